@@ -1,0 +1,206 @@
+//! How a server is to be set up, before it has a directory or ports.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::certs::TlsFiles;
+use crate::options::{Ports, installation, instance};
+use crate::server::new_directory;
+use crate::template;
+use crate::{Error, Kind, Server};
+
+/// Where MySQL 9.7's keyring file is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyringPlace {
+    /// No keyring: nothing can be encrypted.
+    #[default]
+    None,
+    /// `component_keyring_file.keys` in the data directory, beside what it protects.
+    InDatadir,
+    /// `keyring` in the server's private directory, outside the data directory.
+    Beside,
+    /// This path; placeholders are replaced as in [`ServerBuilder::option`].
+    Path(PathBuf),
+}
+
+/// Set-up of a server; see [`Server::builder`].
+#[derive(Clone, Debug)]
+pub struct ServerBuilder {
+    kind: Kind,
+    options: Vec<String>,
+    init_options: Vec<String>,
+    files: Vec<(String, Vec<u8>)>,
+    keyring: KeyringPlace,
+    option_file: String,
+    seed: Option<PathBuf>,
+    admin_port: bool,
+}
+
+impl ServerBuilder {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            options: Vec::new(),
+            init_options: Vec::new(),
+            files: Vec::new(),
+            keyring: KeyringPlace::None,
+            option_file: String::new(),
+            seed: None,
+            admin_port: false,
+        }
+    }
+
+    /// Adds a command-line option of the server; it wins over the harness's own.
+    ///
+    /// `{dir}` and `{datadir}` stand for the private and the data directory.
+    #[must_use]
+    pub fn option(mut self, option: impl Into<String>) -> Self {
+        self.options.push(option.into());
+        self
+    }
+
+    /// Adds several options.
+    #[must_use]
+    pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
+        self.options.extend(options.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the text of the option file, `{dir}/my.cnf`, which is empty
+    /// otherwise. Command-line options win over it.
+    #[must_use]
+    pub fn option_file(mut self, text: impl Into<String>) -> Self {
+        self.option_file = text.into();
+        self
+    }
+
+    /// Adds an option that shapes the data directory, such as
+    /// `--innodb-page-size=4k`: used when it is created and at every start.
+    #[must_use]
+    pub fn init_option(mut self, option: impl Into<String>) -> Self {
+        self.init_options.push(option.into());
+        self
+    }
+
+    /// Puts a file into the private directory before the server starts.
+    #[must_use]
+    pub fn file(mut self, name: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
+        self.files.push((name.into(), contents.into()));
+        self
+    }
+
+    /// Gives MySQL 9.7 a keyring (`component_keyring_file`).
+    #[must_use]
+    pub fn keyring(mut self, place: KeyringPlace) -> Self {
+        self.keyring = place;
+        self
+    }
+
+    /// Gives MariaDB a key file in clear, with lines `id;hex`, by
+    /// `file_key_management`. It is `{dir}/keys.txt`.
+    #[must_use]
+    pub fn mariadb_keys(self, lines: &str) -> Self {
+        self.file("keys.txt", lines)
+            .option("--plugin-load-add=file_key_management")
+            .option("--file-key-management-filename={dir}/keys.txt")
+    }
+
+    /// Serves TLS with this certificate.
+    #[must_use]
+    pub fn tls(self, files: &TlsFiles) -> Self {
+        self.option(format!("--ssl-ca={}", files.ca.display()))
+            .option(format!("--ssl-cert={}", files.cert.display()))
+            .option(format!("--ssl-key={}", files.key.display()))
+    }
+
+    /// Starts on a copy of this data directory instead of a fresh one.
+    #[must_use]
+    pub fn datadir_seed(mut self, datadir: impl Into<PathBuf>) -> Self {
+        self.seed = Some(datadir.into());
+        self
+    }
+
+    /// Starts without privilege checks.
+    #[must_use]
+    pub fn skip_grant_tables(self) -> Self {
+        self.option("--skip-grant-tables")
+    }
+
+    /// Opens MySQL's administrative port (`extra_port` in MariaDB).
+    #[must_use]
+    pub fn with_admin_port(mut self) -> Self {
+        self.admin_port = true;
+        self
+    }
+
+    /// Starts the server and waits until it answers.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] if it is not on this machine, [`Error::NotStarted`]
+    /// with the end of its error log if it gives up or stays silent.
+    pub fn start(self) -> Result<Server, Error> {
+        let binaries = self.kind.locate()?;
+        let dir = new_directory()?;
+        let datadir = dir.path().join("data");
+        match &self.seed {
+            Some(seed) => template::copy(seed, &datadir)?,
+            None => template::instantiate(self.kind, &binaries, &self.init_options, &datadir)?,
+        }
+        let tmp = dir.path().join("tmp");
+        fs::create_dir(&tmp).map_err(Error::file(&tmp))?;
+        for (name, contents) in &self.files {
+            write(&dir.path().join(name), contents)?;
+        }
+        self.write_keyring_config(dir.path(), &datadir)?;
+
+        // Not --no-defaults: with it MySQL ignores what SET PERSIST wrote.
+        let option_file = dir.path().join("my.cnf");
+        write(&option_file, expand(&self.option_file, dir.path()).as_bytes())?;
+        let mut fixed = vec![format!("--defaults-file={}", option_file.display())];
+        fixed.extend(installation(self.kind, &binaries, &datadir));
+        fixed.extend(self.init_options.iter().cloned());
+        let options = self.options.iter().map(|option| expand(option, dir.path())).collect();
+        let mut server = Server::assemble(self.kind, binaries, dir, fixed, options);
+        self.start_on_free_ports(&mut server)?;
+        Ok(server)
+    }
+
+    /// Another process may take a port between its choice and its use.
+    fn start_on_free_ports(&self, server: &mut Server) -> Result<(), Error> {
+        let mut attempts = 3;
+        loop {
+            let ports = Ports::free()?;
+            let options = instance(self.kind, server.dir(), ports, self.admin_port);
+            server.set_ports(ports, self.admin_port, options);
+            match server.start() {
+                Err(Error::NotStarted { log_tail, .. }) if attempts > 1 && log_tail.contains("already in use") => {}
+                result => return result,
+            }
+            attempts -= 1;
+        }
+    }
+
+    /// The installation leaves the choice to the data directory: a manifest
+    /// that names the component, and the component's own settings.
+    fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<(), Error> {
+        let keys = match &self.keyring {
+            KeyringPlace::None => return Ok(()),
+            KeyringPlace::InDatadir => datadir.join("component_keyring_file.keys"),
+            KeyringPlace::Beside => dir.join("keyring"),
+            KeyringPlace::Path(path) => PathBuf::from(expand(&path.to_string_lossy(), dir)),
+        };
+        let settings = format!(r#"{{"path":"{}","read_only":false}}"#, keys.display());
+        write(&datadir.join("component_keyring_file.cnf"), settings.as_bytes())?;
+        let manifest = br#"{"components":"file://component_keyring_file"}"#;
+        write(&datadir.join("mysqld.my"), manifest)
+    }
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    fs::write(path, contents).map_err(Error::file(path))
+}
+
+/// Puts the directories in place of their placeholders.
+pub(crate) fn expand(option: &str, dir: &Path) -> String {
+    option.replace("{dir}", &dir.to_string_lossy()).replace("{datadir}", &dir.join("data").to_string_lossy())
+}

@@ -1,0 +1,74 @@
+//! Programs that run to their end, each with a time limit.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::Error;
+
+const POLL: Duration = Duration::from_millis(5);
+
+/// Runs `command` with `input` on stdin and returns what it wrote.
+///
+/// # Errors
+/// [`Error::Failed`] for a non-zero exit status, [`Error::TimedOut`] after
+/// `limit` (the program is killed then), [`Error::Spawn`] if it cannot start.
+pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Output, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let spawn_error = |source| Error::Spawn { program: program.clone(), source };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(spawn_error)?;
+    let feeding = feed(&mut child, input.to_vec());
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+
+    let Some(status) = wait(&mut child, limit).map_err(spawn_error)? else {
+        // The pipes may be held by grandchildren: the threads are left behind.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(Error::TimedOut { what: program, limit });
+    };
+    let _ = feeding.join();
+    let output =
+        Output { status, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() };
+    if output.status.success() {
+        return Ok(output);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::Failed { program, status: status.to_string(), stderr })
+}
+
+/// Waits for `child` to end; `None` once `limit` is over.
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() > limit {
+            return Ok(None);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// A program may end without reading everything; that shows in its status.
+fn feed(child: &mut Child, input: Vec<u8>) -> JoinHandle<()> {
+    let stdin = child.stdin.take();
+    thread::spawn(move || {
+        if let Some(mut stdin) = stdin {
+            let _ = stdin.write_all(&input);
+        }
+    })
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}

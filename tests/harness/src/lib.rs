@@ -1,0 +1,59 @@
+//! Real database servers for tests: started, used and removed by one value.
+//!
+//! A [`Server`] owns a private directory with data, socket, keys and logs, and
+//! free ports on 127.0.0.1, so that any number run at once. It ends with the
+//! value, and also when the test process is killed.
+//!
+//! Servers are put in place by `bin/install-servers`; README.md lists them.
+//!
+//! ```no_run
+//! use harness::{Kind, Server};
+//! # fn main() -> Result<(), harness::Error> {
+//! if harness::require(Kind::MySql97).is_some() {
+//!     let server = Server::builder(Kind::MySql97).start()?;
+//!     assert_eq!(server.value("SELECT 1 + 1")?, "2");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod certs;
+pub mod galera;
+
+mod builder;
+mod command;
+mod error;
+mod kind;
+mod options;
+mod process;
+mod replication;
+mod server;
+mod template;
+
+pub use builder::{KeyringPlace, ServerBuilder};
+pub use certs::TlsFiles;
+pub use command::run;
+pub use error::Error;
+pub use kind::{Binaries, Kind, Missing};
+pub use replication::Replication;
+pub use server::Server;
+
+/// Finds a server, or says on stderr that the test is skipped.
+///
+/// # Panics
+/// If `CI` is set and the kind is one that every run must cover (MySQL 9.7 and
+/// MariaDB 10.11): a skipped test must not pass for a test there.
+#[must_use]
+pub fn require(kind: Kind) -> Option<Binaries> {
+    let missing = match kind.locate() {
+        Ok(binaries) => return Some(binaries),
+        Err(missing) => missing,
+    };
+    let optional = std::env::var_os("CI").is_none() || !kind.always_tested();
+    assert!(optional, "{missing}");
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+    {
+        eprintln!("SKIPPED: {missing}");
+    }
+    None
+}

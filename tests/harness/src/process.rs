@@ -1,0 +1,86 @@
+//! Server processes that cannot outlive the tests.
+//!
+//! The kernel kills a server when the thread that started it ends
+//! (`PR_SET_PDEATHSIG`, set by `setpriv`). A test's own thread ends long before
+//! a server it shares with others may, so one thread starts them all and lives
+//! as long as the process.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::command::wait;
+
+type Request = (Command, Sender<io::Result<Child>>);
+
+static STARTER: LazyLock<Mutex<Sender<Request>>> = LazyLock::new(|| {
+    let (sender, requests) = channel::<Request>();
+    thread::spawn(move || {
+        for (mut command, reply) in requests {
+            let _ = reply.send(command.spawn());
+        }
+    });
+    Mutex::new(sender)
+});
+
+/// A running server: leader of a process group that ends with this value.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+}
+
+impl Daemon {
+    /// A command that runs `program` so that it dies with the starter.
+    pub(crate) fn command(program: &Path) -> Command {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program).process_group(0);
+        command
+    }
+
+    pub(crate) fn spawn(command: Command) -> io::Result<Self> {
+        let gone = || io::Error::other("the thread that starts servers is gone");
+        let (reply, answer) = channel();
+        let starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+        starter.send((command, reply)).map_err(|_| gone())?;
+        let child = answer.recv().map_err(|_| gone())??;
+        Ok(Self { child })
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The exit status, once the process has ended.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// Asks for a clean shutdown; whether it came within `limit`.
+    pub(crate) fn terminate(&mut self, limit: Duration) -> bool {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        matches!(wait(&mut self.child, limit), Ok(Some(_)))
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+}
+
+impl Drop for Daemon {
+    /// Kills the whole group: a state transfer has children of its own.
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,159 @@
+//! One server that follows another.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::command::run;
+use crate::{Error, Server};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How a replica connects to its source.
+#[derive(Clone, Debug)]
+pub struct Replication {
+    /// Account on the source; made there if it does not exist.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+    /// Whether the link uses TLS; the certificate is not verified.
+    pub tls: bool,
+    /// More clauses for `CHANGE … TO`, for example `SOURCE_DELAY=1`.
+    pub clauses: Vec<String>,
+}
+
+impl Default for Replication {
+    fn default() -> Self {
+        Self { user: "replica".to_owned(), password: "Replica-1".to_owned(), tls: false, clauses: Vec::new() }
+    }
+}
+
+impl Server {
+    /// Makes this server a replica of `source`, from its first binary log on,
+    /// and waits until both threads run.
+    ///
+    /// # Errors
+    /// [`Error::Replication`] with the replica's own message;
+    /// [`Error::Unsupported`] if the source writes no binary log (MariaDB needs
+    /// `--log-bin`).
+    pub fn replicate_from(&mut self, source: &Self, how: &Replication) -> Result<(), Error> {
+        let logs = source.sql("SHOW BINARY LOGS")?;
+        let first = logs.split('\t').next().filter(|name| !name.is_empty());
+        let first = first.ok_or(Error::Unsupported("the source has no binary log"))?;
+        source.sql(&format!(
+            "CREATE USER IF NOT EXISTS '{0}'@'%' IDENTIFIED BY '{1}'; \
+             GRANT REPLICATION SLAVE ON *.* TO '{0}'@'%'",
+            how.user, how.password
+        ))?;
+        let words = self.words();
+        let clauses = self.clauses(source, how, first);
+        self.sql(&format!("CHANGE {} TO {clauses}; START {}", words.change, words.thread))?;
+        self.wait_for_threads()
+    }
+
+    /// Waits until this replica has applied everything `source` has logged.
+    ///
+    /// # Errors
+    /// [`Error::Replication`] if the applier stops, [`Error::TimedOut`].
+    pub fn catch_up_with(&self, source: &Self) -> Result<(), Error> {
+        let status = source.sql(source.words().log_status)?;
+        let mut fields = status.split('\t');
+        let (file, position) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
+        let wait = self.words().wait;
+        let seconds = LIMIT.as_secs();
+        match self.value(&format!("SELECT {wait}('{file}', {position}, {seconds})"))?.as_str() {
+            "NULL" => Err(self.replication_error()),
+            "-1" => Err(Error::TimedOut { what: "replica to catch up".to_owned(), limit: LIMIT }),
+            _ => Ok(()),
+        }
+    }
+
+    fn clauses(&self, source: &Self, how: &Replication, first_log: &str) -> String {
+        let prefix = self.words().prefix;
+        let mut clauses = vec![
+            format!("{prefix}_HOST='127.0.0.1'"),
+            format!("{prefix}_PORT={}", source.port()),
+            format!("{prefix}_USER='{}'", how.user),
+            format!("{prefix}_PASSWORD='{}'", how.password),
+            format!("{prefix}_LOG_FILE='{first_log}'"),
+            format!("{prefix}_LOG_POS=4"),
+            format!("{prefix}_CONNECT_RETRY=1"),
+            format!("{prefix}_SSL={}", u8::from(how.tls)),
+            format!("{prefix}_SSL_VERIFY_SERVER_CERT=0"),
+        ];
+        if !self.kind().is_mariadb() {
+            // Without TLS the password travels encrypted with the source's key.
+            clauses.push("GET_SOURCE_PUBLIC_KEY=1".to_owned());
+        }
+        clauses.extend(how.clauses.iter().cloned());
+        clauses.join(", ")
+    }
+
+    fn wait_for_threads(&self) -> Result<(), Error> {
+        let start = Instant::now();
+        loop {
+            let status = self.replication_status()?;
+            let running = status.lines().filter(|line| line.ends_with("_Running: Yes")).count();
+            if running >= 2 {
+                return Ok(());
+            }
+            if start.elapsed() > LIMIT || last_error(&status).is_some() {
+                return Err(self.replication_error());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Lines `name: value`.
+    fn replication_status(&self) -> Result<String, Error> {
+        let query = format!("SHOW {} STATUS", self.words().thread);
+        let mut client = self.client();
+        let output = run(client.args(["--vertical", "--column-names"]), query.as_bytes(), LIMIT)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn replication_error(&self) -> Error {
+        let status = self.replication_status().unwrap_or_default();
+        Error::Replication(last_error(&status).unwrap_or("not running").to_owned())
+    }
+
+    fn words(&self) -> Words {
+        if self.kind().is_mariadb() {
+            return MARIADB;
+        }
+        MYSQL
+    }
+}
+
+/// The statements that the two dialects spell differently.
+struct Words {
+    change: &'static str,
+    prefix: &'static str,
+    thread: &'static str,
+    log_status: &'static str,
+    wait: &'static str,
+}
+
+const MYSQL: Words = Words {
+    change: "REPLICATION SOURCE",
+    prefix: "SOURCE",
+    thread: "REPLICA",
+    log_status: "SHOW BINARY LOG STATUS",
+    wait: "SOURCE_POS_WAIT",
+};
+
+const MARIADB: Words = Words {
+    change: "MASTER",
+    prefix: "MASTER",
+    thread: "SLAVE",
+    log_status: "SHOW MASTER STATUS",
+    wait: "MASTER_POS_WAIT",
+};
+
+/// The text of `Last_IO_Error` or `Last_SQL_Error`.
+fn last_error(status: &str) -> Option<&str> {
+    status.lines().find_map(|line| {
+        let (name, text) = line.trim().split_once(": ")?;
+        let error = matches!(name, "Last_IO_Error" | "Last_SQL_Error");
+        (error && !text.trim().is_empty()).then_some(text)
+    })
+}

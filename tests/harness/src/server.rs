@@ -1,0 +1,307 @@
+//! A running server and what tests do with it.
+
+use std::env;
+use std::fs;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Once;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, test_kill_process};
+use tempfile::TempDir;
+
+use crate::builder::expand;
+use crate::command::run;
+use crate::options::Ports;
+use crate::process::Daemon;
+use crate::{Binaries, Error, Kind, ServerBuilder};
+
+const START_LIMIT: Duration = Duration::from_secs(90);
+const STOP_LIMIT: Duration = Duration::from_secs(90);
+const SQL_LIMIT: Duration = Duration::from_secs(120);
+
+/// A database server of its own, removed with this value.
+///
+/// Set `SEALANT_KEEP` to keep its directory for a look at what went wrong.
+#[derive(Debug)]
+pub struct Server {
+    // Before `dir`: the process ends before its files go.
+    daemon: Option<Daemon>,
+    kind: Kind,
+    binaries: Binaries,
+    fixed_options: Vec<String>,
+    instance_options: Vec<String>,
+    options: Vec<String>,
+    ports: Ports,
+    admin_port: bool,
+    socket: PathBuf,
+    datadir: PathBuf,
+    dir: TempDir,
+}
+
+impl Server {
+    /// Describes a server to start.
+    #[must_use]
+    pub fn builder(kind: Kind) -> ServerBuilder {
+        ServerBuilder::new(kind)
+    }
+
+    pub(crate) fn assemble(
+        kind: Kind,
+        binaries: Binaries,
+        dir: TempDir,
+        fixed_options: Vec<String>,
+        options: Vec<String>,
+    ) -> Self {
+        Self {
+            daemon: None,
+            kind,
+            binaries,
+            fixed_options,
+            instance_options: Vec::new(),
+            options,
+            ports: Ports { sql: 0, x: 0, admin: 0 },
+            admin_port: false,
+            socket: dir.path().join("sql.sock"),
+            datadir: dir.path().join("data"),
+            dir,
+        }
+    }
+
+    pub(crate) fn set_ports(&mut self, ports: Ports, admin_port: bool, options: Vec<String>) {
+        self.ports = ports;
+        self.admin_port = admin_port;
+        self.instance_options = options;
+    }
+
+    /// What kind of server this is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The installation it runs from.
+    #[must_use]
+    pub fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
+    /// The Unix socket.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.ports.sql
+    }
+
+    /// The port of the X Protocol, in MySQL 9.7.
+    #[must_use]
+    pub fn x_port(&self) -> Option<u16> {
+        (self.kind == Kind::MySql97).then_some(self.ports.x)
+    }
+
+    /// The administrative port, if the builder asked for one.
+    #[must_use]
+    pub fn admin_port(&self) -> Option<u16> {
+        (self.admin_port && self.kind != Kind::MySql56).then_some(self.ports.admin)
+    }
+
+    /// The data directory.
+    #[must_use]
+    pub fn datadir(&self) -> &Path {
+        &self.datadir
+    }
+
+    /// The private directory: data, socket, keys, logs, temporary files.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The process id, while it runs.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.daemon.as_ref().map(Daemon::id)
+    }
+
+    /// The error log so far.
+    #[must_use]
+    pub fn error_log(&self) -> String {
+        let bytes = fs::read(self.dir().join("error.log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The server's own client, set to connect as root through the socket.
+    #[must_use]
+    pub fn client(&self) -> Command {
+        let mut command = Command::new(&self.binaries.client);
+        command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
+        command.arg(format!("--socket={}", self.socket().display()));
+        match self.kind {
+            // DELIMITER and the like, which its client refuses by default.
+            Kind::MySql97 => command.arg("--commands"),
+            // The newer client cannot speak TLS that old.
+            Kind::MySql56 => command.arg("--skip-ssl"),
+            Kind::MariaDb1011 | Kind::MariaDb118 => &mut command,
+        };
+        command
+    }
+
+    /// Runs statements as root and returns the rows: columns separated by tabs,
+    /// one row per line, no column names.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] with the client's message at the first SQL error.
+    pub fn sql(&self, statements: &str) -> Result<String, Error> {
+        let output = run(&mut self.client(), statements.as_bytes(), SQL_LIMIT)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// As [`Self::sql`], without the line end: for a single value.
+    ///
+    /// # Errors
+    /// As [`Self::sql`].
+    pub fn value(&self, query: &str) -> Result<String, Error> {
+        self.sql(query).map(|rows| rows.trim_end_matches('\n').to_owned())
+    }
+
+    /// Starts a stopped server on its data and waits until it answers.
+    ///
+    /// # Errors
+    /// [`Error::NotStarted`] with the end of the error log.
+    pub fn start(&mut self) -> Result<(), Error> {
+        self.kill();
+        // A server that was killed leaves its socket, which would look alive.
+        let _ = fs::remove_file(self.socket());
+        let seen = self.error_log().len();
+        let daemon =
+            Daemon::spawn(self.command()?).map_err(|source| Error::Spawn { program: "setpriv".to_owned(), source })?;
+        self.daemon = Some(daemon);
+        self.wait_until_ready(seen)
+    }
+
+    /// Shuts down cleanly, adds options for this and later starts, starts again.
+    /// Placeholders are replaced as in [`ServerBuilder::option`].
+    ///
+    /// # Errors
+    /// As [`Self::stop`] and [`Self::start`].
+    pub fn restart_with(&mut self, options: &[&str]) -> Result<(), Error> {
+        self.stop()?;
+        let options = options.iter().map(|option| expand(option, self.dir.path()));
+        self.options.extend(options);
+        self.start()
+    }
+
+    /// Shuts down cleanly; the files stay until the value goes.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] if the server does not end; it is killed then.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        let Some(mut daemon) = self.daemon.take() else { return Ok(()) };
+        if daemon.terminate(STOP_LIMIT) {
+            return Ok(());
+        }
+        Err(Error::TimedOut { what: "clean shutdown".to_owned(), limit: STOP_LIMIT })
+    }
+
+    /// Ends the server with SIGKILL, as a crash would; the files stay.
+    pub fn kill(&mut self) {
+        self.daemon = None;
+    }
+
+    fn command(&self) -> Result<Command, Error> {
+        let mut command = Daemon::command(&self.binaries.daemon);
+        command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
+        command.current_dir(self.dir()).stdin(Stdio::null());
+        // What comes before the error log is open, and after it is closed.
+        let path = self.dir().join("output.log");
+        let log = fs::File::options().create(true).append(true).open(&path);
+        let log = log.map_err(Error::file(&path))?;
+        command.stdout(log.try_clone().map_err(Error::file(&path))?).stderr(log);
+        command.env("PATH", self.path());
+        Ok(command)
+    }
+
+    /// State transfers run programs by name; the server's own come first.
+    fn path(&self) -> String {
+        let rest = env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
+        format!("{}:{rest}", self.binaries.basedir.join("bin").display())
+    }
+
+    fn wait_until_ready(&mut self, seen: usize) -> Result<(), Error> {
+        let start = Instant::now();
+        while !greets(&self.socket) {
+            let ended = self.daemon.as_mut().and_then(Daemon::ended);
+            let late = (start.elapsed() > START_LIMIT).then(|| format!("no answer within {} s", START_LIMIT.as_secs()));
+            if let Some(why) = ended.or(late) {
+                self.kill();
+                return Err(Error::NotStarted { why, log_tail: self.log_tail(seen) });
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// The last lines that this start wrote.
+    fn log_tail(&self, seen: usize) -> String {
+        let output = fs::read_to_string(self.dir().join("output.log")).unwrap_or_default();
+        let log = self.error_log();
+        let text = output + log.get(seen..).unwrap_or(&log);
+        let lines: Vec<&str> = text.lines().collect();
+        lines.get(lines.len().saturating_sub(30)..).unwrap_or_default().join("\n")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        if env::var_os("SEALANT_KEEP").is_some() {
+            self.dir.disable_cleanup(true);
+        }
+    }
+}
+
+/// Whether a server sends the first bytes of its handshake.
+fn greets(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else { return false };
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    stream.read_exact(&mut [0; 5]).is_ok()
+}
+
+/// Longest base that leaves room for the socket's name in 107 bytes.
+const LONGEST_BASE_BYTES: usize = 60;
+
+/// Makes `sealant-PID-XXXXXX` in the temporary directory.
+pub(crate) fn new_directory() -> Result<TempDir, Error> {
+    static SWEEP: Once = Once::new();
+    let mut base = env::temp_dir();
+    if base.as_os_str().len() > LONGEST_BASE_BYTES {
+        base = PathBuf::from("/tmp");
+    }
+    SWEEP.call_once(|| sweep(&base));
+    let prefix = format!("sealant-{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(&base).map_err(Error::file(&base))
+}
+
+/// Removes the directories of test processes that were killed.
+fn sweep(base: &Path) {
+    let Ok(entries) = fs::read_dir(base) else { return };
+    for entry in entries.flatten() {
+        let owner = entry.file_name().to_str().and_then(owner);
+        if owner.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn owner(name: &str) -> Option<Pid> {
+    let pid = name.strip_prefix("sealant-")?.split('-').next()?;
+    pid.parse().ok().and_then(Pid::from_raw)
+}
