@@ -1,0 +1,253 @@
+//! Proves an account's password to a server, plug-in by plug-in.
+//!
+//! The password itself is only ever written to TLS or a unix socket. No key is
+//! fetched from the server to hide it over plain TCP: whoever sits between
+//! could hand out his own.
+
+use mysql_common::auth::plugins::{
+    ChallengeResponsePlugin, Context, Response, caching_sha2_password::scramble_sha256, client_ed25519::ClientEd25519,
+    mysql_native_password::scramble_native, parsec::Parsec,
+};
+use zeroize::Zeroizing;
+
+use crate::{error::Error, secret::Password};
+
+/// How private the transport is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Privacy {
+    /// TCP in the clear.
+    Clear,
+    /// A unix socket.
+    Socket,
+    /// TLS.
+    Tls,
+}
+
+/// One conversation with one plug-in.
+#[derive(Debug)]
+pub(crate) struct Login<'a> {
+    password: &'a Password,
+    privacy: Privacy,
+    plugin: Plugin,
+    challenge: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Plugin {
+    Native,
+    CachingSha2,
+    Sha256,
+    Clear,
+    Ed25519,
+    Parsec(Box<Parsec>),
+    Dialog { answered: bool },
+    Socket,
+}
+
+/// Plug-ins whose first answer reveals nothing, so that it may be given unasked.
+pub(crate) fn is_challenge_response(plugin: &str) -> bool {
+    matches!(plugin, "mysql_native_password" | "caching_sha2_password" | "client_ed25519" | "parsec")
+}
+
+impl<'a> Login<'a> {
+    /// Begins with the plug-in the server named and its challenge.
+    pub(crate) fn new(plugin: &str, challenge: &[u8], password: &'a Password, privacy: Privacy) -> Result<Self, Error> {
+        let plugin = match plugin {
+            "mysql_native_password" => Plugin::Native,
+            "caching_sha2_password" => Plugin::CachingSha2,
+            "sha256_password" => Plugin::Sha256,
+            "mysql_clear_password" => Plugin::Clear,
+            "client_ed25519" => Plugin::Ed25519,
+            "parsec" => Plugin::Parsec(Box::default()),
+            "dialog" => Plugin::Dialog { answered: false },
+            "auth_socket" | "unix_socket" => Plugin::Socket,
+            "mysql_old_password" => {
+                return Err(unsupported("mysql_old_password", "its hash from before MySQL 4.1 is broken"));
+            }
+            other => return Err(unsupported(other, "")),
+        };
+        // A challenge comes with its C string's NUL.
+        let challenge = challenge.strip_suffix(&[0]).unwrap_or(challenge).to_vec();
+        Ok(Self { password, privacy, plugin, challenge })
+    }
+
+    /// The plug-in's name.
+    pub(crate) fn plugin(&self) -> &'static str {
+        match self.plugin {
+            Plugin::Native => "mysql_native_password",
+            Plugin::CachingSha2 => "caching_sha2_password",
+            Plugin::Sha256 => "sha256_password",
+            Plugin::Clear => "mysql_clear_password",
+            Plugin::Ed25519 => "client_ed25519",
+            Plugin::Parsec(_) => "parsec",
+            Plugin::Dialog { .. } => "dialog",
+            Plugin::Socket => "auth_socket",
+        }
+    }
+
+    /// The first answer.
+    pub(crate) fn first(&mut self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let secret = self.password.expose();
+        let answer = match &mut self.plugin {
+            Plugin::Native => {
+                scramble_native(&self.challenge, secret).map(|answer| answer.to_vec()).unwrap_or_default()
+            }
+            Plugin::CachingSha2 => {
+                let nonce = self.challenge.as_slice().try_into().map_err(|_| Error::Malformed { what: "challenge" })?;
+                // No password is said with one NUL.
+                scramble_sha256(nonce, secret).map_or_else(|| vec![0], |answer| answer.to_vec())
+            }
+            Plugin::Sha256 if secret.is_empty() => vec![0],
+            // Unlike caching_sha2_password, the server's plug-in takes it only from TLS.
+            Plugin::Sha256 if self.privacy == Privacy::Tls => return Ok(with_nul(secret)),
+            Plugin::Sha256 => return Err(self.refused()),
+            Plugin::Clear => return self.clear(),
+            Plugin::Ed25519 if secret.is_empty() => Vec::new(),
+            Plugin::Ed25519 => {
+                let mut plugin = ClientEd25519::default();
+                let facts = Facts(secret, &self.challenge);
+                packet(plugin.run(facts, &self.challenge))?
+            }
+            Plugin::Parsec(plugin) => {
+                let facts = Facts(secret, &self.challenge);
+                packet(plugin.run(facts, &self.challenge))?
+            }
+            Plugin::Dialog { .. } => return self.dialog(None),
+            Plugin::Socket => Vec::new(),
+        };
+        Ok(Zeroizing::new(answer))
+    }
+
+    /// The answer to what the server says next, if it wants one.
+    pub(crate) fn next(&mut self, data: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        let secret = self.password.expose();
+        match &mut self.plugin {
+            // 3: the cached digest matched, an OK packet follows. 4: it wants the password.
+            Plugin::CachingSha2 => match data {
+                [3] => Ok(None),
+                [4] => self.clear().map(Some),
+                _ => Err(Error::Malformed { what: "caching_sha2_password answer" }),
+            },
+            Plugin::Parsec(plugin) => {
+                let facts = Facts(secret, &self.challenge);
+                packet(plugin.run(facts, data)).map(|answer| Some(Zeroizing::new(answer)))
+            }
+            Plugin::Dialog { .. } => self.dialog(Some(data)).map(Some),
+            _ => Err(Error::Malformed { what: "authentication message" }),
+        }
+    }
+
+    fn clear(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        match self.privacy {
+            Privacy::Clear => Err(self.refused()),
+            Privacy::Socket | Privacy::Tls => Ok(with_nul(self.password.expose())),
+        }
+    }
+
+    /// PAM's questions: the first answer is the password, a second question would need a person.
+    ///
+    /// Source: MariaDB's `dialog` client plug-in; each question begins with a
+    /// byte for its kind.
+    fn dialog(&mut self, _question: Option<&[u8]>) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let answer = self.clear()?;
+        match &mut self.plugin {
+            Plugin::Dialog { answered } if !*answered => {
+                *answered = true;
+                Ok(answer)
+            }
+            _ => Err(unsupported("dialog", "it asks more than one question")),
+        }
+    }
+
+    fn refused(&self) -> Error {
+        Error::ClearPasswordRefused { plugin: self.plugin().to_owned() }
+    }
+}
+
+/// What mysql_common's plug-ins ask of their surroundings: password and challenge.
+struct Facts<'a>(&'a [u8], &'a [u8]);
+
+impl Context for Facts<'_> {
+    fn pass(&self) -> &[u8] {
+        self.0
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        false
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        self.1
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+fn packet(response: Result<Response, mysql_common::auth::plugins::Error>) -> Result<Vec<u8>, Error> {
+    match response {
+        Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet.unwrap_or_default()),
+        Err(_) => Err(Error::Malformed { what: "challenge" }),
+    }
+}
+
+fn with_nul(secret: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut answer = Zeroizing::new(Vec::with_capacity(secret.len().saturating_add(1)));
+    answer.extend_from_slice(secret);
+    answer.push(0);
+    answer
+}
+
+fn unsupported(plugin: &str, reason: &'static str) -> Error {
+    Error::PluginUnsupported { plugin: plugin.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHALLENGE: &[u8] = b"abcdefghijklmnopqrst\0";
+
+    #[test]
+    fn a_password_never_crosses_plain_tcp() {
+        let password = Password::new("secret");
+        for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
+            let mut login = Login::new(plugin, CHALLENGE, &password, Privacy::Clear).unwrap();
+            assert!(matches!(login.first(), Err(Error::ClearPasswordRefused { .. })));
+        }
+        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, Privacy::Clear).unwrap();
+        assert_eq!(login.first().unwrap().len(), 32);
+        assert!(login.next(&[3]).unwrap().is_none());
+        assert!(matches!(login.next(&[4]), Err(Error::ClearPasswordRefused { .. })));
+    }
+
+    #[test]
+    fn a_password_crosses_tls_with_its_nul() {
+        let password = Password::new("secret");
+        let mut login = Login::new("mysql_clear_password", b"", &password, Privacy::Tls).unwrap();
+        assert_eq!(login.first().unwrap().as_slice(), b"secret\0");
+    }
+
+    #[test]
+    fn broken_and_unknown_plugins_are_named() {
+        let password = Password::new("");
+        for name in ["mysql_old_password", "auth_gssapi_client", "\u{fffd}"] {
+            let error = Login::new(name, CHALLENGE, &password, Privacy::Tls).unwrap_err();
+            assert!(matches!(error, Error::PluginUnsupported { plugin, .. } if plugin == name));
+        }
+    }
+
+    #[test]
+    fn a_challenge_of_wrong_size_is_malformed() {
+        let password = Password::new("secret");
+        for plugin in ["caching_sha2_password", "client_ed25519", "parsec"] {
+            let mut login = Login::new(plugin, b"short", &password, Privacy::Tls).unwrap();
+            assert!(matches!(login.first(), Err(Error::Malformed { .. })), "{plugin}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Every difference between the forks' SQL, and nothing else.
+//!
+//! A logical query has one name and one set of result columns whatever the
+//! server; each fork's file says with which statement its versions answer it.
+//! A query a version has no statement for is absent: not the same as an empty
+//! result, and to be judged as "not known here".
+
+use std::borrow::Cow;
+
+use crate::{
+    connect::{Connection, Rows},
+    error::Error,
+    version::{Flavor, ServerVersion},
+};
+
+mod mariadb;
+mod mysql;
+mod percona;
+
+/// A logical query in the dialect of one server.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The logical name, one of [`CONTRACT`].
+    pub name: &'static str,
+    /// The statement.
+    pub sql: Cow<'static, str>,
+    /// The least privileges that show every row, as they are written in a `GRANT`.
+    pub needs: &'static str,
+    /// Whether rows the account may not see are left out without an error, so that only an
+    /// account with `needs` proves anything by an empty or short answer.
+    pub filtered: bool,
+    /// Whether a server of this version may lack it (plug-in not loaded, feature not built in).
+    pub optional: bool,
+    /// For statements that cannot rename columns (`SHOW …`): source column and our name for it,
+    /// in the contract's order. `#1` is the first column whatever its name; an empty source, or one the server
+    /// lacks, gives NULL. Empty if
+    /// the statement itself names its columns as the contract does.
+    pub columns: &'static [(&'static str, &'static str)],
+}
+
+impl Query {
+    /// Asks the server and gives the contract's columns.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; [`Error::is_privilege`] tells a missing grant.
+    pub fn run(&self, connection: &mut Connection) -> Result<Rows, Error> {
+        let rows = connection.query(&self.sql)?;
+        Ok(if self.columns.is_empty() { rows } else { rows.renamed(self.columns) })
+    }
+
+    /// Names of the result's columns, in their order.
+    pub fn column_names(&self) -> &'static [&'static str] {
+        CONTRACT.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, columns)| columns)
+    }
+}
+
+/// Every logical query and its columns.
+pub const CONTRACT: &[(&str, &[&str])] = &[
+    ("variables", &["name", "value"]),
+    ("status", &["name", "value"]),
+    ("grants", &["grant"]),
+    ("session", &["current_user", "session_user", "connection_id", "hostname", "version", "version_comment"]),
+    ("plugins", &["name", "status", "type", "library"]),
+    ("components", &["urn"]),
+    ("keyring_status", &["key", "value"]),
+    ("keyring_keys", &["key_id", "key_owner"]),
+    (
+        "tablespaces",
+        &[
+            "space_id",
+            "name",
+            "type",
+            "encrypted",
+            "scheme",
+            "key_id",
+            "current_key_version",
+            "min_key_version",
+            "rotating",
+        ],
+    ),
+    ("datafiles", &["space_id", "path"]),
+    ("schemas", &["schema", "default_encryption"]),
+    ("tables", &["schema", "table", "engine", "create_options", "row_format"]),
+    ("system_space_tables", &["name"]),
+    ("encrypted_tables_requested", &["schema", "table", "options"]),
+    ("binary_logs", &["name", "size", "encrypted"]),
+    (
+        "accounts",
+        &[
+            "user",
+            "host",
+            "plugin",
+            "ssl_type",
+            "locked",
+            "empty_credential",
+            "is_role",
+            "super",
+            "repl_slave",
+            "file",
+            "grant_option",
+            "shutdown",
+            "process",
+            "all_privileges",
+            "password_expired",
+        ],
+    ),
+    ("dynamic_grants", &["user", "host", "privilege"]),
+    (
+        "connections",
+        &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"],
+    ),
+    ("session_tls", &["thread_id", "version", "cipher"]),
+    (
+        "replica_channels",
+        &["channel", "host", "port", "user", "ssl_allowed", "ssl_verify", "ssl_ca", "get_public_key", "io_state"],
+    ),
+    ("replica_credentials", &["channel", "user", "password_stored"]),
+    ("replicas", &["host", "port"]),
+    ("group_members", &["host", "port", "state"]),
+    ("tls_channels", &["channel", "property", "value"]),
+    ("variable_sources", &["name", "source", "path"]),
+    ("histograms", &["schema", "table", "column"]),
+];
+
+/// A statement and the versions of its fork that know it.
+pub(crate) struct Entry {
+    name: &'static str,
+    sql: &'static str,
+    needs: &'static str,
+    filtered: bool,
+    optional: bool,
+    columns: &'static [(&'static str, &'static str)],
+    /// First version with it.
+    since: (u16, u16, u16),
+    /// First version without it.
+    before: (u16, u16, u16),
+}
+
+/// Entries begin from this: for every version, needing nothing.
+const ENTRY: Entry = Entry {
+    name: "",
+    sql: "",
+    needs: "",
+    filtered: false,
+    optional: false,
+    columns: &[],
+    since: (0, 0, 0),
+    before: (u16::MAX, 0, 0),
+};
+
+/// The logical queries this server can answer, in [`CONTRACT`]'s order.
+pub fn queries(version: &ServerVersion) -> Vec<Query> {
+    let tables: &[&[Entry]] = match version.flavor {
+        Flavor::MySql => &[mysql::QUERIES],
+        Flavor::Percona => &[percona::QUERIES, mysql::QUERIES],
+        Flavor::MariaDb => &[mariadb::QUERIES],
+    };
+    let numbers = version.numbers();
+    CONTRACT
+        .iter()
+        .filter_map(|(name, _)| {
+            tables
+                .iter()
+                .flat_map(|table| table.iter())
+                .find(|entry| entry.name == *name && entry.since <= numbers && numbers < entry.before)
+        })
+        .map(|entry| Query {
+            name: entry.name,
+            sql: Cow::Borrowed(entry.sql),
+            needs: entry.needs,
+            filtered: entry.filtered,
+            optional: entry.optional,
+            columns: entry.columns,
+        })
+        .collect()
+}
+
+/// One logical query, if this server can answer it.
+pub fn query(version: &ServerVersion, name: &str) -> Option<Query> {
+    queries(version).into_iter().find(|query| query.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Signs;
+
+    fn names(text: &str, comment: &str) -> Vec<&'static str> {
+        let signs = Signs { comment, ..Signs::default() };
+        let version = ServerVersion::parse(text, signs).unwrap();
+        queries(&version).iter().map(|query| query.name).collect()
+    }
+
+    #[test]
+    fn every_entry_is_in_the_contract() {
+        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+            for entry in table {
+                let (_, columns) = CONTRACT
+                    .iter()
+                    .find(|(name, _)| *name == entry.name)
+                    .unwrap_or_else(|| panic!("{} is not in the contract", entry.name));
+                if !entry.columns.is_empty() {
+                    let aliases: Vec<&str> = entry.columns.iter().map(|(_, to)| *to).collect();
+                    assert_eq!(&aliases, columns, "{}", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_version_has_two_statements_for_one_name() {
+        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+            for (position, entry) in table.iter().enumerate() {
+                for other in table.iter().skip(position + 1) {
+                    let overlap = entry.name == other.name && entry.since < other.before && other.since < entry.before;
+                    assert!(!overlap, "{} is given twice", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn old_servers_are_not_asked_for_what_they_lack() {
+        let old = names("5.6.24", "Source distribution");
+        assert!(!old.contains(&"keyring_status"));
+        assert!(old.contains(&"variables"));
+        let calendar = names("26.7.0", "MySQL Community Server - GPL");
+        assert_eq!(calendar, names("9.7.4", "MySQL Community Server - GPL"));
+        assert!(calendar.contains(&"tls_channels"));
+        assert!(!names("11.8.6-MariaDB", "").contains(&"components"));
+    }
+
+    #[test]
+    fn nothing_selects_a_credential() {
+        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+            for entry in table {
+                let select = entry.sql.to_ascii_lowercase();
+                assert!(!select.contains("select *"), "{}", entry.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Why a server could not be reached, trusted, logged in to or asked.
+
+use std::{fmt, io, path::PathBuf, time::Duration};
+
+use crate::endpoint::Endpoint;
+
+/// The step of a conversation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Turning the host name into addresses.
+    Resolve,
+    /// The TCP or unix socket connection itself.
+    Connect,
+    /// Waiting for or reading the server's first packet.
+    Greeting,
+    /// The TLS handshake.
+    Tls,
+    /// Proving who we are.
+    Login,
+    /// A statement and its result.
+    Statement,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Resolve => "looking up the host name",
+            Self::Connect => "connecting",
+            Self::Greeting => "waiting for the server's greeting",
+            Self::Tls => "the TLS handshake",
+            Self::Login => "logging in",
+            Self::Statement => "a statement",
+        })
+    }
+}
+
+/// What answers instead of a MySQL-family server, judged by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stranger {
+    /// A PostgreSQL backend message.
+    PostgreSql,
+    /// An HTTP response.
+    Http,
+    /// An SSH banner.
+    Ssh,
+    /// A TLS record before any greeting: the port speaks TLS from the start.
+    Tls,
+    /// A message of the X Protocol, usually port 33060.
+    XProtocol,
+    /// A classic MySQL greeting where the X Protocol was expected.
+    Classic,
+    /// A mail or file server's line beginning with `220`.
+    LineBanner,
+    /// Closed at once without a byte.
+    Closed,
+    /// Nothing we know.
+    Unknown,
+}
+
+impl Stranger {
+    /// Guesses from the first bytes received.
+    pub fn guess(first_bytes: &[u8]) -> Self {
+        match first_bytes {
+            [] => Self::Closed,
+            [b'H', b'T', b'T', b'P', ..] | [b'<', ..] => Self::Http,
+            [b'S', b'S', b'H', b'-', ..] => Self::Ssh,
+            [0x14..=0x17, 3, 0..=4, ..] => Self::Tls,
+            [b'2', b'2', b'0', ..] => Self::LineBanner,
+            [_, 0, 0, 0, 0x0b, ..] => Self::XProtocol,
+            [b'E' | b'R', 0, 0, ..] | [b'N' | b'S'] | [b'E', b'F', b'A', ..] => Self::PostgreSql,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Stranger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PostgreSql => "it answers like PostgreSQL",
+            Self::Http => "it answers like an HTTP server",
+            Self::Ssh => "it answers like an SSH server",
+            Self::Tls => "it sends TLS before any greeting",
+            Self::XProtocol => "it answers in the X Protocol",
+            Self::Classic => "it answers in the classic protocol",
+            Self::LineBanner => "it answers like a mail or file server",
+            Self::Closed => "it closes the connection without a word",
+            Self::Unknown => "its first bytes are not a greeting",
+        })
+    }
+}
+
+/// Why a certificate chain was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Untrusted {
+    /// No certificate of the given CA file leads to it.
+    UnknownIssuer,
+    /// Its time is over.
+    Expired,
+    /// Its time has not begun.
+    NotYetValid,
+    /// A signature in the chain is wrong.
+    BadSignature,
+    /// It cannot be read.
+    Malformed(String),
+    /// Some other rule is broken.
+    Other(String),
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownIssuer => f.write_str("its issuer is not in the CA file"),
+            Self::Expired => f.write_str("it has expired"),
+            Self::NotYetValid => f.write_str("it is not valid yet"),
+            Self::BadSignature => f.write_str("a signature in its chain is wrong"),
+            Self::Malformed(reason) => write!(f, "it cannot be read: {reason}"),
+            Self::Other(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// Everything that can go wrong between us and a server.
+///
+/// No variant ever holds a secret. [`Error::hint`] gives the next step.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A server URL that cannot be read.
+    #[error("server URL: {reason}")]
+    Url {
+        /// What is wrong with it; never repeats the URL.
+        reason: &'static str,
+    },
+    /// A password inside a URL: it would be visible in the process list.
+    #[error("server URL contains a password")]
+    PasswordInUrl,
+    /// Nobody listens.
+    #[error("{endpoint}: connection refused")]
+    Refused {
+        /// Where.
+        endpoint: Endpoint,
+    },
+    /// The unix socket file does not exist.
+    #[error("{}: no such socket", path.display())]
+    NoSuchSocket {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The host name has no address.
+    #[error("{host}: cannot be resolved ({source})")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// The resolver's answer.
+        source: io::Error,
+    },
+    /// Any other failure of the operating system.
+    #[error("{endpoint}: {source} while {phase}")]
+    Io {
+        /// Where.
+        endpoint: Endpoint,
+        /// During which step.
+        phase: Phase,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A step took longer than allowed.
+    #[error("no answer within {} s while {phase}", after.as_secs_f32())]
+    Timeout {
+        /// Which step.
+        phase: Phase,
+        /// The time given to it.
+        after: Duration,
+    },
+    /// The peer closed the connection.
+    #[error("connection lost while {phase}")]
+    Lost {
+        /// During which step.
+        phase: Phase,
+    },
+    /// Something answers, but not a MySQL-family server.
+    #[error("{endpoint}: not a MySQL server: {stranger}")]
+    NotMySql {
+        /// Where.
+        endpoint: Endpoint,
+        /// What it looks like.
+        stranger: Stranger,
+    },
+    /// The server sent an error packet instead of its greeting.
+    #[error("server refused the connection before its greeting: {message} ({code})")]
+    RefusedBeforeGreeting {
+        /// The server's error number, such as 1129 (host blocked) or 1040 (too many connections).
+        code: u16,
+        /// The server's text.
+        message: String,
+    },
+    /// Encryption was asked for and the server has none.
+    #[error("server offers no TLS")]
+    TlsNotOffered,
+    /// The server can only do TLS versions that are not safe.
+    #[error("server offers no TLS version from 1.2 on ({reason})")]
+    TlsTooOld {
+        /// What the handshake said.
+        reason: String,
+    },
+    /// The TLS handshake failed for another reason.
+    #[error("TLS handshake failed: {reason}")]
+    Tls {
+        /// What the handshake said.
+        reason: String,
+    },
+    /// The server's certificate does not lead to the given CA.
+    #[error("server certificate not trusted: {why}")]
+    CertificateNotTrusted {
+        /// Why.
+        why: Untrusted,
+    },
+    /// The certificate is trusted, but for other names.
+    #[error(
+        "server certificate is not for {host} (it names {})",
+        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    )]
+    NameMismatch {
+        /// The name we connected to.
+        host: String,
+        /// The names in the certificate.
+        names: Vec<String>,
+    },
+    /// Verification needs a CA file and none was given.
+    #[error("certificate verification needs a CA file")]
+    CaMissing,
+    /// A certificate or key file that cannot be used.
+    #[error("{}: {reason}", path.display())]
+    PemFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Plain text over TCP was asked for without the flag that allows it.
+    #[error("{endpoint}: refusing to connect over TCP without TLS")]
+    PlaintextRefused {
+        /// Where.
+        endpoint: Endpoint,
+    },
+    /// The server insists on TLS or a socket.
+    #[error("server requires secure transport: {message} ({code})")]
+    SecureTransportRequired {
+        /// The server's error number.
+        code: u16,
+        /// The server's text.
+        message: String,
+    },
+    /// Wrong user, host or password.
+    #[error("access denied: {message} ({code})")]
+    AccessDenied {
+        /// The server's error number.
+        code: u16,
+        /// The server's text.
+        message: String,
+    },
+    /// The account uses an authentication plug-in we do not speak.
+    #[error("authentication plug-in {plugin} is not supported{}", because(.reason))]
+    PluginUnsupported {
+        /// The plug-in the server named.
+        plugin: String,
+        /// Why, if there is more to say.
+        reason: &'static str,
+    },
+    /// The plug-in wants the password itself, and the transport would show it.
+    #[error("{plugin} would send the password over an unencrypted connection")]
+    ClearPasswordRefused {
+        /// The plug-in.
+        plugin: String,
+    },
+    /// The server asked to read a file of this machine.
+    #[error("server asked for a local file (LOCAL INFILE), refused")]
+    LocalInfileRefused,
+    /// Bytes that are not the protocol.
+    #[error("malformed {what} from the server")]
+    Malformed {
+        /// Which message.
+        what: &'static str,
+    },
+    /// A result or packet larger than the caller allows.
+    #[error("result larger than the limit of {limit_bytes} bytes")]
+    ResultTooLarge {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The server ended the statement because its time was over.
+    #[error("statement timed out on the server: {message} ({code})")]
+    StatementTimedOut {
+        /// The server's error number.
+        code: u16,
+        /// The server's text.
+        message: String,
+    },
+    /// Any other error packet.
+    #[error("server error {code} ({sqlstate}): {message}")]
+    Server {
+        /// The server's error number.
+        code: u16,
+        /// Five characters of SQLSTATE, or `HY000`.
+        sqlstate: String,
+        /// The server's text.
+        message: String,
+    },
+    /// An option file that cannot be read.
+    #[error("{}: {source}", path.display())]
+    OptionFileRead {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// An option file line that cannot be understood.
+    #[error("{}:{line}: {reason}", path.display())]
+    OptionFileSyntax {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: u32,
+        /// What is wrong; never repeats the line.
+        reason: &'static str,
+    },
+}
+
+impl Error {
+    /// The next step, if there is one to suggest.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Url { .. } => "write it as mysql://user@host:port",
+            Self::PasswordInUrl => {
+                "arguments are visible to other users; put the password into an option file \
+                 ([client] password=…, mode 0600) and pass it with --defaults-file"
+            }
+            Self::Refused { .. } => "check that the server runs and listens on this port",
+            Self::NoSuchSocket { .. } => "SHOW VARIABLES LIKE 'socket' gives the server's path",
+            Self::Resolve { .. } => "check the host name or give an address",
+            Self::Timeout { phase: Phase::Connect, .. } => "a firewall may drop the packets",
+            Self::Timeout { phase: Phase::Greeting, .. } => {
+                "the port may belong to another service, or the server may wait for a reverse \
+                 name look-up (skip_name_resolve)"
+            }
+            Self::NotMySql { stranger: Stranger::XProtocol, .. } => {
+                "this is the X Protocol port; use the classic port, usually 3306"
+            }
+            Self::NotMySql { .. } => "check the port number",
+            Self::RefusedBeforeGreeting { code: 1129, .. } => {
+                "the server blocks this host after too many connection errors: \
+                 TRUNCATE TABLE performance_schema.host_cache, or FLUSH HOSTS"
+            }
+            Self::RefusedBeforeGreeting { code: 1040, .. } => {
+                "every connection is taken; MySQL's admin_port or MariaDB's extra_port may be free"
+            }
+            Self::RefusedBeforeGreeting { code: 1130, .. } => "no account of the server may log in from this host",
+            Self::TlsNotOffered => "configure ssl_cert and ssl_key on the server, or connect through its unix socket",
+            Self::TlsTooOld { .. } => "connect through the server's unix socket, or upgrade it",
+            Self::CertificateNotTrusted { why: Untrusted::UnknownIssuer } => {
+                "pass the CA that issued the server's certificate with --ssl-ca; \
+                 MySQL's automatic one is ca.pem in its data directory"
+            }
+            Self::CertificateNotTrusted { why: Untrusted::Expired } => {
+                "renew the certificate and reload it: ALTER INSTANCE RELOAD TLS, or FLUSH SSL"
+            }
+            Self::NameMismatch { .. } => "connect by a name in the certificate, or check the chain only (VERIFY_CA)",
+            Self::CaMissing => "pass the CA file with --ssl-ca",
+            Self::PlaintextRefused { .. } => "use TLS, or the server's unix socket",
+            Self::SecureTransportRequired { .. } => "connect with TLS or through the unix socket",
+            Self::ClearPasswordRefused { .. } => "connect with TLS or through the unix socket",
+            Self::AccessDenied { .. } => {
+                "check user, password and the host the account is for; \
+                 MariaDB gives this error also when it requires TLS"
+            }
+            Self::PluginUnsupported { .. } => "use an account with a password plug-in",
+            Self::LocalInfileRefused => "an honest server never asks this of an audit; check whom you connect to",
+            Self::StatementTimedOut { .. } => "raise the statement time limit",
+            Self::Malformed { .. } => "a proxy or another service may answer on this port",
+            _ => return None,
+        })
+    }
+
+    /// Whether the server answered this error for want of a privilege.
+    pub fn is_privilege(&self) -> bool {
+        // ER_DBACCESS_DENIED 1044, ER_TABLEACCESS_DENIED 1142, ER_COLUMNACCESS_DENIED 1143,
+        // ER_SPECIFIC_ACCESS_DENIED 1227, ER_PROCACCESS_DENIED 1370.
+        matches!(self, Self::Server { code: 1044 | 1142 | 1143 | 1227 | 1370, .. })
+    }
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_are_recognised_by_their_first_bytes() {
+        let cases: [(&[u8], Stranger); 8] = [
+            (b"", Stranger::Closed),
+            (b"HTTP/1.1 400 Bad Request\r\n", Stranger::Http),
+            (b"SSH-2.0-OpenSSH_10.0\r\n", Stranger::Ssh),
+            (&[0x15, 3, 1, 0, 2, 2, 40], Stranger::Tls),
+            (b"220 mail.example ESMTP\r\n", Stranger::LineBanner),
+            (&[5, 0, 0, 0, 0x0b, 8, 5, 0x1a, 0], Stranger::XProtocol),
+            (b"E\0\0\0\x85SFATAL", Stranger::PostgreSql),
+            (b"\x7fELF....", Stranger::Unknown),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(Stranger::guess(bytes), expected, "{bytes:?}");
+        }
+    }
+}

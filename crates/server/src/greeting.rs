@@ -1,0 +1,239 @@
+//! The server's first packet.
+//!
+//! Source: MySQL's "Protocol::HandshakeV10"; MariaDB's description of the
+//! "Initial Handshake Packet" for its extended capabilities.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::Bytes,
+    version::{Flavor, ServerVersion, Signs},
+};
+
+/// Capability bits of the classic protocol.
+pub mod capability {
+    /// MySQL sets it always; MariaDB 10.2+ servers never: the sign of theirs.
+    pub const LONG_PASSWORD: u32 = 1;
+    /// More column flags.
+    pub const LONG_FLAG: u32 = 1 << 2;
+    /// Protocol of MySQL 4.1 and later.
+    pub const PROTOCOL_41: u32 = 1 << 9;
+    /// The server can switch to TLS.
+    pub const SSL: u32 = 1 << 11;
+    /// Status flags in OK packets.
+    pub const TRANSACTIONS: u32 = 1 << 13;
+    /// Challenge-response with 20 bytes.
+    pub const SECURE_CONNECTION: u32 = 1 << 15;
+    /// Authentication plug-ins are named.
+    pub const PLUGIN_AUTH: u32 = 1 << 19;
+    /// Attributes of the client program can be sent.
+    pub const CONNECT_ATTRS: u32 = 1 << 20;
+    /// More than one authentication factor (MySQL 8.0.27).
+    pub const MULTI_FACTOR: u32 = 1 << 28;
+    /// The authentication answer may be longer than 255 bytes.
+    pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+}
+
+/// What the first packet says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Version text, lossily read as UTF-8.
+    pub version: String,
+    /// Number of this connection.
+    pub connection_id: u32,
+    /// Capability bits, see [`capability`].
+    pub capabilities: u32,
+    /// MariaDB's own capability bits, 0 on others.
+    pub mariadb_capabilities: u32,
+    /// The plug-in the server proposes; empty before 5.5.
+    pub auth_plugin: String,
+    /// The challenge, without its closing NUL.
+    #[serde(skip)]
+    pub challenge: Vec<u8>,
+}
+
+impl Greeting {
+    /// Whether the server offers to switch to TLS.
+    pub fn offers_tls(&self) -> bool {
+        self.capabilities & capability::SSL != 0
+    }
+
+    /// Whether capability bits are laid out as MariaDB 10.2+ does.
+    pub fn is_mariadb(&self) -> bool {
+        self.capabilities & capability::LONG_PASSWORD == 0 || self.version.to_ascii_lowercase().contains("mariadb")
+    }
+
+    /// The fork and version as far as the greeting tells: Percona Server looks like MySQL here.
+    pub fn server_version(&self) -> Option<ServerVersion> {
+        let signs = Signs { mariadb_capabilities: self.is_mariadb(), ..Signs::default() };
+        ServerVersion::parse(&self.version, signs)
+    }
+
+    /// The fork, if the version text begins like one.
+    pub fn flavor(&self) -> Option<Flavor> {
+        self.server_version().map(|version| version.flavor)
+    }
+}
+
+/// The first packet, if it is one of the protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum First {
+    /// A greeting.
+    Greeting(Greeting),
+    /// An error packet in its place, such as "Host is blocked".
+    Refusal {
+        /// Error number.
+        code: u16,
+        /// The text, lossily read as UTF-8.
+        message: String,
+    },
+}
+
+/// Reads the payload of the first packet; `None` if it is neither form.
+pub fn parse(payload: &[u8]) -> Option<First> {
+    let mut bytes = Bytes::new(payload);
+    match bytes.u8()? {
+        10 => greeting(bytes).map(First::Greeting),
+        0xff => {
+            let code = bytes.u16_le()?;
+            let mut message = bytes.rest();
+            // Sent before capabilities are known, so usually without #SQLSTATE; MySQL 8 may add it.
+            if message.first() == Some(&b'#') {
+                message = message.get(6..).unwrap_or_default();
+            }
+            Some(First::Refusal { code, message: String::from_utf8_lossy(message).into_owned() })
+        }
+        _ => None,
+    }
+}
+
+fn greeting(mut bytes: Bytes<'_>) -> Option<Greeting> {
+    let version = String::from_utf8_lossy(bytes.until_nul()?).into_owned();
+    let connection_id = bytes.u32_le()?;
+    let mut challenge = bytes.take(8)?.to_vec();
+    bytes.take(1)?;
+    let low = bytes.u16_le()?;
+    if bytes.is_empty() {
+        // Protocol 10 of servers before 4.1 ends here.
+        return Some(Greeting {
+            version,
+            connection_id,
+            capabilities: u32::from(low),
+            mariadb_capabilities: 0,
+            auth_plugin: String::new(),
+            challenge,
+        });
+    }
+    let _collation = bytes.u8()?;
+    let _status = bytes.u16_le()?;
+    let high = bytes.u16_le()?;
+    let capabilities = u32::from(high) << 16 | u32::from(low);
+    let challenge_bytes = bytes.u8()?;
+    bytes.take(6)?;
+    let extended = bytes.u32_le()?;
+    if capabilities & capability::SECURE_CONNECTION != 0 {
+        // The rest of the challenge is at least 13 bytes with its NUL.
+        let wanted = usize::from(challenge_bytes).saturating_sub(8).max(13);
+        let rest = bytes.take(wanted.min(bytes.rest().len()))?;
+        challenge.extend_from_slice(rest);
+        if challenge.last() == Some(&0) {
+            challenge.pop();
+        }
+    }
+    let auth_plugin = if capabilities & capability::PLUGIN_AUTH != 0 {
+        // MySQL 5.5.7 to 5.5.9 forgot the NUL at the end (bug 59453).
+        let name = bytes.until_nul().unwrap_or_else(|| bytes.rest());
+        String::from_utf8_lossy(name).into_owned()
+    } else {
+        String::new()
+    };
+    let is_mariadb = capabilities & capability::LONG_PASSWORD == 0;
+    Some(Greeting {
+        version,
+        connection_id,
+        capabilities,
+        mariadb_capabilities: if is_mariadb { extended } else { 0 },
+        auth_plugin,
+        challenge,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(version: &str, low: u16, high: u16, plugin: &str) -> Vec<u8> {
+        let mut packet = vec![10];
+        packet.extend_from_slice(version.as_bytes());
+        packet.push(0);
+        packet.extend_from_slice(&7_u32.to_le_bytes());
+        packet.extend_from_slice(b"abcdefgh\0");
+        packet.extend_from_slice(&low.to_le_bytes());
+        packet.push(45);
+        packet.extend_from_slice(&2_u16.to_le_bytes());
+        packet.extend_from_slice(&high.to_le_bytes());
+        packet.push(21);
+        packet.extend_from_slice(&[0; 10]);
+        packet.extend_from_slice(b"ijklmnopqrst\0");
+        packet.extend_from_slice(plugin.as_bytes());
+        packet.push(0);
+        packet
+    }
+
+    #[test]
+    fn a_mysql_greeting_is_read() {
+        let packet = sample("9.7.4", 0xffff, 0xdfff, "caching_sha2_password");
+        let Some(First::Greeting(greeting)) = parse(&packet) else {
+            panic!("not a greeting");
+        };
+        assert_eq!(greeting.version, "9.7.4");
+        assert_eq!(greeting.connection_id, 7);
+        assert_eq!(greeting.challenge, b"abcdefghijklmnopqrst");
+        assert_eq!(greeting.auth_plugin, "caching_sha2_password");
+        assert!(greeting.offers_tls());
+        assert_eq!(greeting.flavor(), Some(Flavor::MySql));
+    }
+
+    #[test]
+    fn mariadb_is_known_by_the_missing_first_bit() {
+        let packet = sample("5.7.1-x", 0xf7fe, 0x81ff, "mysql_native_password");
+        let Some(First::Greeting(greeting)) = parse(&packet) else {
+            panic!("not a greeting");
+        };
+        assert!(!greeting.offers_tls());
+        assert_eq!(greeting.flavor(), Some(Flavor::MariaDb));
+    }
+
+    #[test]
+    fn an_error_in_place_of_the_greeting_is_a_refusal() {
+        let packet = b"\xff\x69\x04Host '10.0.0.1' is blocked";
+        assert_eq!(
+            parse(packet),
+            Some(First::Refusal { code: 1129, message: "Host '10.0.0.1' is blocked".to_owned() })
+        );
+        let packet = b"\xff\x10\x04#08004Too many connections";
+        assert!(matches!(
+            parse(packet),
+            Some(First::Refusal { code: 1040, message }) if message == "Too many connections"
+        ));
+    }
+
+    #[test]
+    fn every_prefix_of_a_greeting_is_handled() {
+        let packet = sample("9.7.4", 0xffff, 0xdfff, "caching_sha2_password");
+        for end in 0..packet.len() {
+            let _ = parse(&packet[..end]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(mut data: Vec<u8>) {
+            let _ = parse(&data);
+            data.insert(0, 10);
+            let _ = parse(&data);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Which server this is.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    connect::Connection,
+    error::Error,
+    version::{Flavor, ServerVersion, Signs},
+};
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Fork and numbers.
+    pub version: ServerVersion,
+    /// `@@version_comment`.
+    pub version_comment: String,
+    /// `@@hostname`.
+    pub hostname: String,
+    /// `@@server_uuid`; MariaDB has none before 12 (its `server_uid` is another thing).
+    pub server_uuid: Option<String>,
+    /// `@@server_id`.
+    pub server_id: u32,
+    /// `@@datadir`.
+    pub datadir: PathBuf,
+    /// `@@port`; 0 with `skip_networking`.
+    pub port: u16,
+    /// `@@socket`.
+    pub socket: Option<PathBuf>,
+    /// `@@pid_file`, relative to the data directory if it is relative.
+    pub pid_file: Option<PathBuf>,
+    /// Seconds since the start.
+    pub uptime_seconds: u64,
+}
+
+impl Identity {
+    /// The fork.
+    pub fn flavor(&self) -> Flavor {
+        self.version.flavor
+    }
+}
+
+/// Asks a server who it is; needs no privilege.
+///
+/// # Errors
+/// As [`Connection::query`], and [`Error::Malformed`] if it will not say its version.
+pub fn describe(connection: &mut Connection) -> Result<Identity, Error> {
+    // Absent names give no row; selecting @@name would be an error instead.
+    let variables = connection.query(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'hostname', \
+         'server_uuid', 'server_id', 'datadir', 'port', 'socket', 'pid_file', 'aria_block_size')",
+    )?;
+    let status = connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
+    let value = |name: &str| {
+        variables
+            .rows
+            .iter()
+            .find_map(|row| match row.as_slice() {
+                [Some(key), Some(value)] if key.eq_ignore_ascii_case(name) => Some(value.clone()),
+                _ => None,
+            })
+            .filter(|value| !value.is_empty())
+    };
+    let comment = value("version_comment").unwrap_or_default();
+    let signs = Signs {
+        comment: &comment,
+        mariadb_capabilities: connection.greeting().is_mariadb(),
+        mariadb_variables: value("aria_block_size").is_some(),
+    };
+    let version = value("version")
+        .and_then(|text| ServerVersion::parse(&text, signs))
+        .ok_or(Error::Malformed { what: "server version" })?;
+    let number = |name| value(name).and_then(|text| text.parse().ok());
+    Ok(Identity {
+        version,
+        hostname: value("hostname").unwrap_or_default(),
+        server_uuid: value("server_uuid"),
+        server_id: number("server_id").unwrap_or_default(),
+        datadir: value("datadir").map(PathBuf::from).unwrap_or_default(),
+        port: value("port").and_then(|text| text.parse().ok()).unwrap_or_default(),
+        socket: value("socket").map(PathBuf::from),
+        pid_file: value("pid_file").map(PathBuf::from),
+        uptime_seconds: status.value(0, "Value").and_then(|text| text.parse().ok()).unwrap_or(0),
+        version_comment: comment,
+    })
+}

@@ -1,0 +1,634 @@
+//! Reads option files (`my.cnf` and its kin) as the servers and clients do.
+//!
+//! Source: MySQL manual, "Using Option Files"; MariaDB documentation,
+//! "Configuring MariaDB with Option Files"; both read them with
+//! `mysys/my_default.c`.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::{connect::TlsMode, error::Error, secret::Password};
+
+/// Nested `!include`s; the servers stop at ten.
+const MAX_DEPTH: usize = 10;
+
+/// Largest option file we read.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Files an include may lead to.
+const MAX_FILES: usize = 1000;
+
+/// An option's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// Given without `=`.
+    None,
+    /// The text, unquoted and unescaped.
+    Text(String),
+    /// The key looks like a secret's: the text was not kept.
+    Secret,
+}
+
+impl Value {
+    /// The text, if there is one that was kept.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::None | Self::Secret => None,
+        }
+    }
+}
+
+/// One line with an option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The `[group]` it stands in.
+    pub group: String,
+    /// The key with `_` written as `-`; prefixes such as `skip-` and `loose-` stay.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// The file it stands in.
+    pub file: PathBuf,
+    /// Its line, from 1.
+    pub line: u32,
+}
+
+/// Something odd that does not keep the rest from being read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Warning {
+    /// A file with a password that more than its owner may read.
+    ReadableSecret {
+        /// The file.
+        file: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A file anybody may write: the servers ignore it, and so do we.
+    WorldWritable {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A line that is no option, comment, group or include.
+    BadLine {
+        /// The file.
+        file: PathBuf,
+        /// Its line, from 1.
+        line: u32,
+        /// What is wrong with it; never repeats it.
+        reason: String,
+    },
+    /// An included file or directory that cannot be read.
+    Unreadable {
+        /// The file or directory.
+        file: PathBuf,
+        /// The system's reason.
+        reason: String,
+    },
+    /// A file that includes itself, or includes nested too deep.
+    IncludeLoop {
+        /// The file not read again.
+        file: PathBuf,
+    },
+}
+
+/// Every option of some files, in the order the servers would read them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entries {
+    /// The options.
+    pub entries: Vec<Entry>,
+    /// What was odd.
+    pub warnings: Vec<Warning>,
+    /// The files read.
+    pub files: Vec<PathBuf>,
+}
+
+impl Entries {
+    /// Reads a file and what it includes; values that look like secrets are not kept.
+    ///
+    /// # Errors
+    /// [`Error::OptionFileRead`] if the file itself cannot be read. What is wrong
+    /// inside or in included files becomes a [`Warning`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        read(path).map(|raw| raw.into_entries())
+    }
+
+    /// Options of one group.
+    pub fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(move |entry| entry.group == group)
+    }
+
+    /// The last entry with this key in any of the groups: the one in force.
+    pub fn last(&self, groups: &[&str], key: &str) -> Option<&Entry> {
+        let key = normalised(key);
+        self.entries.iter().rev().find(|entry| entry.key == key && groups.contains(&entry.group.as_str()))
+    }
+}
+
+/// What our own client takes from option files.
+#[derive(Clone, Debug, Default)]
+pub struct ClientOptions {
+    /// `host`.
+    pub host: Option<String>,
+    /// `port`.
+    pub port: Option<u16>,
+    /// `socket`.
+    pub socket: Option<PathBuf>,
+    /// `user`.
+    pub user: Option<String>,
+    /// `password`.
+    pub password: Option<Password>,
+    /// `ssl-ca`.
+    pub ssl_ca: Option<PathBuf>,
+    /// `ssl-cert`.
+    pub ssl_cert: Option<PathBuf>,
+    /// `ssl-key`.
+    pub ssl_key: Option<PathBuf>,
+    /// `ssl-mode`. `PREFERRED` is taken as `REQUIRED`: there is no fallback.
+    pub ssl_mode: Option<TlsMode>,
+    /// What was odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// Groups our client reads, as the programs of the servers read `[client]` and their own name.
+pub const CLIENT_GROUPS: [&str; 2] = ["client", "sealant"];
+
+impl ClientOptions {
+    /// Reads one file, given by `--defaults-file`.
+    ///
+    /// # Errors
+    /// [`Error::OptionFileRead`], and [`Error::OptionFileSyntax`] for a value that
+    /// cannot be meant, such as a port that is no number.
+    pub fn from_file(path: &Path) -> Result<Self, Error> {
+        let mut options = Self::default();
+        options.apply(&read(path)?)?;
+        Ok(options)
+    }
+
+    /// Reads the usual files, later ones over earlier ones; a missing one is no error.
+    ///
+    /// # Errors
+    /// As [`Self::from_file`], for a file that is there.
+    pub fn from_usual_files() -> Result<Self, Error> {
+        let mut options = Self::default();
+        for path in usual_files() {
+            if path.exists() {
+                options.apply(&read(&path)?)?;
+            }
+        }
+        Ok(options)
+    }
+
+    fn apply(&mut self, raw: &Raw) -> Result<(), Error> {
+        self.warnings.extend(raw.warnings.iter().cloned());
+        for line in &raw.lines {
+            if CLIENT_GROUPS.contains(&line.group.as_str()) {
+                self.apply_line(line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_line(&mut self, line: &RawLine) -> Result<(), Error> {
+        let wrong = |reason| Error::OptionFileSyntax { path: line.file.clone(), line: line.number, reason };
+        let key = line.key.strip_prefix("loose-").unwrap_or(&line.key);
+        let value = line.value.as_ref().map(|value| value.as_str());
+        let text = || value.map(ToOwned::to_owned);
+        let path = || value.map(PathBuf::from);
+        match key {
+            "host" => self.host = text(),
+            "port" => {
+                let port = value.and_then(|value| value.parse().ok());
+                self.port = Some(port.ok_or_else(|| wrong("the port must be a number from 0 to 65535"))?);
+            }
+            "socket" => self.socket = path(),
+            "user" => self.user = text(),
+            "password" => self.password = value.map(Password::new),
+            "ssl-ca" => self.ssl_ca = path(),
+            "ssl-cert" => self.ssl_cert = path(),
+            "ssl-key" => self.ssl_key = path(),
+            "ssl-mode" => {
+                let mode = value.unwrap_or_default().to_ascii_uppercase().replace('-', "_");
+                self.ssl_mode = Some(match mode.as_str() {
+                    "DISABLED" => TlsMode::Off,
+                    "PREFERRED" | "REQUIRED" => TlsMode::Required,
+                    "VERIFY_CA" => TlsMode::VerifyCa,
+                    "VERIFY_IDENTITY" => TlsMode::VerifyIdentity,
+                    _ => return Err(wrong("unknown ssl-mode")),
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf`, in the order they are read.
+pub fn usual_files() -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from("/etc/my.cnf"), PathBuf::from("/etc/mysql/my.cnf")];
+    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+        files.push(Path::new(&home).join(".my.cnf"));
+    }
+    files
+}
+
+/// Whether a key's value is a secret in MySQL's or MariaDB's option files.
+pub fn is_secret(key: &str) -> bool {
+    let key = normalised(key);
+    let key = key.strip_prefix("loose-").unwrap_or(&key);
+    // wsrep_sst_auth=user:password; [sst] encrypt-key; file_key_management_filekey, which may
+    // hold the key itself instead of FILE:path; MySQL's keyring and LDAP plug-ins.
+    key.contains("password")
+        || key.contains("passwd")
+        || key.contains("passphrase")
+        || key.contains("secret")
+        || key.contains("token")
+        || key.ends_with("auth")
+        || key.ends_with("-pwd")
+        || key == "encrypt-key"
+        || key.ends_with("filekey")
+        || key.ends_with("master-key")
+}
+
+/// A line before it is known who asks for it.
+#[derive(Debug)]
+struct RawLine {
+    group: String,
+    key: String,
+    value: Option<Zeroizing<String>>,
+    file: PathBuf,
+    number: u32,
+}
+
+#[derive(Debug, Default)]
+struct Raw {
+    lines: Vec<RawLine>,
+    warnings: Vec<Warning>,
+    files: Vec<PathBuf>,
+    /// Files being read right now, from the outermost on.
+    open: Vec<PathBuf>,
+}
+
+impl Raw {
+    fn into_entries(self) -> Entries {
+        let entries = self.lines.into_iter().map(RawLine::into_entry).collect();
+        Entries { entries, warnings: self.warnings, files: self.files }
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(), io::Error> {
+        let identity = path.canonicalize()?;
+        if self.open.contains(&identity) || self.open.len() >= MAX_DEPTH || self.files.len() >= MAX_FILES {
+            self.warnings.push(Warning::IncludeLoop { file: path.to_owned() });
+            return Ok(());
+        }
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large for an option file"));
+        }
+        let mode = metadata.mode() & 0o7777;
+        if mode & 0o002 != 0 {
+            self.warnings.push(Warning::WorldWritable { file: path.to_owned() });
+            return Ok(());
+        }
+        let bytes = Zeroizing::new(fs::read(path)?);
+        let text = Zeroizing::new(String::from_utf8_lossy(&bytes).into_owned());
+        self.files.push(path.to_owned());
+        self.open.push(identity);
+        let before = self.lines.len();
+        self.text(path, &text);
+        self.open.pop();
+
+        let own_secret = self
+            .lines
+            .get(before..)
+            .unwrap_or_default()
+            .iter()
+            .any(|line| line.file == path && line.value.is_some() && is_secret(&line.key));
+        if own_secret && mode & 0o077 != 0 {
+            self.warnings.push(Warning::ReadableSecret { file: path.to_owned(), mode });
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, path: &Path, text: &str) {
+        let mut group = String::new();
+        for (number, line) in (1_u32..).zip(text.lines()) {
+            match parse_line(line) {
+                Line::Empty => {}
+                Line::Group(name) => group = name.to_owned(),
+                Line::Include(target) => self.include(path, Path::new(target)),
+                Line::IncludeDir(target) => self.include_dir(path, Path::new(target)),
+                Line::Option { .. } if group.is_empty() => {
+                    self.bad(path, number, "an option before the first group");
+                }
+                Line::Option { key, value } => self.lines.push(RawLine {
+                    group: group.clone(),
+                    key: normalised(key),
+                    value,
+                    file: path.to_owned(),
+                    number,
+                }),
+                Line::Bad(reason) => self.bad(path, number, reason),
+            }
+        }
+    }
+
+    fn bad(&mut self, path: &Path, line: u32, reason: &str) {
+        self.warnings.push(Warning::BadLine { file: path.to_owned(), line, reason: reason.to_owned() });
+    }
+
+    /// Relative names are relative to the including file: the servers take them
+    /// relative to their working directory, which nobody can mean.
+    fn include(&mut self, from: &Path, target: &Path) {
+        let path = from.parent().unwrap_or_else(|| Path::new("")).join(target);
+        if let Err(error) = self.file(&path) {
+            self.warnings.push(Warning::Unreadable { file: path, reason: error.to_string() });
+        }
+    }
+
+    /// Reads the directory's `*.cnf` files in the order of their names.
+    fn include_dir(&mut self, from: &Path, target: &Path) {
+        let directory = from.parent().unwrap_or_else(|| Path::new("")).join(target);
+        let listing = match fs::read_dir(&directory) {
+            Ok(listing) => listing,
+            Err(error) => {
+                self.warnings.push(Warning::Unreadable { file: directory, reason: error.to_string() });
+                return;
+            }
+        };
+        let files: BTreeSet<PathBuf> = listing
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "cnf"))
+            .take(MAX_FILES)
+            .collect();
+        for file in files {
+            if let Err(error) = self.file(&file) {
+                self.warnings.push(Warning::Unreadable { file, reason: error.to_string() });
+            }
+        }
+    }
+}
+
+impl RawLine {
+    fn into_entry(self) -> Entry {
+        let value = match self.value {
+            None => Value::None,
+            // A path to a key is not the key.
+            Some(text) if is_secret(&self.key) && !text.starts_with("FILE:") => Value::Secret,
+            Some(text) => Value::Text(text.to_string()),
+        };
+        Entry { group: self.group, key: self.key, value, file: self.file, line: self.number }
+    }
+}
+
+fn read(path: &Path) -> Result<Raw, Error> {
+    let mut raw = Raw::default();
+    raw.file(path).map_err(|source| Error::OptionFileRead { path: path.to_owned(), source })?;
+    Ok(raw)
+}
+
+fn normalised(key: &str) -> String {
+    key.to_ascii_lowercase().replace('_', "-")
+}
+
+#[derive(Debug)]
+enum Line<'a> {
+    Empty,
+    Group(&'a str),
+    Include(&'a str),
+    IncludeDir(&'a str),
+    Option { key: &'a str, value: Option<Zeroizing<String>> },
+    Bad(&'static str),
+}
+
+fn parse_line(line: &str) -> Line<'_> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return Line::Empty;
+    }
+    if let Some(rest) = line.strip_prefix('[') {
+        return match rest.split_once(']') {
+            Some((name, _)) if !name.trim().is_empty() => Line::Group(name.trim()),
+            _ => Line::Bad("a group without its closing bracket or name"),
+        };
+    }
+    if let Some(rest) = line.strip_prefix('!') {
+        if let Some(target) = rest.strip_prefix("includedir").and_then(argument) {
+            return Line::IncludeDir(target);
+        }
+        return match rest.strip_prefix("include").and_then(argument) {
+            Some(target) => Line::Include(target),
+            None => Line::Bad("neither !include nor !includedir with a name"),
+        };
+    }
+    match line.split_once('=') {
+        Some((key, value)) => match key.trim() {
+            "" => Line::Bad("a value without a key"),
+            key => Line::Option { key, value: Some(unescaped(without_comment(value).trim())) },
+        },
+        None => Line::Option { key: without_comment(line).trim(), value: None },
+    }
+}
+
+fn argument(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix([' ', '\t'])?.trim();
+    (!name.is_empty()).then_some(name)
+}
+
+/// A `#` outside quotes begins a comment anywhere in a line.
+fn without_comment(text: &str) -> &str {
+    let mut quote = None;
+    let mut escaped = false;
+    for (position, character) in text.char_indices() {
+        match (character, quote) {
+            _ if escaped => escaped = false,
+            ('\\', Some(_)) => escaped = true,
+            ('\'' | '"', None) => quote = Some(character),
+            (_, Some(open)) if character == open => quote = None,
+            ('#', None) => return text.get(..position).unwrap_or(text),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// Takes one pair of quotes off and resolves `\b \t \n \r \\ \s \" \'`; any
+/// other backslash stays, as in a Windows path.
+fn unescaped(value: &str) -> Zeroizing<String> {
+    let inner = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(value);
+    let mut text = Zeroizing::new(String::with_capacity(inner.len()));
+    let mut characters = inner.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            text.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('b') => text.push('\u{8}'),
+            Some('t') => text.push('\t'),
+            Some('n') => text.push('\n'),
+            Some('r') => text.push('\r'),
+            Some('s') => text.push(' '),
+            Some(plain @ ('\\' | '"' | '\'')) => text.push(plain),
+            Some(other) => {
+                text.push('\\');
+                text.push(other);
+            }
+            None => text.push('\\'),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(directory: &Path, name: &str, text: &str) -> PathBuf {
+        let path = directory.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
+    fn text_of<'a>(entries: &'a Entries, key: &str) -> Option<&'a str> {
+        entries.last(&["mysqld"], key)?.value.text()
+    }
+
+    #[test]
+    fn options_are_read_as_the_servers_read_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(
+            directory.path(),
+            "my.cnf",
+            "# comment\n; comment\n[mysqld]\nbind_address = 127.0.0.1   # home\nSSL-Ca=\"/etc/a b#c.pem\"\n\
+             skip-networking\nloose_x=a\\sb\\tc\\q\nbind-address=::1\nempty=\n[client]\nport=1\n",
+        );
+        let entries = Entries::read(&path).unwrap();
+        assert_eq!(text_of(&entries, "bind-address"), Some("::1"));
+        assert_eq!(text_of(&entries, "bind_address"), Some("::1"));
+        assert_eq!(text_of(&entries, "ssl-ca"), Some("/etc/a b#c.pem"));
+        assert_eq!(text_of(&entries, "loose-x"), Some("a b\tc\\q"));
+        assert_eq!(text_of(&entries, "empty"), Some(""));
+        assert_eq!(entries.last(&["mysqld"], "skip-networking").unwrap().value, Value::None);
+        let first = entries.group("mysqld").next().unwrap();
+        assert_eq!((first.line, first.value.text()), (4, Some("127.0.0.1")));
+        assert_eq!(entries.warnings, []);
+    }
+
+    #[test]
+    fn includes_are_followed_in_order_and_loops_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let drop_in = directory.path().join("conf.d");
+        fs::create_dir(&drop_in).unwrap();
+        file(&drop_in, "b.cnf", "[mysqld]\nx=b\n");
+        file(&drop_in, "a.cnf", "[mysqld]\nx=a\n");
+        file(&drop_in, "c.txt", "[mysqld]\nx=c\n");
+        let path = file(
+            directory.path(),
+            "my.cnf",
+            "[mysqld]\nx=0\n!includedir conf.d\n!include my.cnf\n!include none.cnf\ny=after\n",
+        );
+        let entries = Entries::read(&path).unwrap();
+        assert_eq!(text_of(&entries, "x"), Some("b"));
+        assert_eq!(text_of(&entries, "y"), Some("after"));
+        assert!(matches!(entries.warnings.as_slice(), [Warning::IncludeLoop { .. }, Warning::Unreadable { .. }]));
+    }
+
+    #[test]
+    fn secrets_are_not_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(
+            directory.path(),
+            "my.cnf",
+            "[client]\npassword=geheim\n[mysqld]\nwsrep_sst_auth=u:geheim\nloose_file_key_management_filekey=geheim\n\
+             file_key_management_filekey = FILE:/etc/key\n[sst]\nencrypt-key=geheim\nencrypt=4\n",
+        );
+        let entries = Entries::read(&path).unwrap();
+        assert!(!format!("{entries:?}").contains("geheim"));
+        let secrets = entries.entries.iter().filter(|entry| entry.value == Value::Secret);
+        assert_eq!(secrets.count(), 4);
+        assert_eq!(text_of(&entries, "file-key-management-filekey"), Some("FILE:/etc/key"));
+        let encrypt = entries.last(&["sst"], "encrypt").unwrap();
+        assert_eq!(encrypt.value.text(), Some("4"));
+    }
+
+    #[test]
+    fn a_secret_others_may_read_is_warned_of() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(directory.path(), "my.cnf", "[client]\npassword=geheim\n");
+        assert_eq!(ClientOptions::from_file(&path).unwrap().warnings, []);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let options = ClientOptions::from_file(&path).unwrap();
+        let expected = Warning::ReadableSecret { file: path.clone(), mode: 0o640 };
+        assert_eq!(options.warnings, [expected]);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        let options = ClientOptions::from_file(&path).unwrap();
+        assert!(options.password.is_none());
+        assert!(matches!(options.warnings.as_slice(), [Warning::WorldWritable { .. }]));
+    }
+
+    #[test]
+    fn our_client_reads_client_and_sealant() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(
+            directory.path(),
+            "my.cnf",
+            "[client]\nhost=db\nport=3307\nuser=u\npassword=\"a#b\"\nssl-mode=verify_identity\nssl_ca=/ca.pem\n\
+             [mysql]\nuser=other\n[sealant]\nuser=audit\nsocket=/s\n",
+        );
+        let options = ClientOptions::from_file(&path).unwrap();
+        assert_eq!(options.host.as_deref(), Some("db"));
+        assert_eq!(options.port, Some(3307));
+        assert_eq!(options.user.as_deref(), Some("audit"));
+        assert_eq!(options.password.unwrap().expose(), b"a#b");
+        assert_eq!(options.ssl_mode, Some(TlsMode::VerifyIdentity));
+        assert_eq!(options.ssl_ca.as_deref(), Some(Path::new("/ca.pem")));
+        let path = file(directory.path(), "bad.cnf", "[client]\nport=x\n");
+        let error = ClientOptions::from_file(&path).unwrap_err();
+        assert!(matches!(error, Error::OptionFileSyntax { line: 2, .. }));
+    }
+
+    #[test]
+    fn odd_lines_are_reported_and_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(directory.path(), "my.cnf", "x=1\n[broken\n[]\n!nclude a\n[mysqld]\n=v\ny=2\n");
+        let entries = Entries::read(&path).unwrap();
+        assert_eq!(entries.warnings.len(), 5);
+        assert_eq!(text_of(&entries, "y"), Some("2"));
+        assert!(matches!(Entries::read(directory.path()), Err(Error::OptionFileRead { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read(line in ".*") {
+            let _ = parse_line(&line);
+        }
+
+        #[test]
+        fn a_quoted_value_comes_back(value in "[a-zA-Z0-9 #;=]*") {
+            let line = format!("k=\"{value}\"");
+            let Line::Option { key: "k", value: Some(read) } = parse_line(&line) else {
+                panic!("not an option");
+            };
+            prop_assert_eq!(read.as_str(), value);
+        }
+    }
+}

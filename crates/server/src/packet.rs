@@ -1,0 +1,211 @@
+//! Packets of the classic protocol: three bytes of length (little-endian), one
+//! of sequence, the payload; payloads of 2^24-1 bytes and more are cut.
+//!
+//! Source: MySQL's "Protocol Basics: MySQL Packets".
+
+use std::io::{self, Read, Write};
+
+use crate::{
+    bytes::Bytes,
+    error::{Error, Phase, Stranger},
+    greeting::{self, First, Greeting},
+    socket::{Socket, silent_stranger},
+};
+
+/// A payload of this size is followed by another packet.
+const FULL_PAYLOAD: usize = 0xff_ffff;
+
+/// The largest first packet we believe; real ones stay below 200 bytes.
+const MAX_GREETING_BYTES: usize = 4096;
+
+/// A step of the packet layer that failed.
+#[derive(Debug)]
+pub(crate) enum PacketError {
+    /// The transport.
+    Io(io::Error),
+    /// The payload would exceed the limit.
+    TooLarge,
+}
+
+impl From<io::Error> for PacketError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Reads one payload of at most `limit_bytes`, joining cut ones.
+///
+/// Memory grows with the bytes that arrive, not with the length announced.
+/// `sequence` becomes the number our answer has to carry.
+pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize) -> Result<Vec<u8>, PacketError> {
+    let mut payload = Vec::new();
+    loop {
+        let mut header = [0; 4];
+        stream.read_exact(&mut header)?;
+        let [low, middle, high, number] = header;
+        *sequence = number.wrapping_add(1);
+        let length = u32::from_le_bytes([low, middle, high, 0]);
+        let length = usize::try_from(length).unwrap_or(FULL_PAYLOAD);
+        if length > limit_bytes.saturating_sub(payload.len()) {
+            return Err(PacketError::TooLarge);
+        }
+        let wanted = u64::from(u32::from_le_bytes([low, middle, high, 0]));
+        let count = stream.by_ref().take(wanted).read_to_end(&mut payload)?;
+        if count < length {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        if length < FULL_PAYLOAD {
+            return Ok(payload);
+        }
+    }
+}
+
+/// Writes one payload, cut if need be.
+pub(crate) fn write(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::Result<()> {
+    let mut chunks = payload.chunks(FULL_PAYLOAD).peekable();
+    if chunks.peek().is_none() {
+        write_one(stream, sequence, &[])?;
+    }
+    let mut last_full = false;
+    for chunk in chunks {
+        write_one(stream, sequence, chunk)?;
+        last_full = chunk.len() == FULL_PAYLOAD;
+    }
+    if last_full {
+        write_one(stream, sequence, &[])?;
+    }
+    stream.flush()
+}
+
+fn write_one(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(payload.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?.to_le_bytes();
+    let [low, middle, high, _] = length;
+    // One write, so that one TLS record or segment carries the packet. Wiped
+    // because it may hold an authentication answer.
+    let mut packet = zeroize::Zeroizing::new(Vec::with_capacity(payload.len().saturating_add(4)));
+    packet.extend_from_slice(&[low, middle, high, *sequence]);
+    packet.extend_from_slice(payload);
+    *sequence = sequence.wrapping_add(1);
+    stream.write_all(&packet)
+}
+
+/// Reads the server's first packet, and says what it is if it is none.
+pub(crate) fn read_greeting(socket: &mut Socket) -> Result<Greeting, Error> {
+    let mut start = Vec::new();
+    let read = Read::take(&mut *socket, 5).read_to_end(&mut start);
+    if let Err(error) = read {
+        if start.is_empty() {
+            let failure = socket.failure(Phase::Greeting, error);
+            if matches!(failure, Error::Timeout { .. })
+                && let Some(stranger) = silent_stranger(socket)
+            {
+                return Err(not_mysql(socket, stranger));
+            }
+            return Err(failure);
+        }
+        return Err(not_mysql(socket, Stranger::guess(&start)));
+    }
+    let length = payload_length(&start);
+    let (Some(length), [_, _, _, 0, first @ (10 | 0xff)]) = (length, start.as_slice()) else {
+        return Err(not_mysql(socket, Stranger::guess(&start)));
+    };
+    if length == 0 || length > MAX_GREETING_BYTES {
+        return Err(not_mysql(socket, Stranger::guess(&start)));
+    }
+    let mut payload = vec![*first];
+    payload.resize(length, 0);
+    let rest = payload.get_mut(1..).unwrap_or_default();
+    socket.read_exact(rest).map_err(|error| socket.failure(Phase::Greeting, error))?;
+    match greeting::parse(&payload) {
+        Some(First::Greeting(greeting)) => Ok(greeting),
+        Some(First::Refusal { code, message }) => Err(Error::RefusedBeforeGreeting { code, message }),
+        None => Err(not_mysql(socket, Stranger::Unknown)),
+    }
+}
+
+fn payload_length(start: &[u8]) -> Option<usize> {
+    let [low, middle, high] = Bytes::new(start).array()?;
+    usize::try_from(u32::from_le_bytes([low, middle, high, 0])).ok()
+}
+
+fn not_mysql(socket: &Socket, stranger: Stranger) -> Error {
+    Error::NotMySql { endpoint: socket.endpoint().clone(), stranger }
+}
+
+/// Reads an error packet's payload (after capabilities are agreed on).
+pub(crate) fn server_error(payload: &[u8]) -> Option<Error> {
+    let mut bytes = Bytes::new(payload);
+    if bytes.u8()? != 0xff {
+        return None;
+    }
+    let code = bytes.u16_le()?;
+    let mut sqlstate = "HY000".to_owned();
+    if bytes.peek() == Some(b'#') {
+        bytes.take(1)?;
+        sqlstate = String::from_utf8_lossy(bytes.take(5)?).into_owned();
+    }
+    let message = String::from_utf8_lossy(bytes.rest()).into_owned();
+    Some(match code {
+        // ER_ACCESS_DENIED_ERROR, ER_HOST_NOT_PRIVILEGED, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
+        // ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and MariaDB.
+        1045 | 1130 | 1698 | 3118 | 4151 => Error::AccessDenied { code, message },
+        // ER_SECURE_TRANSPORT_REQUIRED.
+        3159 => Error::SecureTransportRequired { code, message },
+        // ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB.
+        3024 | 1969 => Error::StatementTimedOut { code, message },
+        _ => Error::Server { code, sqlstate, message },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_cut_payload_is_joined_again() {
+        let payload = vec![7; FULL_PAYLOAD + 10];
+        let mut wire = Vec::new();
+        write(&mut wire, &mut 0, &payload).unwrap();
+        let mut sequence = 0;
+        let joined = read(&mut wire.as_slice(), &mut sequence, payload.len()).unwrap();
+        assert_eq!(joined, payload);
+        assert_eq!(sequence, 2);
+    }
+
+    #[test]
+    fn a_payload_over_the_limit_is_refused_before_it_is_read() {
+        let wire = [0xff, 0xff, 0xff, 0];
+        assert!(matches!(read(&mut wire.as_slice(), &mut 0, 1024), Err(PacketError::TooLarge)));
+    }
+
+    #[test]
+    fn an_announced_length_without_bytes_is_an_end() {
+        let wire = [0x10, 0, 0, 0, 1, 2];
+        assert!(matches!(read(&mut wire.as_slice(), &mut 0, 1024), Err(PacketError::Io(_))));
+    }
+
+    #[test]
+    fn error_packets_become_errors_by_cause() {
+        let denied = server_error(b"\xff\x15\x04#28000Access denied").unwrap();
+        assert!(matches!(denied, Error::AccessDenied { code: 1045, .. }));
+        let secure = server_error(b"\xff\x57\x0c#HY000secure").unwrap();
+        assert!(matches!(secure, Error::SecureTransportRequired { .. }));
+        let other = server_error(b"\xff\x20\x04odd").unwrap();
+        assert!(matches!(other, Error::Server { code: 1056, sqlstate, .. } if sqlstate == "HY000"));
+        assert!(server_error(b"\xff\x20").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(payload: Vec<u8>, number: u8) {
+            let mut wire = Vec::new();
+            write(&mut wire, &mut number.clone(), &payload).unwrap();
+            let mut sequence = 0;
+            let joined = read(&mut wire.as_slice(), &mut sequence, 1 << 20).unwrap();
+            prop_assert_eq!(joined, payload);
+            prop_assert_eq!(sequence, number.wrapping_add(1));
+        }
+    }
+}

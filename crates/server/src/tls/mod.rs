@@ -1,0 +1,70 @@
+//! TLS from both sides of trust: connections that must be safe (rustls, our
+//! verifier) and probes that must understand everything (own messages).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub mod client_hello;
+pub mod record;
+pub mod server_hello;
+pub mod suites;
+pub(crate) mod verify;
+
+/// A version of SSL or TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// SSL 3.0, forbidden by RFC 7568.
+    #[serde(rename = "SSLv3")]
+    Ssl3,
+    /// TLS 1.0, deprecated by RFC 8996.
+    #[serde(rename = "TLSv1")]
+    Tls10,
+    /// TLS 1.1, deprecated by RFC 8996.
+    #[serde(rename = "TLSv1.1")]
+    Tls11,
+    /// TLS 1.2, RFC 5246.
+    #[serde(rename = "TLSv1.2")]
+    Tls12,
+    /// TLS 1.3, RFC 8446.
+    #[serde(rename = "TLSv1.3")]
+    Tls13,
+}
+
+impl TlsVersion {
+    /// Every version, oldest first.
+    pub const ALL: [Self; 5] = [Self::Ssl3, Self::Tls10, Self::Tls11, Self::Tls12, Self::Tls13];
+
+    /// Its number on the wire.
+    pub fn wire(self) -> u16 {
+        match self {
+            Self::Ssl3 => 0x0300,
+            Self::Tls10 => 0x0301,
+            Self::Tls11 => 0x0302,
+            Self::Tls12 => 0x0303,
+            Self::Tls13 => 0x0304,
+        }
+    }
+
+    /// The version with this number.
+    pub fn from_wire(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.wire() == number)
+    }
+
+    /// As the servers' `tls_version` variable spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ssl3 => "SSLv3",
+            Self::Tls10 => "TLSv1",
+            Self::Tls11 => "TLSv1.1",
+            Self::Tls12 => "TLSv1.2",
+            Self::Tls13 => "TLSv1.3",
+        }
+    }
+}
+
+impl fmt::Display for TlsVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,262 @@
+//! Judges a server's certificate as MySQL clients do, with rustls' hands.
+//!
+//! Chains are built by webpki. Two kinds it does not take as a server's
+//! certificate are real on these servers and judged here: X.509 version 1, and
+//! a certificate that is itself in the CA file.
+
+use std::{fmt, sync::Arc};
+
+use rustls::{
+    CertificateError, DigitallySignedStruct, OtherError, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::WebPkiSupportedAlgorithms,
+};
+use rustls_pki_types::{CertificateDer, ServerName, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
+use webpki::{EndEntityCert, KeyUsage};
+use x509_parser::certificate::X509Certificate;
+
+use crate::{
+    certificate::{self, Certificate},
+    error::{Error, Untrusted},
+};
+
+/// What is asked of the certificate.
+#[derive(Clone, Debug)]
+pub(crate) enum Demand {
+    /// Nothing: encryption only.
+    Nothing,
+    /// It must lead to one of these certificates.
+    Issuer(Vec<CertificateDer<'static>>),
+    /// As above, and it must be for this host.
+    IssuerAndName(Vec<CertificateDer<'static>>, String),
+}
+
+/// Our judgement, carried through rustls to the caller.
+#[derive(Clone, Debug)]
+pub(crate) enum Rejection {
+    Untrusted(Untrusted),
+    Name { host: String, names: Vec<String> },
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untrusted(why) => why.fmt(f),
+            Self::Name { host, .. } => write!(f, "not for {host}"),
+        }
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+impl From<Rejection> for rustls::Error {
+    fn from(rejection: Rejection) -> Self {
+        Self::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(rejection))))
+    }
+}
+
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Untrusted(why) => Self::CertificateNotTrusted { why },
+            Rejection::Name { host, names } => Self::NameMismatch { host, names },
+        }
+    }
+}
+
+/// The verifier given to rustls.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    demand: Demand,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    pub(crate) fn new(demand: Demand, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Self { demand, algorithms }
+    }
+
+    /// Checks the peer's proof that it holds the certificate's key.
+    fn signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        proof: &DigitallySignedStruct,
+        only_first: bool,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        if matches!(self.demand, Demand::Nothing) {
+            // Whoever sits between could use a key of his own: nothing to gain from a check.
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        let parsed = parsed(certificate)?;
+        let key = parsed.public_key().subject_public_key.data.as_ref();
+        let candidates = self
+            .algorithms
+            .mapping
+            .iter()
+            .find(|(scheme, _)| *scheme == proof.scheme)
+            .map_or(&[] as &[_], |(_, algorithms)| *algorithms);
+        // In TLS 1.3 a scheme means one curve, the first; in TLS 1.2 any curve with that hash.
+        let count = if only_first { 1 } else { candidates.len() };
+        let valid = candidates
+            .iter()
+            .take(count)
+            .any(|algorithm| algorithm.verify_signature(key, message, proof.signature()).is_ok());
+        if valid { Ok(HandshakeSignatureValid::assertion()) } else { Err(CertificateError::BadSignature.into()) }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match &self.demand {
+            Demand::Nothing => {}
+            Demand::Issuer(trusted) => {
+                chain(end_entity, intermediates, trusted, self.algorithms.all, now)?;
+            }
+            Demand::IssuerAndName(trusted, host) => {
+                chain(end_entity, intermediates, trusted, self.algorithms.all, now)?;
+                name(end_entity, host)?;
+            }
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        proof: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signature(message, certificate, proof, false)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        proof: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signature(message, certificate, proof, true)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Checks that `end_entity` leads to one of `trusted` and is valid now.
+pub(crate) fn chain(
+    end_entity: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    trusted: &[CertificateDer<'_>],
+    algorithms: &[&dyn SignatureVerificationAlgorithm],
+    now: UnixTime,
+) -> Result<(), Rejection> {
+    if trusted.iter().any(|one| one.as_ref() == end_entity.as_ref()) {
+        return in_time(&parsed(end_entity)?, now);
+    }
+    let anchors: Vec<TrustAnchor<'_>> =
+        trusted.iter().filter_map(|one| webpki::anchor_from_trusted_cert(one).ok()).collect();
+    let judged = EndEntityCert::try_from(end_entity).and_then(|leaf| {
+        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, KeyUsage::server_auth(), None, None).map(|_| ())
+    });
+    match judged {
+        Ok(()) => Ok(()),
+        Err(webpki::Error::UnsupportedCertVersion) => version1(&parsed(end_entity)?, trusted, algorithms, now),
+        Err(error) => Err(Rejection::Untrusted(cause(&error))),
+    }
+}
+
+/// A version 1 certificate has no extensions to obey: it is good if one of
+/// the trusted certificates has signed it.
+fn version1(
+    leaf: &X509Certificate<'_>,
+    trusted: &[CertificateDer<'_>],
+    algorithms: &[&dyn SignatureVerificationAlgorithm],
+    now: UnixTime,
+) -> Result<(), Rejection> {
+    let mut why = Untrusted::UnknownIssuer;
+    for der in trusted {
+        let issuer = parsed(der)?;
+        if issuer.subject().as_raw() != leaf.issuer().as_raw() {
+            continue;
+        }
+        let key = issuer.public_key().subject_public_key.data.as_ref();
+        let Some(hash) = signature_hash(&leaf.signature_algorithm.algorithm.to_id_string()) else {
+            why = Untrusted::Other("it is signed with an algorithm that is not safe".to_owned());
+            continue;
+        };
+        let signed = leaf.tbs_certificate.as_ref();
+        let proof = leaf.signature_value.data.as_ref();
+        let valid = algorithms
+            .iter()
+            .filter(|algorithm| algorithm.signature_alg_id().as_ref().windows(hash.len()).any(|part| part == hash))
+            .any(|algorithm| algorithm.verify_signature(key, signed, proof).is_ok());
+        if valid {
+            in_time(&issuer, now)?;
+            return in_time(leaf, now);
+        }
+        why = Untrusted::BadSignature;
+    }
+    Err(Rejection::Untrusted(why))
+}
+
+/// DER of the signature algorithm's OID, for the ones a certificate may be signed with today.
+fn signature_hash(oid: &str) -> Option<&'static [u8]> {
+    Some(match oid {
+        // sha256, sha384, sha512WithRSAEncryption.
+        "1.2.840.113549.1.1.11" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0b],
+        "1.2.840.113549.1.1.12" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0c],
+        "1.2.840.113549.1.1.13" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0d],
+        // ecdsa-with-SHA256, SHA384, SHA512.
+        "1.2.840.10045.4.3.2" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2],
+        "1.2.840.10045.4.3.3" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3],
+        "1.2.840.10045.4.3.4" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 4],
+        "1.3.101.112" => &[0x2b, 0x65, 0x70],
+        _ => return None,
+    })
+}
+
+fn name(end_entity: &CertificateDer<'_>, host: &str) -> Result<(), Rejection> {
+    let facts = Certificate::from_der(end_entity)
+        .map_err(|error| Rejection::Untrusted(Untrusted::Malformed(error.to_string())))?;
+    if facts.names_host(host) {
+        return Ok(());
+    }
+    Err(Rejection::Name { host: host.to_owned(), names: facts.names() })
+}
+
+fn parsed<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Rejection> {
+    certificate::parse(der).map_err(|error| Rejection::Untrusted(Untrusted::Malformed(error.to_string())))
+}
+
+fn in_time(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), Rejection> {
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    if now < certificate.validity().not_before.timestamp() {
+        return Err(Rejection::Untrusted(Untrusted::NotYetValid));
+    }
+    if now > certificate.validity().not_after.timestamp() {
+        return Err(Rejection::Untrusted(Untrusted::Expired));
+    }
+    Ok(())
+}
+
+fn cause(error: &webpki::Error) -> Untrusted {
+    use webpki::Error as E;
+    match error {
+        E::UnknownIssuer => Untrusted::UnknownIssuer,
+        E::CertExpired { .. } => Untrusted::Expired,
+        E::CertNotValidYet { .. } => Untrusted::NotYetValid,
+        E::InvalidSignatureForPublicKey => Untrusted::BadSignature,
+        E::CaUsedAsEndEntity => Untrusted::Other("it is a CA's own certificate and not in the CA file".to_owned()),
+        E::BadDer | E::BadDerTime | E::TrailingData(_) => Untrusted::Malformed(error.to_string()),
+        other => Untrusted::Other(format!("it breaks a rule of RFC 5280 ({other})")),
+    }
+}

@@ -1,0 +1,40 @@
+//! What the tests against real servers share.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::time::Duration;
+
+use harness::{Kind, Server, ServerBuilder};
+use server::{Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions};
+
+/// A running server of this kind, or `None` if it is not on this machine.
+pub(crate) fn start(kind: Kind, set_up: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Option<Server> {
+    harness::require(kind)?;
+    Some(set_up(Server::builder(kind)).start().expect("the server starts"))
+}
+
+pub(crate) fn tcp(server: &Server) -> Endpoint {
+    Endpoint::tcp("127.0.0.1", server.port())
+}
+
+pub(crate) fn socket(server: &Server) -> Endpoint {
+    Endpoint::Socket(server.socket().to_owned())
+}
+
+pub(crate) fn options(password: &str, mode: TlsMode) -> Options {
+    Options {
+        password: Some(Password::new(password)),
+        tls: TlsOptions { mode: Some(mode), ..TlsOptions::default() },
+        allow_plaintext_tcp: mode == TlsMode::Off,
+        connect_timeout: Duration::from_secs(10),
+        ..Options::default()
+    }
+}
+
+pub(crate) fn open(endpoint: Endpoint, user: &str, password: &str, mode: TlsMode) -> Result<Connection, Error> {
+    Connection::open(&Target { endpoint, user: user.to_owned() }, &options(password, mode))
+}
+
+pub(crate) fn root(server: &Server) -> Connection {
+    open(socket(server), "root", "", TlsMode::Off).expect("root logs in through the socket")
+}
