@@ -1,0 +1,14 @@
+//! Redo logs; the counts must add up.
+#![no_main]
+
+use innodb::redo;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for max_bytes in [65536, u64::MAX] {
+        if let Ok(found) = redo::scan(&bytes, max_bytes) {
+            let blocks = found.blocks;
+            assert_eq!(blocks.encrypted + blocks.clear + blocks.empty + blocks.mislabelled, blocks.scanned);
+        }
+    }
+});

@@ -1,0 +1,141 @@
+//! MySQL's doublewrite files, `#ib_<page size>_<n>.dblwr` (8.0.20 and newer).
+//!
+//! A slot holds a page as it was last written there and stays until it is overwritten.
+//! From 8.0.23 on it is the page as in the data file; before, the clear page even of an
+//! encrypted table. Pages of ROW_FORMAT=COMPRESSED tables fill only the start of a slot.
+//! Before 8.0.20, and in MariaDB, the area lies in `ibdata1`: see
+//! [`TablespaceScan::doublewrite`](crate::tablespace::TablespaceScan::doublewrite).
+//!
+//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::{all_zero, as_usize, bump},
+    error::ScanError,
+    ids::SpaceId,
+    page::{header::PageHeader, state::PageState},
+    read::{ReadAt, chunks, fill, length},
+    tablespace::{CopyCounter, DoublewriteCopies, Family},
+};
+
+/// A slot that is evidence: it holds clear text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClearSlot {
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// Tablespace the page belongs to.
+    pub space_id: SpaceId,
+    /// Type of the page, by name.
+    pub type_name: String,
+}
+
+/// What a doublewrite file looks like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoublewriteScan {
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+    /// Bytes of a slot.
+    pub page_bytes: u32,
+    /// Whether every slot was read.
+    pub complete: bool,
+    /// The copies, by state and tablespace.
+    pub copies: DoublewriteCopies,
+    /// The first clear slots.
+    pub clear_slots: Vec<ClearSlot>,
+}
+
+/// Page sizes there are, in bytes.
+const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
+const EVIDENCE: usize = 8;
+/// Bytes read to find the page size by trial.
+const TRIAL_BYTES: usize = 1 << 20;
+
+/// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
+#[must_use]
+pub fn page_bytes_of_name(name: &str) -> Option<u32> {
+    let size = name.strip_prefix("#ib_")?.strip_suffix(".dblwr")?;
+    let page_bytes = size.split('_').next()?.parse().ok()?;
+    PAGE_SIZES.contains(&page_bytes).then_some(page_bytes)
+}
+
+/// Reads the slots; at most `max_bytes`, evenly spread if the file is longer. Without
+/// `page_bytes` the size is found by trial.
+///
+/// # Errors
+/// [`ScanError::EmptyFile`], [`ScanError::Io`].
+pub fn scan<R: ReadAt + ?Sized>(
+    source: &R,
+    page_bytes: Option<u32>,
+    max_bytes: u64,
+) -> Result<DoublewriteScan, ScanError> {
+    let file_bytes = length(source)?;
+    if file_bytes == 0 {
+        return Err(ScanError::EmptyFile);
+    }
+    let page_bytes = match page_bytes.filter(|size| PAGE_SIZES.contains(size)) {
+        Some(page_bytes) => page_bytes,
+        None => page_bytes_by_trial(fill(source, 0, &mut vec![0; TRIAL_BYTES])?),
+    };
+    let slot_bytes = u64::from(page_bytes);
+    let mut copies = CopyCounter::new(true);
+    let mut clear_slots = Vec::new();
+    let mut read = 0_u64;
+    let mut buf = vec![0; as_usize(slot_bytes)];
+    for offset in chunks(0, file_bytes, slot_bytes, max_bytes) {
+        let page = fill(source, offset, &mut buf)?;
+        bump(&mut read);
+        let Some((PageState::Clear(_) | PageState::Mislabelled, type_name)) = copies.copy(page) else {
+            continue;
+        };
+        if clear_slots.len() < EVIDENCE
+            && let Ok(header) = PageHeader::parse(page)
+        {
+            clear_slots.push(ClearSlot { offset, space_id: header.space_id, type_name });
+        }
+    }
+    Ok(DoublewriteScan {
+        file_bytes,
+        page_bytes,
+        complete: read == file_bytes.div_ceil(slot_bytes),
+        copies: copies.finish(),
+        clear_slots,
+    })
+}
+
+/// The size at whose multiples most slots begin with a page header; the smallest of the
+/// equally good ones, because headers at every 16 KiB are also headers at every 32 KiB.
+fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
+    let mut best = (0, 0, 16384);
+    for size in PAGE_SIZES {
+        let (headers, written) = headers(bytes, as_usize(u64::from(size)));
+        // headers / written > best.0 / best.1, without division.
+        let better = headers.saturating_mul(best.1) > written.saturating_mul(best.0);
+        if headers > 0 && (best.1 == 0 || better) {
+            best = (headers, written, size);
+        }
+    }
+    best.2
+}
+
+fn headers(bytes: &[u8], size: usize) -> (u64, u64) {
+    let mut headers = 0;
+    let mut written = 0;
+    for slot in bytes.chunks(size).filter(|slot| !all_zero(slot)) {
+        bump(&mut written);
+        if is_header(slot) {
+            bump(&mut headers);
+        }
+    }
+    (headers, written)
+}
+
+/// A type a server writes and a plausible position in the redo log.
+fn is_header(slot: &[u8]) -> bool {
+    PageHeader::parse(slot).is_ok_and(|header| {
+        header.page_type.0 != 0
+            && header.page_type.is_known(Family::MySql)
+            && header.lsn.0 != 0
+            && header.lsn.0 >> 56 == 0
+    })
+}

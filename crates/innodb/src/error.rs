@@ -1,0 +1,69 @@
+//! Why bytes could not be understood or read.
+
+use std::io;
+
+use crate::{bytes::as_u64, ids::PageNo};
+
+/// Page 0 of a tablespace cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    /// Fewer bytes than one page.
+    #[error("page 0 is too short: {found} bytes, {needed} needed")]
+    Short {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// Every byte is zero. After a crash a table just created can look like this
+    /// (its content is only in the redo log), so this is not damage.
+    #[error("page 0 is all zero, cannot identify the tablespace")]
+    Empty,
+    /// The header is not that of the first page of a tablespace.
+    #[error("not the first page of a tablespace (page {page_no}, type {page_type})")]
+    NotFirst {
+        /// Page number in the header.
+        page_no: PageNo,
+        /// Page type in the header.
+        page_type: u16,
+    },
+    /// The flags give no valid page size.
+    #[error("tablespace flags 0x{flags:x} give no valid page size")]
+    PageSize {
+        /// The flags as stored.
+        flags: u32,
+    },
+}
+
+/// A file cannot be scanned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScanError {
+    /// The operating system refused.
+    #[error("cannot read at offset {offset}: {source}")]
+    Io {
+        /// Offset in the file, in bytes.
+        offset: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Page 0 cannot be understood.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// The file has no bytes.
+    #[error("the file is empty")]
+    EmptyFile,
+    /// The file is not of the expected format.
+    #[error("not a {expected}")]
+    NotRecognised {
+        /// What was expected, in words.
+        expected: &'static str,
+    },
+}
+
+impl PageError {
+    pub(crate) fn short(needed: usize, found: &[u8]) -> Self {
+        Self::Short { needed: as_u64(needed), found: as_u64(found.len()) }
+    }
+}

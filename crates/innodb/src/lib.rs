@@ -1,0 +1,34 @@
+//! InnoDB pages, tablespaces, redo, doublewrite and binary logs: recognise and count.
+//!
+//! What is on disk decides what is encrypted. This crate looks at bytes, tells
+//! ciphertext from clear text and counts both; it holds no keys and decrypts nothing.
+//! It does not know who opens files: everything is read through [`ReadAt`].
+//!
+//! All input is hostile: parsers return an error or a "not known", never panic, and
+//! allocate a bounded amount whatever the file says. Facts about formats name their
+//! source; "formats" in those notes is `docs/formats`, "testdata" the directory of
+//! real server files at the root of the repository.
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+#![cfg_attr(
+    test,
+    allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "tests build their own bytes")
+)]
+
+pub mod aria;
+pub mod binlog;
+mod bytes;
+pub mod doublewrite;
+mod error;
+pub mod file_kind;
+pub mod galera;
+mod ids;
+pub mod page;
+pub mod randomness;
+mod read;
+pub mod redo;
+pub mod tablespace;
+
+pub use crate::error::{PageError, ScanError};
+pub use crate::ids::{KeyVersion, Lsn, MasterKeyId, PageNo, SpaceId};
+pub use crate::read::ReadAt;

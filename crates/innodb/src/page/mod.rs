@@ -1,0 +1,7 @@
+//! One InnoDB page: header, flags, types, checksums, and whether it is encrypted.
+
+pub mod checksum;
+pub mod flags;
+pub mod header;
+pub mod state;
+pub mod types;

@@ -1,0 +1,156 @@
+//! Is this page encrypted, and do its bytes agree with its header?
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::{Bytes, all_zero, as_usize},
+    ids::{KeyVersion, PageNo, SpaceId},
+    page::{
+        checksum::{Checksum, full_crc32},
+        header::{HEADER_BYTES, PageHeader},
+        types::{ClearClass, PageType, clear_class},
+    },
+    randomness::looks_random,
+    tablespace::Family,
+};
+
+/// How a page lies on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageState {
+    /// Every byte is zero.
+    Empty,
+    /// The header says encrypted, and the body looks like ciphertext or is too short to
+    /// judge (fewer than 256 bytes).
+    Encrypted,
+    /// The header says encrypted, but the body is plainly not ciphertext.
+    Mislabelled,
+    /// Not encrypted.
+    Clear(ClearClass),
+    /// No known page type, and the body looks random: damaged or of another program.
+    Unrecognised,
+}
+
+/// What surrounds a page: the facts of page 0 needed to read any other page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageContext {
+    /// Format of the tablespace.
+    pub family: Family,
+    /// Whether page 0 carries MariaDB crypt data. Without it, bytes 26..30 of a page of
+    /// the older format can hold something else than a key version.
+    pub crypt_data: bool,
+}
+
+/// A page judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// How it lies on disk.
+    pub state: PageState,
+    /// MariaDB: the key version, if the page is encrypted.
+    pub key_version: Option<KeyVersion>,
+}
+
+/// Judges one page (all bytes of it as they lie in the file).
+#[must_use]
+pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
+    if all_zero(page) {
+        return Judged { state: PageState::Empty, key_version: None };
+    }
+    let family = context.family;
+    let key_version = key_version(page, header, context);
+    let claimed = key_version.is_some() || claims_by_type(header.page_type, family);
+    let state = if claimed {
+        match looks_random(ciphertext(page, header, family)) {
+            Some(false) => PageState::Mislabelled,
+            _ => PageState::Encrypted,
+        }
+    } else if !header.page_type.is_known(family) && looks_random(page.range(HEADER_BYTES, page.len())) == Some(true) {
+        PageState::Unrecognised
+    } else {
+        PageState::Clear(clear_class(page, header.page_type, family))
+    };
+    Judged { state, key_version }
+}
+
+/// Whether a page is of the kind its server never encrypts, even in an encrypted
+/// tablespace: page 0; MariaDB's extent descriptor pages (every `page size` pages) and
+/// TRX_SYS, page 5 of the system tablespace.
+///
+/// Source: formats, "Page encryption" of MySQL and MariaDB; confirmed on testdata.
+#[must_use]
+pub fn is_exempt(header: &PageHeader, at: PageNo, space: SpaceId, family: Family, page_bytes: u32) -> bool {
+    if at == PageNo(0) {
+        return true;
+    }
+    let mariadb = matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy);
+    let descriptor = header.page_type == PageType::XDES && at.0.checked_rem(page_bytes) == Some(0);
+    let transactions = header.page_type == PageType::TRX_SYS && at == PageNo(5) && space == SpaceId(0);
+    mariadb && (descriptor || transactions)
+}
+
+/// A copy of a page in a doublewrite area, whose tablespace is not at hand: MariaDB's two
+/// formats are told apart by the checksum of the whole page.
+#[must_use]
+pub fn copy_family(page: &[u8], mysql: bool) -> Family {
+    if mysql {
+        Family::MySql
+    } else if full_crc32(page) == Checksum::FullCrc32 {
+        Family::MariaDbFullCrc32
+    } else {
+        Family::MariaDbLegacy
+    }
+}
+
+fn claims_by_type(page_type: PageType, family: Family) -> bool {
+    match family {
+        Family::MySql => page_type.is_mysql_encrypted(),
+        Family::MariaDbFullCrc32 => false,
+        Family::MariaDbLegacy => page_type == PageType::PAGE_COMPRESSED_ENCRYPTED,
+        Family::Undetermined => page_type.is_mysql_encrypted() || page_type == PageType::PAGE_COMPRESSED_ENCRYPTED,
+    }
+}
+
+/// MariaDB's key version of a page, if not 0.
+///
+/// In the older format bytes 26..30 of an R-tree page are its split sequence number
+/// (R-tree pages are never encrypted there); without crypt data on page 0 a number there
+/// counts only if the body looks random.
+fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option<KeyVersion> {
+    let version = match context.family {
+        Family::MariaDbFullCrc32 => header.checksum,
+        Family::MariaDbLegacy if header.page_type != PageType::RTREE => page.be32(26)?,
+        _ => 0,
+    };
+    let doubtful = context.family == Family::MariaDbLegacy
+        && !context.crypt_data
+        && looks_random(ciphertext(page, header, context.family)) != Some(true);
+    (version != 0 && !doubtful).then_some(KeyVersion(version))
+}
+
+/// The bytes of an encrypted page that are ciphertext.
+///
+/// Source: formats, "Page encryption", "Page compression", "Page_compressed". A length
+/// that does not fit the page is ignored: then everything behind the header is judged.
+fn ciphertext<'p>(page: &'p [u8], header: &PageHeader, family: Family) -> &'p [u8] {
+    let whole = page.range(HEADER_BYTES, page.len());
+    match (family, header.page_type) {
+        (Family::MariaDbFullCrc32, page_type) => {
+            let stored =
+                page_type.full_crc32_compressed().map_or(page.len(), |units| usize::from(units).saturating_mul(256));
+            let end = stored.min(page.len()).saturating_sub(4);
+            page.range(26, end)
+        }
+        (Family::MySql | Family::Undetermined, PageType::COMPRESSED_ENCRYPTED) => {
+            counted(page, 32, HEADER_BYTES).unwrap_or(whole)
+        }
+        (_, PageType::PAGE_COMPRESSED_ENCRYPTED) => counted(page, 38, 42).unwrap_or(whole),
+        (Family::MariaDbLegacy, _) => page.range(HEADER_BYTES, page.len().saturating_sub(8)),
+        _ => whole,
+    }
+}
+
+/// The bytes from `from` whose big-endian 16-bit count stands at `count_at`.
+fn counted(page: &[u8], count_at: usize, from: usize) -> Option<&[u8]> {
+    let count = as_usize(u64::from(page.be16(count_at)?));
+    page.get(from..from.checked_add(count)?)
+}

@@ -1,0 +1,142 @@
+//! Copies of pages in doublewrite areas and files.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::{Bytes, bump},
+    ids::SpaceId,
+    page::{
+        header::PageHeader,
+        state::{Judged, PageContext, PageState, copy_family, judge},
+        types::{ClearClass, is_blank},
+    },
+    tablespace::Family,
+};
+
+/// Copies of pages of one tablespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpacePages {
+    /// The tablespace the pages belong to.
+    pub space_id: SpaceId,
+    /// Encrypted copies.
+    pub encrypted: u64,
+    /// Clear copies that give data away.
+    pub clear_data: u64,
+    /// Clear copies with bookkeeping only.
+    pub clear_structural: u64,
+}
+
+/// Copies of pages in a doublewrite area or file, kept as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoublewriteCopies {
+    /// Slots read.
+    pub slots: u64,
+    /// Slots without content.
+    pub empty: u64,
+    /// Encrypted copies.
+    pub encrypted: u64,
+    /// Clear copies that give data away.
+    pub clear_data: u64,
+    /// Clear copies with bookkeeping only.
+    pub clear_structural: u64,
+    /// The header says encrypted, but the body is clear text.
+    pub mislabelled: u64,
+    /// No known page type.
+    pub unrecognised: u64,
+    /// By tablespace, ascending; copies whose space id is unreadable (MariaDB, encrypted,
+    /// full_crc32) are missing here. At most 65,536 tablespaces are listed.
+    pub by_space: Vec<SpacePages>,
+    /// Types of clear copies, by name.
+    pub clear_types: BTreeMap<String, u64>,
+}
+
+impl DoublewriteCopies {
+    /// The copies of one tablespace's pages.
+    #[must_use]
+    pub fn of(&self, space_id: SpaceId) -> Option<&SpacePages> {
+        self.by_space.iter().find(|pages| pages.space_id == space_id)
+    }
+}
+
+/// More tablespaces than this are not listed.
+const MAX_SPACES: usize = 65536;
+
+/// Counts copies of pages whose tablespaces are not at hand.
+pub(crate) struct CopyCounter {
+    mysql: bool,
+    found: DoublewriteCopies,
+    by_space: BTreeMap<SpaceId, SpacePages>,
+}
+
+/// Copies of compressed pages fill only the start of a slot, so only this much is judged.
+const SMALLEST_PAGE_BYTES: usize = 1024;
+
+impl CopyCounter {
+    pub(crate) fn new(mysql: bool) -> Self {
+        Self { mysql, found: DoublewriteCopies::default(), by_space: BTreeMap::new() }
+    }
+
+    /// Counts one slot; returns how it lies on disk and its type's name.
+    pub(crate) fn copy(&mut self, page: &[u8]) -> Option<(PageState, String)> {
+        let header = PageHeader::parse(page).ok()?;
+        bump(&mut self.found.slots);
+        if is_blank(page) {
+            bump(&mut self.found.empty);
+            return None;
+        }
+        let family = copy_family(page, self.mysql);
+        let context = PageContext { family, crypt_data: false };
+        let mut judged = judge(page, &header, context);
+        if judged.state == PageState::Mislabelled && family == Family::MySql {
+            judged = judge(page.range(0, SMALLEST_PAGE_BYTES), &header, context);
+        }
+        let readable = family != Family::MariaDbFullCrc32
+            || (judged.key_version.is_none() && header.page_type.full_crc32_compressed().is_none());
+        self.count(&judged, readable.then_some(header.space_id));
+        let name = header.page_type.name(family);
+        if matches!(judged.state, PageState::Clear(_)) {
+            bump(self.found.clear_types.entry(name.clone()).or_insert(0));
+        }
+        Some((judged.state, name))
+    }
+
+    fn count(&mut self, judged: &Judged, space_id: Option<SpaceId>) {
+        let mut unlisted = SpacePages::default();
+        let space = match space_id {
+            Some(space_id)
+                if judged.state != PageState::Unrecognised
+                    && (self.by_space.len() < MAX_SPACES || self.by_space.contains_key(&space_id)) =>
+            {
+                self.by_space.entry(space_id).or_insert_with(|| SpacePages { space_id, ..SpacePages::default() })
+            }
+            _ => &mut unlisted,
+        };
+        match judged.state {
+            PageState::Empty => bump(&mut self.found.empty),
+            PageState::Encrypted => {
+                bump(&mut self.found.encrypted);
+                bump(&mut space.encrypted);
+            }
+            PageState::Mislabelled => {
+                bump(&mut self.found.mislabelled);
+                bump(&mut space.clear_data);
+            }
+            PageState::Clear(ClearClass::Data) => {
+                bump(&mut self.found.clear_data);
+                bump(&mut space.clear_data);
+            }
+            PageState::Clear(ClearClass::Structural) => {
+                bump(&mut self.found.clear_structural);
+                bump(&mut space.clear_structural);
+            }
+            PageState::Unrecognised => bump(&mut self.found.unrecognised),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> DoublewriteCopies {
+        self.found.by_space = self.by_space.into_values().collect();
+        self.found
+    }
+}

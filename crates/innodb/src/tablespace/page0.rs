@@ -1,0 +1,214 @@
+//! The first page of a tablespace.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::{Bytes, all_zero, as_usize},
+    error::PageError,
+    ids::{PageNo, SpaceId},
+    page::{
+        checksum::{self, Checksum},
+        flags::SpaceFlags,
+        header::PageHeader,
+        state::PageContext,
+        types::PageType,
+    },
+    tablespace::encryption::{Disagreement, Encryption, has_mariadb_magic, has_mysql_magic},
+};
+
+/// Which servers wrote the tablespace, as far as its format matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// MySQL 8.0 and newer, or an older file with MySQL's encryption information.
+    #[serde(rename = "mysql")]
+    MySql,
+    /// MariaDB's full_crc32 format (default since 10.5).
+    #[serde(rename = "mariadb-full-crc32")]
+    MariaDbFullCrc32,
+    /// MariaDB's older format, still used for ROW_FORMAT=COMPRESSED.
+    #[serde(rename = "mariadb-legacy")]
+    MariaDbLegacy,
+    /// Older than both: MySQL 5.7 and before, or old MariaDB; not encrypted.
+    Undetermined,
+}
+
+/// What the tablespace is for: a guess from space id and flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TablespaceKind {
+    /// One table. MariaDB's and MySQL 5.7's undo tablespaces look the same on page 0;
+    /// [`scan`](super::scan) tells them apart by their pages.
+    FilePerTable,
+    /// MySQL: a general tablespace.
+    General,
+    /// MySQL: `mysql.ibd`, the data dictionary.
+    Dictionary,
+    /// Undo tablespace.
+    Undo,
+    /// System tablespace, `ibdata1`.
+    System,
+    /// `ibtmp1`.
+    GlobalTemporary,
+    /// MySQL: `#innodb_temp/temp_N.ibt`.
+    SessionTemporary,
+}
+
+/// Page 0 of a tablespace.
+///
+/// Source: formats, "Page 0 (FSP header)" and "Flags and page size"; `fsp0fsp.h`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page0 {
+    /// Who wrote it.
+    pub family: Family,
+    /// What for.
+    pub kind: TablespaceKind,
+    /// Space id of the FSP header.
+    pub space_id: SpaceId,
+    /// The flags as stored.
+    pub flags: SpaceFlags,
+    /// Page size of the server instance in bytes.
+    pub logical_page_bytes: u32,
+    /// Bytes of one page in this file.
+    pub physical_page_bytes: u32,
+    /// Pages the tablespace should have (of all files, for a system tablespace of several).
+    pub size_in_pages: u32,
+    /// Pages never initialised begin here.
+    pub free_limit: u32,
+    /// MySQL 8 and newer: version of the server that wrote the page, e.g. 90704.
+    pub server_version: Option<u32>,
+    /// Encryption information.
+    pub encryption: Encryption,
+    /// Whether flags and information contradict each other.
+    pub disagreement: Option<Disagreement>,
+    /// MariaDB: declared PAGE_COMPRESSED.
+    pub page_compressed: bool,
+    /// Which checksum holds.
+    pub checksum: Checksum,
+}
+
+const FSP_HEADER: usize = 38;
+const FSP_HEADER_END: usize = 112;
+const XDES_ARRAY: u64 = 150;
+
+impl Page0 {
+    /// Reads page 0 from the beginning of a file; `bytes` may be longer than the page
+    /// (64 KiB always suffice).
+    ///
+    /// # Errors
+    /// [`PageError::Empty`] if the smallest page there can be is all zero, [`PageError::Short`] if there is less
+    /// than a page, [`PageError::NotFirst`] and [`PageError::PageSize`] if it is no page 0.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PageError> {
+        if !bytes.is_empty() && all_zero(bytes.range(0, MIN_PAGE_BYTES)) {
+            return Err(PageError::Empty);
+        }
+        let header = PageHeader::parse(bytes)?;
+        if header.page_no != PageNo(0) || header.page_type != PageType::FSP_HDR {
+            return Err(PageError::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
+        }
+        let short = || PageError::short(FSP_HEADER_END, bytes);
+        let flags = SpaceFlags(bytes.be32(54).ok_or_else(short)?);
+        let physical_page_bytes = flags.physical_page_bytes()?;
+        let needed = as_usize(u64::from(physical_page_bytes));
+        let page = bytes.get(..needed).ok_or_else(|| PageError::short(needed, bytes))?;
+        Self::from_page(page, &header, flags)
+    }
+
+    /// Whether page 0 promises that the other pages are encrypted.
+    #[must_use]
+    pub const fn declares_encryption(&self) -> bool {
+        self.encryption.is_declared() || matches!(self.disagreement, Some(Disagreement::FlagWithoutInfo))
+    }
+
+    /// What is needed to judge the other pages.
+    #[must_use]
+    pub const fn context(&self) -> PageContext {
+        PageContext { family: self.family, crypt_data: matches!(self.encryption, Encryption::MariaDb { .. }) }
+    }
+
+    fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, PageError> {
+        let short = || PageError::short(FSP_HEADER_END, page);
+        let logical_page_bytes = flags.logical_page_bytes()?;
+        let physical_page_bytes = flags.physical_page_bytes()?;
+        let info_at = info_offset(logical_page_bytes, physical_page_bytes);
+        let family = family(page, header, flags, info_at);
+        let (encryption, disagreement) = Encryption::parse(page, flags, info_at);
+        let space_id = SpaceId(page.be32(FSP_HEADER).ok_or_else(short)?);
+        Ok(Self {
+            family,
+            kind: kind(space_id, flags, family),
+            space_id,
+            flags,
+            logical_page_bytes,
+            physical_page_bytes,
+            size_in_pages: page.be32(46).ok_or_else(short)?,
+            free_limit: page.be32(50).ok_or_else(short)?,
+            server_version: server_version(header),
+            encryption,
+            disagreement,
+            page_compressed: matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy)
+                && flags.mariadb_page_compressed(),
+            checksum: match flags {
+                flags if flags.is_full_crc32() => checksum::full_crc32(page),
+                flags if flags.is_row_compressed() => checksum::zip(page),
+                _ => checksum::classic(page),
+            },
+        })
+    }
+}
+
+/// Where MySQL's encryption information begins: behind the extent descriptors.
+///
+/// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
+fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
+    let extent_pages = SpaceFlags::extent_pages(logical_page_bytes);
+    let descriptor_bytes = u64::from(extent_pages.div_ceil(4)).saturating_add(24);
+    let descriptors = physical_page_bytes.checked_div(extent_pages).unwrap_or(0);
+    as_usize(XDES_ARRAY.saturating_add(descriptor_bytes.saturating_mul(u64::from(descriptors))))
+}
+
+/// Source: formats, "Telling non-full_crc32 MariaDB from MySQL". Bytes 8..12 of page 0 hold
+/// the server version in MySQL 8 and newer, ffffffff in MariaDB, 0 in MySQL 5.7.
+fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -> Family {
+    if flags.is_full_crc32() {
+        Family::MariaDbFullCrc32
+    } else if has_mysql_magic(page, info_at) || server_version(header).is_some() {
+        Family::MySql
+    } else if has_mariadb_magic(page, info_at) || header.previous == u32::MAX || flags.mariadb_page_compressed() {
+        Family::MariaDbLegacy
+    } else {
+        Family::Undetermined
+    }
+}
+
+fn server_version(header: &PageHeader) -> Option<u32> {
+    (80_000..10_000_000).contains(&header.previous).then_some(header.previous)
+}
+
+/// First space id of the redo log's pseudo-tablespace; undo tablespaces are numbered
+/// downwards from just below it, 127 × 400,000 ids, and below those 400,000 ids are the
+/// session temporary tablespaces'. Source: `dict0dict.h` (`dict_sys_t::s_*_space_id`);
+/// ffffffef confirmed on undo_001 in testdata.
+const REDO_SPACE: u32 = 0xffff_fff0;
+const FIRST_UNDO: u32 = REDO_SPACE.saturating_sub(127 * 400_000);
+const FIRST_SESSION_TEMPORARY: u32 = FIRST_UNDO.saturating_sub(400_000);
+
+fn kind(space_id: SpaceId, flags: SpaceFlags, family: Family) -> TablespaceKind {
+    match (space_id.0, family) {
+        (0, _) => TablespaceKind::System,
+        (0xffff_fffe, Family::MySql) => TablespaceKind::Dictionary,
+        (0xffff_fffe, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) | (0xffff_fffd, Family::MySql) => {
+            TablespaceKind::GlobalTemporary
+        }
+        (FIRST_UNDO..REDO_SPACE, Family::MySql) => TablespaceKind::Undo,
+        (FIRST_SESSION_TEMPORARY..FIRST_UNDO, Family::MySql) => TablespaceKind::SessionTemporary,
+        (_, Family::MySql) if flags.mysql_temporary() => TablespaceKind::SessionTemporary,
+        (_, Family::MySql) if flags.mysql_shared() => TablespaceKind::General,
+        _ => TablespaceKind::FilePerTable,
+    }
+}
+
+/// Bytes of the smallest page (KEY_BLOCK_SIZE=1).
+const MIN_PAGE_BYTES: usize = 1024;
+/// Bytes that always hold page 0, whatever the page size.
+pub(crate) const MAX_PAGE_BYTES: usize = 65536;

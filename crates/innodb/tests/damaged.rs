@@ -1,0 +1,236 @@
+//! Files damaged in one way each.
+
+mod common;
+
+use common::sample;
+use innodb::{
+    PageError, PageNo, ScanError, SpaceId,
+    page::checksum::Checksum,
+    redo::{self, RedoFormat},
+    tablespace::{
+        Continuation, Depth, Disagreement, Encryption, Family, Page0, ScanOptions, TablespaceScan, Truncation, scan,
+    },
+};
+
+const PAGE: usize = 16384;
+
+fn encrypted() -> Vec<u8> {
+    sample("tablespace/mysql97-16k-encrypted.ibd")
+}
+
+fn scan_all(bytes: &[u8]) -> TablespaceScan {
+    scan(&bytes, Depth::All, &ScanOptions::default()).expect("page 0 is whole")
+}
+
+#[test]
+fn zero_length_is_an_error_of_its_own() {
+    let none: &[u8] = &[];
+    assert!(matches!(scan(&none, Depth::All, &ScanOptions::default()), Err(ScanError::EmptyFile)));
+    assert!(matches!(redo::scan(&none, u64::MAX), Err(ScanError::EmptyFile)));
+}
+
+#[test]
+fn all_zero_cannot_be_identified() {
+    let zero = vec![0; 6 * PAGE];
+    assert_eq!(Page0::parse(&zero), Err(PageError::Empty));
+    let error = scan(&zero, Depth::All, &ScanOptions::default()).unwrap_err();
+    assert!(matches!(error, ScanError::Page(PageError::Empty)));
+}
+
+#[test]
+fn a_zero_page_zero_before_other_pages_cannot_be_identified_either() {
+    let mut bytes = encrypted();
+    bytes[..PAGE].fill(0);
+    assert_eq!(Page0::parse(&bytes), Err(PageError::Empty));
+}
+
+#[test]
+fn clear_extent_descriptors_are_exempt_only_in_mariadb() {
+    for (name, exempt, structural) in [("mariadb1011-ctr-4k-encrypted.ibd", 2, 0), ("mysql97-4k-encrypted.ibd", 1, 1)] {
+        let mut bytes = sample(&format!("tablespace/{name}"));
+        let space_id = bytes[38..42].to_vec();
+        let at = 4096 * 4096;
+        bytes.resize(at + 4096, 0);
+        bytes[at + 4..at + 8].copy_from_slice(&4096_u32.to_be_bytes());
+        bytes[at + 24..at + 26].copy_from_slice(&9_u16.to_be_bytes());
+        bytes[at + 34..at + 38].copy_from_slice(&space_id);
+        bytes[at + 150] = 1;
+        let found = scan_all(&bytes);
+        assert_eq!((found.counts.exempt, found.counts.clear_structural), (exempt, structural), "{name}");
+        assert_eq!((found.counts.clear_data, found.foreign), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn less_than_a_page_is_short() {
+    for len in [1, 37, 57, 60, 16383] {
+        let bytes = &encrypted()[..len];
+        assert!(matches!(Page0::parse(bytes), Err(PageError::Short { .. } | PageError::Empty)), "{len}");
+    }
+}
+
+#[test]
+fn missing_pages_and_a_partial_one_are_reported() {
+    let found = scan_all(&encrypted()[..3 * PAGE + 100]);
+    assert_eq!(found.truncated, Some(Truncation { missing_pages: 6, partial_bytes: 100 }));
+    assert_eq!((found.counts.total, found.counts.scanned), (3, 3));
+}
+
+#[test]
+fn a_later_page_is_not_page_zero() {
+    let bytes = &encrypted()[4 * PAGE..];
+    assert_eq!(Page0::parse(bytes), Err(PageError::NotFirst { page_no: PageNo(4), page_type: 15 }));
+}
+
+#[test]
+fn flags_with_no_page_size_are_named() {
+    let mut bytes = encrypted();
+    bytes[54..58].copy_from_slice(&0x40_u32.to_be_bytes());
+    assert_eq!(Page0::parse(&bytes), Err(PageError::PageSize { flags: 0x40 }));
+}
+
+#[test]
+fn flag_and_information_disagree() {
+    let mut unset = encrypted();
+    unset[56] &= !0x20;
+    let page0 = Page0::parse(&unset).unwrap();
+    assert_eq!(page0.disagreement, Some(Disagreement::InfoWithoutFlag));
+    assert!(page0.declares_encryption());
+    assert_eq!(page0.checksum, Checksum::Mismatch);
+
+    let mut erased = encrypted();
+    erased[10390..10390 + 115].fill(0);
+    let page0 = Page0::parse(&erased).unwrap();
+    assert_eq!((page0.disagreement, &page0.encryption), (Some(Disagreement::FlagWithoutInfo), &Encryption::None));
+    assert!(page0.declares_encryption());
+
+    let mut unknown = encrypted();
+    unknown[10392] = b'Z';
+    let page0 = Page0::parse(&unknown).unwrap();
+    assert_eq!(page0.disagreement, Some(Disagreement::UnknownInfo));
+}
+
+#[test]
+fn percona_scheme_is_recognised() {
+    let mut bytes = encrypted();
+    bytes[10390..10393].copy_from_slice(b"PSC");
+    let page0 = Page0::parse(&bytes).unwrap();
+    assert_eq!(page0.encryption, Encryption::PerconaKeyring { magic: "PSC".to_owned() });
+}
+
+#[test]
+fn mariadb_scheme_against_its_option() {
+    let mut bytes = sample("tablespace/mariadb1011-16k-encrypted.ibd");
+    bytes[10428 + 6] = 0;
+    assert_eq!(Page0::parse(&bytes).unwrap().disagreement, Some(Disagreement::SchemeAgainstMode));
+}
+
+#[test]
+fn clear_body_under_an_encrypted_header_is_mislabelled() {
+    let clear = sample("tablespace/mysql97-16k-clear.ibd");
+    let mut bytes = encrypted();
+    bytes[4 * PAGE + 38..5 * PAGE].copy_from_slice(&clear[4 * PAGE + 38..5 * PAGE]);
+    let found = scan_all(&bytes);
+    assert_eq!((found.counts.encrypted, found.counts.mislabelled), (6, 1));
+    assert_eq!(found.mislabelled_pages[0].offset, 4 * PAGE as u64);
+}
+
+#[test]
+fn clear_body_of_mariadb_pages_is_mislabelled() {
+    for name in ["mariadb1011-16k-encrypted.ibd", "mariadb1011-16k-legacy-encrypted.ibd"] {
+        let mut bytes = sample(&format!("tablespace/{name}"));
+        bytes[4 * PAGE + 120..5 * PAGE - 8].fill(b'x');
+        let found = scan_all(&bytes);
+        assert_eq!((found.counts.encrypted, found.counts.mislabelled), (5, 1), "{name}");
+    }
+}
+
+#[test]
+fn a_clear_page_in_an_encrypted_tablespace_is_data() {
+    let clear = sample("tablespace/mysql97-16k-clear.ibd");
+    let mut bytes = encrypted();
+    bytes[4 * PAGE..5 * PAGE].copy_from_slice(&clear[4 * PAGE..5 * PAGE]);
+    let found = scan_all(&bytes);
+    assert_eq!((found.counts.encrypted, found.counts.clear_data), (6, 1));
+    assert_eq!(found.clear_pages[0].page_no, PageNo(4));
+    // It is of another tablespace, too.
+    assert_eq!((found.foreign, found.foreign_pages[0].space_id), (1, Some(SpaceId(2))));
+}
+
+#[test]
+fn swapped_pages_are_foreign() {
+    for name in ["mysql97-16k-encrypted.ibd", "mariadb1011-16k-encrypted.ibd"] {
+        let mut bytes = sample(&format!("tablespace/{name}"));
+        let (head, tail) = bytes.split_at_mut(5 * PAGE);
+        head[4 * PAGE..].swap_with_slice(&mut tail[..PAGE]);
+        let found = scan_all(&bytes);
+        assert_eq!(found.foreign, 2, "{name}");
+    }
+}
+
+#[test]
+fn garbage_is_unrecognised_not_clear() {
+    let mut bytes = encrypted();
+    let cipher = bytes[5 * PAGE + 38..6 * PAGE].to_vec();
+    bytes[4 * PAGE..4 * PAGE + cipher.len()].copy_from_slice(&cipher);
+    bytes[4 * PAGE + 24..4 * PAGE + 26].copy_from_slice(&[0xab, 0xcd]);
+    let found = scan_all(&bytes);
+    assert_eq!((found.counts.unrecognised, found.counts.clear(), found.counts.encrypted), (1, 0, 6));
+}
+
+#[test]
+fn flipped_compressed_length_does_not_matter() {
+    let mut bytes = sample("tablespace/mysql97-16k-encrypted-zlib.ibd");
+    bytes[4 * PAGE + 32..4 * PAGE + 34].fill(0xff);
+    let found = scan_all(&bytes);
+    assert_eq!(found.counts.encrypted + found.counts.mislabelled, 7);
+}
+
+#[test]
+fn a_continued_file_is_read_with_the_first_ones_page0() {
+    let bytes = sample("tablespace/mysql97-ibdata1-change-buffer");
+    let options = ScanOptions {
+        continues: Some(Continuation { page0: Page0::parse(&bytes).unwrap(), first_page: PageNo(192) }),
+        ..ScanOptions::default()
+    };
+    let rest = &bytes[192 * PAGE..];
+    let found = scan(&rest, Depth::All, &options).unwrap();
+    assert_eq!((found.counts.total, found.counts.exempt, found.foreign, found.truncated), (576, 0, 0, None));
+    assert_eq!(found.change_buffer_pages, 6);
+}
+
+#[test]
+fn old_tablespace_without_marks_is_undetermined() {
+    let mut bytes = sample("tablespace/mysql97-16k-clear.ibd");
+    bytes[8..16].fill(0);
+    bytes[54..58].fill(0);
+    assert_eq!(Page0::parse(&bytes).unwrap().family, Family::Undetermined);
+    assert_eq!(scan_all(&bytes).counts.clear_data, 5);
+}
+
+#[test]
+fn redo_of_no_known_format_is_still_counted() {
+    let mut bytes = sample("redo/mysql97-mixed");
+    bytes[..2048].fill(0);
+    let spare = redo::scan(&bytes, u64::MAX).unwrap();
+    assert_eq!((spare.format, spare.blocks.clear, spare.blocks.encrypted), (RedoFormat::Blank, 401, 70));
+    bytes[..2048].fill(7);
+    assert_eq!(redo::scan(&bytes, u64::MAX).unwrap().format, RedoFormat::Unknown);
+}
+
+#[test]
+fn clear_block_marked_encrypted_is_mislabelled() {
+    let mut bytes = sample("redo/mysql97-mixed");
+    bytes[2048 + 4] |= 0x80;
+    let found = redo::scan(&bytes, u64::MAX).unwrap();
+    assert_eq!((found.blocks.mislabelled, found.blocks.clear, found.blocks.encrypted), (1, 400, 70));
+}
+
+#[test]
+fn cut_binary_log_ends_where_the_damage_is() {
+    let bytes = sample("binlog/mysql97-clear");
+    let cut = &bytes[..bytes.len() - 10];
+    let found = innodb::binlog::events(&cut, u64::MAX, u64::MAX).unwrap();
+    assert_eq!((found.events, found.complete), (13, false));
+    assert!(found.damaged_at.is_some());
+}

@@ -1,0 +1,304 @@
+//! What a key store is, and what is in it.
+
+use std::{collections::BTreeSet, io::Read};
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::{
+    component_file,
+    config::{self, ComponentConfig, Manifest},
+    error::KeyringError,
+    key_id::{KeyName, MasterKeys, master_keys},
+    mariadb_file, plugin_file,
+    vault::{self, VaultConfig},
+};
+
+/// Stores larger than this are none: MariaDB's limit is 1 MiB, and 16 MiB hold more than
+/// 50,000 keys in MySQL's formats.
+pub const MAX_STORE_BYTES: u64 = 16 << 20;
+
+/// The kinds of key stores and of the files that configure them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreKind {
+    /// `component_keyring_file`: JSON, keys in clear hexadecimal.
+    ComponentFile,
+    /// `component_keyring_*.cnf`: where the component keeps its keys.
+    ComponentConfig,
+    /// `mysqld.my`: which components the server loads.
+    Manifest,
+    /// `keyring_file` plug-in, version 1.0: obfuscated with a public constant.
+    PluginFileV1,
+    /// `keyring_file` plug-in, version 2.0: the same with a SHA-256 at the end.
+    PluginFileV2,
+    /// MariaDB `file_key_management`: lines `id;hex`.
+    #[serde(rename = "mariadb-plain")]
+    MariaDbPlain,
+    /// `openssl enc` with a password, as MariaDB uses it; content unknown.
+    OpensslSalted,
+    /// `keyring_aws` plug-in: wrapped keys or ids.
+    AwsPlugin,
+    /// Address and credentials of a HashiCorp Vault.
+    VaultConfig,
+    /// `<table>.cfp`: transfer key of an exported table, opens it without a keyring.
+    CfpExportKey,
+}
+
+/// One key, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyEntry {
+    /// Its name; the number of the key in MariaDB's files.
+    pub id: String,
+    /// What the name says.
+    pub name: KeyName,
+    /// Owner; empty for the server's own keys.
+    pub user: String,
+    /// Type as stored (`AES`); empty in MariaDB's files.
+    pub key_type: String,
+    /// Bytes of the key; `None` if they cannot be counted.
+    pub key_bytes: Option<u64>,
+}
+
+/// Something wrong with a recognised store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Damage {
+    /// Ends before its end.
+    Truncated,
+    /// Not in its format from this byte (or, for text, line) on.
+    Malformed {
+        /// Offset in bytes, or line from 1 in text formats.
+        at: u64,
+    },
+    /// A key that cannot be used.
+    InvalidElement {
+        /// Number of the element, from 0; line from 1 in MariaDB's files.
+        index: u64,
+        /// Why.
+        reason: InvalidReason,
+    },
+    /// Two keys of one name and owner.
+    Duplicate {
+        /// The name.
+        id: String,
+    },
+    /// The SHA-256 at the end does not match.
+    Checksum,
+    /// A version this program does not know.
+    UnknownVersion,
+    /// MariaDB: key 1, which the server needs, is missing.
+    NoSystemKey,
+}
+
+/// Why a key cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InvalidReason {
+    /// No name, or none of the right form.
+    Id,
+    /// No type.
+    Type,
+    /// No key bytes, or not in hexadecimal.
+    Data,
+    /// A length this kind of key cannot have.
+    Length,
+}
+
+/// What a key store holds. No key bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreSummary {
+    /// What it is.
+    pub kind: StoreKind,
+    /// Whether reading the file is enough to use what it protects: keys in the clear or
+    /// only obfuscated, an inline Vault token, a transfer key.
+    pub readable_without_password: bool,
+    /// The keys, in the order of the file.
+    pub entries: Vec<KeyEntry>,
+    /// InnoDB master keys by server.
+    pub master_keys: Vec<MasterKeys>,
+    /// Names of the binary log's master keys.
+    pub replication_keys: Vec<String>,
+    /// Plug-in file version 2.0: whether its SHA-256 matches.
+    pub checksum_ok: Option<bool>,
+    /// What is wrong with it.
+    pub damage: Vec<Damage>,
+    /// For [`StoreKind::ComponentConfig`].
+    pub config: Option<ComponentConfig>,
+    /// For [`StoreKind::Manifest`].
+    pub manifest: Option<Manifest>,
+    /// For [`StoreKind::VaultConfig`].
+    pub vault: Option<VaultConfig>,
+}
+
+impl StoreSummary {
+    pub(crate) const fn new(kind: StoreKind, readable_without_password: bool) -> Self {
+        Self {
+            kind,
+            readable_without_password,
+            entries: Vec::new(),
+            master_keys: Vec::new(),
+            replication_keys: Vec::new(),
+            checksum_ok: None,
+            damage: Vec::new(),
+            config: None,
+            manifest: None,
+            vault: None,
+        }
+    }
+
+    /// Whether it holds InnoDB master key `number` of server `owner`.
+    #[must_use]
+    pub fn has_master_key(&self, owner: &str, number: u32) -> bool {
+        self.master_keys.iter().any(|keys| keys.owner.eq_ignore_ascii_case(owner) && keys.numbers.contains(&number))
+    }
+
+    /// Adds what follows from the entries.
+    fn complete(mut self) -> Self {
+        self.master_keys = master_keys(self.entries.iter().map(|entry| entry.id.as_str()));
+        self.replication_keys = self
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.name, KeyName::Replication { .. }))
+            .map(|entry| entry.id.clone())
+            .collect();
+        let mut seen = BTreeSet::new();
+        for entry in &self.entries {
+            if !seen.insert((&entry.id, &entry.user)) {
+                self.damage.push(Damage::Duplicate { id: entry.id.clone() });
+            }
+        }
+        self
+    }
+}
+
+impl KeyEntry {
+    /// A key of a MySQL keyring, and what is wrong with it. Lengths: AES keys have 16, 24
+    /// or 32 bytes, InnoDB's master keys 32.
+    pub(crate) fn judge(&self) -> Option<InvalidReason> {
+        let master = matches!(self.name, KeyName::InnodbMaster { .. } | KeyName::Replication { .. });
+        if self.id.is_empty() {
+            Some(InvalidReason::Id)
+        } else if self.key_type.is_empty() {
+            Some(InvalidReason::Type)
+        } else {
+            match self.key_bytes {
+                None | Some(0) => Some(InvalidReason::Data),
+                Some(32) => None,
+                Some(_) if master => Some(InvalidReason::Length),
+                Some(16 | 24) => None,
+                Some(_) if self.key_type == "AES" => Some(InvalidReason::Length),
+                Some(_) => None,
+            }
+        }
+    }
+}
+
+/// What a file is, from its beginning (4 KiB suffice), the last part of its path and its
+/// length; `None` if it is no key store. The name decides only where the content does not.
+#[must_use]
+pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> {
+    if file_bytes > MAX_STORE_BYTES {
+        return None;
+    }
+    by_content(head, file_bytes).or_else(|| match name {
+        "mysqld.my" => Some(StoreKind::Manifest),
+        _ if name.starts_with("component_keyring_") && name.ends_with(".cnf") => Some(StoreKind::ComponentConfig),
+        "component_keyring_file" => Some(StoreKind::ComponentFile),
+        _ if name.ends_with(".cfp") => Some(StoreKind::CfpExportKey),
+        _ => None,
+    })
+}
+
+/// Looks into a key store, all bytes of which are given.
+///
+/// # Errors
+/// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
+pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
+    let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if bytes.is_empty() {
+        return Err(KeyringError::Empty);
+    }
+    if file_bytes > MAX_STORE_BYTES {
+        return Err(KeyringError::TooLarge { limit: MAX_STORE_BYTES });
+    }
+    let kind = by_content(bytes, file_bytes).ok_or(KeyringError::NotRecognised)?;
+    let summary = match kind {
+        StoreKind::ComponentFile => component_file::inspect(bytes),
+        StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => plugin_file::inspect(bytes, kind),
+        StoreKind::MariaDbPlain => mariadb_file::inspect(bytes),
+        StoreKind::ComponentConfig => config::inspect_component(bytes),
+        StoreKind::Manifest => config::inspect_manifest(bytes),
+        StoreKind::VaultConfig => vault::inspect(bytes),
+        StoreKind::OpensslSalted | StoreKind::AwsPlugin => StoreSummary::new(kind, false),
+        StoreKind::CfpExportKey => StoreSummary::new(kind, true),
+    };
+    Ok(summary.complete())
+}
+
+/// Reads a key store into memory that is wiped when dropped.
+///
+/// # Errors
+/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
+pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    let too_large = KeyringError::TooLarge { limit: MAX_STORE_BYTES };
+    if file_bytes > MAX_STORE_BYTES {
+        return Err(too_large);
+    }
+    // One byte more shows that the file grew; the buffer must never move, or the old
+    // place would keep its bytes.
+    let capacity = usize::try_from(file_bytes).unwrap_or(0).saturating_add(1);
+    let mut bytes = Zeroizing::new(vec![0; capacity]);
+    let mut done = 0_usize;
+    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match source.read(rest) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bytes.truncate(done);
+    Ok(bytes)
+}
+
+fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {
+    if file_bytes == 100 && bytes.starts_with(&[0, 0, 0, 32]) {
+        return Some(StoreKind::CfpExportKey);
+    }
+    let magics: [(&[u8], StoreKind); 4] = [
+        (b"Keyring file version:1.0", StoreKind::PluginFileV1),
+        (b"Keyring file version:2.0", StoreKind::PluginFileV2),
+        (b"Keyring aws version:", StoreKind::AwsPlugin),
+        (b"Salted__", StoreKind::OpensslSalted),
+    ];
+    if let Some((_, kind)) = magics.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some(*kind);
+    }
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return json_kind(bytes);
+    }
+    if vault::is_key_value(bytes) {
+        return Some(StoreKind::VaultConfig);
+    }
+    mariadb_file::is_key_file(bytes).then_some(StoreKind::MariaDbPlain)
+}
+
+/// By the fields the servers write; the text may be cut off, so it is not parsed.
+fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
+    let fields = [
+        ("\"data_id\"", StoreKind::ComponentFile),
+        ("\"elements\"", StoreKind::ComponentFile),
+        ("\"read_local_manifest\"", StoreKind::Manifest),
+        ("\"components\"", StoreKind::Manifest),
+        ("\"vault_url\"", StoreKind::VaultConfig),
+        ("\"secret_mount_point\"", StoreKind::VaultConfig),
+        ("\"read_local_config\"", StoreKind::ComponentConfig),
+        ("\"read_only\"", StoreKind::ComponentConfig),
+    ];
+    fields.iter().find(|(field, _)| contains(bytes, field.as_bytes())).map(|(_, kind)| *kind)
+}
+
+pub(crate) fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
