@@ -95,6 +95,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "tests build their own bytes")]
 mod tests {
     use aws_lc_rs::cipher::EncryptingKey;
 

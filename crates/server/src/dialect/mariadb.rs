@@ -151,8 +151,12 @@ pub(super) const QUERIES: &[Entry] = &[
             // The 28 that every version has, without GRANT OPTION: bits 0 to 28 less bit 10.
             "IF((CAST(COALESCE(JSON_VALUE(Priv, '$.access'), 0) AS UNSIGNED) & 0x1ffffbff) = 0x1ffffbff, 'Y', 'N') ",
             "AS `all_privileges`, ",
-            "IF(JSON_VALUE(Priv, '$.password_last_changed') = 0, 'Y', 'N') AS `password_expired` ",
-            "FROM mysql.global_priv"
+            "IF(JSON_VALUE(Priv, '$.password_last_changed') = 0, 'Y', 'N') AS `password_expired`, ",
+            // The installer's 'invalid' is no hash: no password matches it.
+            "IF(COALESCE(JSON_VALUE(Priv, '$.authentication_string'), '') <> '' ",
+            "AND COALESCE(JSON_VALUE(Priv, '$.plugin'), '') IN ('', 'mysql_native_password') ",
+            "AND JSON_VALUE(Priv, '$.authentication_string') NOT REGEXP '^[*][0-9A-Fa-f]{40}$', 'Y', 'N') ",
+            "AS `unusable_credential` FROM mysql.global_priv"
         ),
         needs: "SELECT ON mysql.global_priv",
         since: (10, 4, 0),
@@ -170,9 +174,18 @@ pub(super) const QUERIES: &[Entry] = &[
               Super_priv, Create_tmp_table_priv, Lock_tables_priv, Execute_priv, Repl_slave_priv, Repl_client_priv, \
               Create_view_priv, Show_view_priv, Create_routine_priv, Alter_routine_priv, Create_user_priv, \
               Event_priv, Trigger_priv, Create_tablespace_priv) NOT LIKE '%N%', 'Y', 'N') AS `all_privileges`, \
-              password_expired AS `password_expired` FROM mysql.user",
+              password_expired AS `password_expired`, \
+              IF(plugin IN ('', 'mysql_native_password') AND CONCAT(Password, authentication_string) <> '' \
+              AND CONCAT(Password, authentication_string) NOT REGEXP '^[*][0-9A-Fa-f]{40}', 'Y', 'N') \
+              AS `unusable_credential` FROM mysql.user",
         needs: "SELECT ON mysql.user",
         before: (10, 4, 0),
+        ..ENTRY
+    },
+    Entry {
+        name: "role_edges",
+        sql: "SELECT Role AS `role_user`, '' AS `role_host`, User AS `user`, Host AS `host` FROM mysql.roles_mapping",
+        needs: "SELECT ON mysql.roles_mapping",
         ..ENTRY
     },
     // Empty with performance_schema=OFF, the default.

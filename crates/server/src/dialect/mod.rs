@@ -102,9 +102,12 @@ pub const CONTRACT: &[(&str, &[&str])] = &[
             "process",
             "all_privileges",
             "password_expired",
+            "unusable_credential",
         ],
     ),
     ("dynamic_grants", &["user", "host", "privilege"]),
+    ("role_edges", &["role_user", "role_host", "user", "host"]),
+    ("persisted_variables", &["name", "value"]),
     (
         "connections",
         &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"],

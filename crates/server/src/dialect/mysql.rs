@@ -12,7 +12,10 @@ macro_rules! privilege_columns {
          Create_tmp_table_priv, Lock_tables_priv, Execute_priv, Repl_slave_priv, Repl_client_priv, \
          Create_view_priv, Show_view_priv, Create_routine_priv, Alter_routine_priv, Create_user_priv, Event_priv, \
          Trigger_priv, Create_tablespace_priv) NOT LIKE '%N%', 'Y', 'N') AS `all_privileges`, \
-         password_expired AS `password_expired` FROM mysql.user"
+         password_expired AS `password_expired`, \
+         IF(COALESCE(authentication_string, '') LIKE '%THISISNOTAVALIDPASSWORD%' OR \
+         COALESCE(authentication_string, '') LIKE '%THISISACOMBINATIONOFINVALIDSALT%', 'Y', 'N') \
+         AS `unusable_credential` FROM mysql.user"
     };
 }
 
@@ -52,12 +55,12 @@ pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS
 /// InnoDB's own tables are judged by their tablespaces; the others have only this list.
 pub(super) const OTHER_ENGINES: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, \
      CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES \
-     WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB' \
+     WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ENGINE <> 'InnoDB' \
      AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'sys')";
 
 pub(super) const ENCRYPTION_REQUESTED: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, \
      CREATE_OPTIONS AS `options` FROM information_schema.TABLES \
-     WHERE TABLE_TYPE = 'BASE TABLE' AND CREATE_OPTIONS LIKE '%encrypt%'";
+     WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND CREATE_OPTIONS LIKE '%encrypt%'";
 
 pub(super) const BINARY_LOG_COLUMNS: &[(&str, &str)] =
     &[("Log_name", "name"), ("File_size", "size"), ("Encrypted", "encrypted")];
@@ -221,6 +224,21 @@ pub(super) const QUERIES: &[Entry] = &[
         needs: "SELECT ON mysql.user",
         since: (5, 6, 6),
         before: (5, 7, 6),
+        ..ENTRY
+    },
+    Entry {
+        name: "role_edges",
+        sql: "SELECT FROM_USER AS `role_user`, FROM_HOST AS `role_host`, TO_USER AS `user`, TO_HOST AS `host` \
+              FROM mysql.role_edges",
+        needs: "SELECT ON mysql.role_edges",
+        since: (8, 0, 0),
+        ..ENTRY
+    },
+    Entry {
+        name: "persisted_variables",
+        sql: "SELECT VARIABLE_NAME AS `name`, VARIABLE_VALUE AS `value` FROM performance_schema.persisted_variables",
+        needs: "SELECT ON performance_schema.*",
+        since: (8, 0, 0),
         ..ENTRY
     },
     Entry {
