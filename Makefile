@@ -1,0 +1,60 @@
+# The two commands of the README are `make demo` and `make test`.
+
+SEALANT_CACHE ?= $(HOME)/.cache/sealant
+TOOLS := $(SEALANT_CACHE)/tools
+SERVERS := tests/harness/bin/install-servers
+
+.PHONY: help demo test servers build lint deny docs docs-check fuzz-smoke bench soak clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: build ## Start real servers, audit them, leave a report in demo/
+	$(SERVERS) tools mysql97 mariadb1011
+	cargo run --quiet --package sealant --example demo
+
+test: servers ## Run all tests against real servers
+	cargo test --workspace
+
+servers: ## Install the servers and tools of the tests, outside the tree
+	$(SERVERS) all
+
+build: ## Build the binary
+	cargo build --package sealant
+
+lint: ## Formatting, clippy, rustdoc: warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+
+deny: $(TOOLS)/bin/cargo-deny ## Licences, bans and sources of dependencies
+	PATH="$(TOOLS)/bin:$$PATH" cargo deny check bans licenses sources
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --locked --quiet --root $(TOOLS) cargo-deny
+
+docs: build ## Write man pages, completions and the reference of checks
+	target/debug/sealant generate man docs/man
+	target/debug/sealant generate completions packaging/completions
+	target/debug/sealant generate checks docs
+
+docs-check: docs ## Fail if a generated document is not up to date
+	git diff --exit-code --stat -- docs packaging/completions
+
+fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Ten seconds of fuzzing for every parser of hostile bytes
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 10
+
+$(TOOLS)/bin/cargo-fuzz:
+	cargo install --locked --quiet --root $(TOOLS) cargo-fuzz
+
+bench: ## Measure; see docs/benchmarks.md
+	$(SERVERS) tools mysql97
+	cargo build --release --package sealant
+	cargo bench --package sealant
+
+soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: an hour of fuzzing for every parser
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600
+
+clean: ## Remove what was built
+	cargo clean
+	rm -rf demo

@@ -1,0 +1,256 @@
+//! Data at rest, piece by piece: what the server reports of each, and what its bytes show.
+//!
+//! Checks, the coverage map and the search for contradictions all judge these, so that they
+//! cannot disagree. A tablespace of the server is joined with its file by path, then by space
+//! id; what only one side knows stays with that side alone.
+
+mod bytes;
+mod join;
+
+use innodb::SpaceId;
+use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
+use serde::{Deserialize, Serialize};
+
+pub use self::bytes::{Promise, byte_evidence, promise_of, state_of};
+use self::join::Join;
+use crate::facts::Facts;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::DiskLayer;
+use crate::facts::sql::Tablespace;
+use crate::finding::{Evidence, Grade};
+
+/// What a piece of data at rest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// File-per-table tablespace or partition.
+    Table,
+    /// General tablespace.
+    GeneralTablespace,
+    /// MySQL's `mysql.ibd`.
+    MysqlTablespace,
+    /// `ibdata1` and its siblings.
+    SystemTablespace,
+    /// Undo tablespace.
+    Undo,
+    /// `ibtmp1`, session temporary tablespaces.
+    TemporaryTablespace,
+    /// Redo log file.
+    Redo,
+    /// Doublewrite file.
+    Doublewrite,
+    /// Binary log.
+    BinaryLog,
+    /// Relay log.
+    RelayLog,
+    /// Aria table.
+    AriaTable,
+    /// Aria log.
+    AriaLog,
+    /// Table of an engine without encryption.
+    PlainTable,
+    /// Galera's write-set cache.
+    GaleraCache,
+    /// Unlinked temporary file of the server.
+    Spill,
+    /// Dump or backup.
+    Backup,
+}
+
+/// Whether it is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// All that must be encrypted is.
+    Encrypted,
+    /// Some of it is, some is clear.
+    Partly,
+    /// It is clear.
+    Clear,
+    /// It holds nothing.
+    Empty,
+}
+
+/// One piece of data at rest.
+#[derive(Debug, Clone)]
+pub struct Artefact<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// What findings call it: the file below its root, or the tablespace's name if no file was seen.
+    pub name: String,
+    /// What the server says; none if it says nothing.
+    pub reported: Option<State>,
+    /// The server's row, if it is a tablespace.
+    pub tablespace: Option<Tablespace<'a>>,
+    /// The answer (see `server::dialect`) behind `reported`.
+    pub reported_by: &'static str,
+    /// Its file.
+    pub file: Option<&'a FileFact>,
+    /// What the bytes say; none if they could not be read or told.
+    pub bytes: Option<State>,
+    /// What the disk below does, if that is known.
+    pub disk: Option<&'a DiskLayer>,
+}
+
+/// All data at rest of one server.
+#[derive(Debug, Default)]
+pub struct Artefacts<'a> {
+    all: Vec<Artefact<'a>>,
+}
+
+impl<'a> Artefacts<'a> {
+    /// Joins what the server reports with what the files hold.
+    #[must_use]
+    pub fn of(facts: &'a Facts) -> Self {
+        Self { all: Join::of(facts) }
+    }
+
+    /// Every artefact.
+    pub fn iter(&self) -> impl Iterator<Item = &Artefact<'a>> {
+        self.all.iter()
+    }
+
+    /// Whether the files are MariaDB's; none if they do not tell.
+    #[must_use]
+    pub fn written_by_mariadb(&self) -> Option<bool> {
+        let families = self.all.iter().filter_map(|artefact| Some(artefact.scan()?.page0.family));
+        let told = families.filter_map(|family| match family {
+            Family::MySql => Some(false),
+            Family::MariaDbFullCrc32 | Family::MariaDbLegacy => Some(true),
+            Family::Undetermined => None,
+        });
+        let aria = || self.all.iter().any(|artefact| artefact.kind == Kind::AriaLog).then_some(true);
+        told.into_iter().next().or_else(aria)
+    }
+
+    /// Those of one kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Artefact<'a>> {
+        self.all.iter().filter(move |artefact| artefact.kind == kind)
+    }
+}
+
+impl Artefact<'_> {
+    /// The state by the strongest evidence, and its grade.
+    #[must_use]
+    pub fn state(&self) -> Option<(State, Grade)> {
+        let reported = if self.reported_by == "variables" { Grade::Declared } else { Grade::Reported };
+        self.bytes.map(|s| (s, Grade::Bytes)).or_else(|| self.reported.map(|s| (s, reported)))
+    }
+
+    /// Whether the server calls it encrypted and the bytes, as far as they were read, do not.
+    #[must_use]
+    pub fn contradicted(&self) -> bool {
+        self.reported == Some(State::Encrypted) && matches!(self.bytes, Some(State::Clear | State::Partly))
+    }
+
+    /// What page 0 promises; none if it was not read, or there is none.
+    #[must_use]
+    pub fn promise(&self) -> Option<Promise> {
+        self.scan().map(promise_of)
+    }
+
+    /// Whether somebody, server or page 0, calls it encrypted or begun to be.
+    #[must_use]
+    pub fn meant_to_be_encrypted(&self) -> bool {
+        let bytes = self.promise().is_some_and(|promise| promise != Promise::None)
+            || matches!(self.bytes, Some(State::Encrypted | State::Partly));
+        bytes || matches!(self.reported, Some(State::Encrypted | State::Partly))
+    }
+
+    /// The layer that encrypts the disk below, if one does.
+    #[must_use]
+    pub fn disk_encryption(&self) -> Option<&str> {
+        match self.disk {
+            Some(DiskLayer::Encrypted { by }) => Some(by),
+            _ => None,
+        }
+    }
+
+    /// The scan of its pages, if it is a tablespace whose file was read.
+    #[must_use]
+    pub fn scan(&self) -> Option<&TablespaceScan> {
+        match self.file.map(|file| &file.content) {
+            Some(Content::Tablespace { scan }) => Some(scan),
+            _ => None,
+        }
+    }
+
+    /// How many of its pages, blocks or slots were read, and how many there are.
+    #[must_use]
+    pub fn extent(&self) -> Option<(u64, u64)> {
+        match self.file.map(|file| &file.content)? {
+            Content::Tablespace { scan } => Some((scan.counts.scanned, scan.counts.total)),
+            Content::Redo { scan } => Some((scan.blocks.scanned, scan.blocks.total)),
+            Content::AriaData { scan } => Some((scan.counts.scanned, scan.counts.total)),
+            Content::Doublewrite { scan } => {
+                Some((scan.copies.slots, scan.file_bytes.checked_div(u64::from(scan.page_bytes)).unwrap_or(0)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The copies of pages in it: a doublewrite file, or the area in the system tablespace.
+    #[must_use]
+    pub fn page_copies(&self) -> Option<&DoublewriteCopies> {
+        match self.file.map(|file| &file.content) {
+            Some(Content::Doublewrite { scan }) => Some(&scan.copies),
+            Some(Content::Tablespace { scan }) if self.kind == Kind::SystemTablespace => Some(&scan.doublewrite),
+            _ => None,
+        }
+    }
+
+    /// Its number, if it is a tablespace.
+    #[must_use]
+    pub fn space_id(&self) -> Option<SpaceId> {
+        self.scan().map(|scan| scan.page0.space_id).or_else(|| self.tablespace.map(|space| SpaceId(space.space_id)))
+    }
+
+    /// Schema and table, decoded, if it is a table's or partition's tablespace, or a file of one.
+    #[must_use]
+    pub fn table(&self) -> Option<(String, String)> {
+        let name = self.tablespace.map_or(self.name.as_str(), |space| space.name);
+        let (schema, table) = name.rsplit_once('/')?;
+        let schema = schema.rsplit_once('/').map_or(schema, |(_, last)| last);
+        let table =
+            if self.tablespace.is_some() { table } else { table.rsplit_once('.').map_or(table, |(stem, _)| stem) };
+        let table = table.split_once('#').map_or(table, |(table, _)| table);
+        (!table.is_empty()).then(|| (decoded(schema), decoded(table)))
+    }
+
+    /// What to quote: the server's row, then the bytes.
+    #[must_use]
+    pub fn evidence(&self, facts: &Facts) -> Vec<Evidence> {
+        let mut evidence = Vec::new();
+        if let (Some(sql), Some(space)) = (&facts.sql, self.tablespace) {
+            let answer = format!("{} (space {}): encrypted = {:?}", space.name, space.space_id, space.encrypted);
+            evidence.push(sql.evidence(self.reported_by, answer));
+        } else if let (Some(sql), Some(state)) = (&facts.sql, self.reported) {
+            evidence.push(sql.evidence(self.reported_by, format!("{}: {state:?}", self.name)));
+        }
+        if let Some(file) = self.file {
+            evidence.extend(byte_evidence(file));
+        }
+        evidence
+    }
+}
+
+/// A name as statements spell it: in file names, `@` and four hexadecimal digits stand for other
+/// characters. Source: MySQL manual, "Mapping of Identifiers to File Names".
+fn decoded(name: &str) -> String {
+    let mut parts = name.split('@');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let escape = part.get(..4).and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
+        match escape {
+            Some(c) => {
+                text.push(c);
+                text.push_str(part.get(4..).unwrap_or_default());
+            }
+            None => {
+                text.push('@');
+                text.push_str(part);
+            }
+        }
+    }
+    text
+}

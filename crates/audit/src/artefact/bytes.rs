@@ -1,0 +1,232 @@
+//! What the bytes of a file say, and which of them to quote.
+
+use innodb::binlog::BinlogEncryption;
+use innodb::doublewrite::DoublewriteScan;
+use innodb::galera::CacheScan;
+use innodb::redo::RedoScan;
+use innodb::tablespace::{Disagreement, Encryption, TablespaceScan};
+
+use super::State;
+use crate::facts::files::{Content, FileFact};
+use crate::finding::Evidence;
+
+/// What page 0 of a tablespace promises of its other pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Nothing.
+    None,
+    /// MariaDB: encryption has begun; some pages may still be clear (oldest key version 0).
+    Begun,
+    /// All are encrypted.
+    Full,
+}
+
+/// What the bytes of a file say.
+#[must_use]
+pub fn state_of(content: &Content) -> Option<State> {
+    match content {
+        Content::Tablespace { scan } => Some(state_of_pages(scan)),
+        Content::Redo { scan } => state_of_redo(scan),
+        // Clear copies without rows are no news: page 0 and its like are never encrypted.
+        Content::Doublewrite { scan } => {
+            state_of_counts(scan.copies.encrypted, scan.copies.clear_data + scan.copies.mislabelled)
+        }
+        Content::BinaryLog { log, .. } => Some(if log.is_clear() { State::Clear } else { State::Encrypted }),
+        Content::AriaData { scan } => {
+            state_of_counts(scan.counts.encrypted, scan.counts.clear + scan.counts.mislabelled)
+        }
+        Content::AriaLog | Content::PlainTable { .. } => Some(State::Clear),
+        Content::GaleraCache { cache } => state_of_cache(cache),
+        Content::Backup { backup } => backup.readable.map(|yes| if yes { State::Clear } else { State::Encrypted }),
+        Content::Empty => Some(State::Empty),
+        _ => None,
+    }
+}
+
+/// What page 0 promises.
+#[must_use]
+pub fn promise_of(scan: &TablespaceScan) -> Promise {
+    match &scan.page0.encryption {
+        Encryption::MySql { flag_set: true, .. } | Encryption::PerconaKeyring { .. } => Promise::Full,
+        Encryption::MariaDb { scheme: 0, .. } | Encryption::MySql { .. } => Promise::None,
+        Encryption::MariaDb { min_key_version, .. } if min_key_version.0 == 0 => Promise::Begun,
+        Encryption::MariaDb { .. } => Promise::Full,
+        Encryption::None if scan.page0.disagreement == Some(Disagreement::FlagWithoutInfo) => Promise::Full,
+        Encryption::None => Promise::None,
+    }
+}
+
+/// A tablespace is what its pages with data are; where none was read, what page 0 promises.
+fn state_of_pages(scan: &TablespaceScan) -> State {
+    let counts = &scan.counts;
+    let clear = counts.clear_data + counts.mislabelled > 0;
+    match (promise_of(scan), counts.encrypted > 0, clear) {
+        (Promise::None, false, _) | (Promise::Begun, false, true) => State::Clear,
+        (Promise::Begun, _, false) if !scan.complete => State::Partly,
+        (_, _, false) => State::Encrypted,
+        (_, _, true) => State::Partly,
+    }
+}
+
+/// MariaDB encrypts a log whole or not at all, and its header says which; MySQL does it block by block.
+fn state_of_redo(scan: &RedoScan) -> Option<State> {
+    match scan.declared_encrypted {
+        Some(true) => Some(State::Encrypted),
+        Some(false) => Some(State::Clear),
+        None => state_of_counts(scan.blocks.encrypted, scan.blocks.clear + scan.blocks.mislabelled),
+    }
+}
+
+/// Community Galera cannot encrypt, so that a preamble without the word means clear even where
+/// compressed values look random; page files have no preamble, only their content.
+fn state_of_cache(cache: &CacheScan) -> Option<State> {
+    let (random, clear) = (cache.content.random, cache.content.clear);
+    match cache.preamble.as_ref().map(|preamble| preamble.encrypted == Some(true)) {
+        Some(false) => state_of_counts(0, random + clear),
+        Some(true) | None => state_of_counts(random, clear),
+    }
+}
+
+fn state_of_counts(encrypted: u64, clear: u64) -> Option<State> {
+    Some(match (encrypted > 0, clear > 0) {
+        (true, true) => State::Partly,
+        (true, false) => State::Encrypted,
+        (false, true) => State::Clear,
+        (false, false) => State::Empty,
+    })
+}
+
+/// The bytes of a file that show its state, as an auditor would look them up again.
+#[must_use]
+pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
+    let at =
+        |offset: u64, hex: String, meaning: String| Evidence::Bytes { path: file.path.clone(), offset, hex, meaning };
+    match &file.content {
+        Content::Tablespace { scan } => tablespace_evidence(scan, at),
+        Content::Redo { scan } => redo_evidence(scan, at),
+        Content::Doublewrite { scan } => doublewrite_evidence(scan, at),
+        Content::BinaryLog { log, .. } if log.is_clear() => {
+            vec![at(0, "fe62696e".to_owned(), "magic of a log in clear".to_owned())]
+        }
+        Content::BinaryLog { log, .. } => vec![at(0, String::new(), binary_log_words(&log.encryption))],
+        Content::AriaData { scan } => {
+            let clear = scan.counts.clear + scan.counts.mislabelled;
+            let meaning =
+                format!("pages: {} encrypted, {clear} clear, {} read", scan.counts.encrypted, scan.counts.scanned);
+            vec![at(scan.clear_offsets.first().copied().unwrap_or(0), String::new(), meaning)]
+        }
+        Content::GaleraCache { cache } => vec![at(
+            cache.content.first_clear_offset.unwrap_or(0),
+            String::new(),
+            format!(
+                "windows of 4 KiB: {} like ciphertext, {} clear, {} empty",
+                cache.content.random, cache.content.clear, cache.content.empty
+            ),
+        )],
+        Content::AriaLog => vec![at(
+            0,
+            "fefe0b014d415249414c4f47".to_owned(),
+            "magic of an Aria log, which no server encrypts".to_owned(),
+        )],
+        Content::PlainTable { engine } => {
+            vec![at(0, String::new(), format!("{} bytes of {engine} data", file.size_bytes))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn redo_evidence(scan: &RedoScan, at: impl Fn(u64, String, String) -> Evidence) -> Vec<Evidence> {
+    let blocks = &scan.blocks;
+    let counts = format!(
+        "{} of {} blocks read: {} encrypted, {} clear, {} empty",
+        blocks.scanned, blocks.total, blocks.encrypted, blocks.clear, blocks.empty
+    );
+    let header = at(0, format!("{:08x}", scan.format_id), format!("log format; {counts}"));
+    let clear = scan.clear_offsets.iter().take(3).map(|offset| at(*offset, String::new(), "block in clear".to_owned()));
+    std::iter::once(header).chain(clear).collect()
+}
+
+fn doublewrite_evidence(scan: &DoublewriteScan, at: impl Fn(u64, String, String) -> Evidence) -> Vec<Evidence> {
+    let copies = &scan.copies;
+    let counts = format!(
+        "{} slots: {} encrypted, {} clear with rows, {} clear without, {} empty",
+        copies.slots, copies.encrypted, copies.clear_data, copies.clear_structural, copies.empty
+    );
+    let clear = scan.clear_slots.iter().take(3).map(|slot| {
+        at(slot.offset, String::new(), format!("clear {} page of space {}", slot.type_name, slot.space_id.0))
+    });
+    std::iter::once(at(0, String::new(), counts)).chain(clear).collect()
+}
+
+fn binary_log_words(encryption: &BinlogEncryption) -> String {
+    match encryption {
+        BinlogEncryption::Clear => "log in clear".to_owned(),
+        BinlogEncryption::MySql { .. } => "magic fd 62 69 6e: encrypted log".to_owned(),
+        BinlogEncryption::MariaDb { .. } => "a Start_encryption event follows the format event".to_owned(),
+    }
+}
+
+fn tablespace_evidence(scan: &TablespaceScan, at: impl Fn(u64, String, String) -> Evidence) -> Vec<Evidence> {
+    let counts = &scan.counts;
+    let mut evidence = vec![
+        at(54, format!("{:08x}", scan.page0.flags.0), format!("tablespace flags: {}", promise(&scan.page0.encryption))),
+        at(
+            0,
+            String::new(),
+            format!(
+                "{} of {} pages read: {} encrypted, {} clear, {} empty",
+                counts.scanned,
+                counts.total,
+                counts.encrypted,
+                counts.clear() + counts.mislabelled,
+                counts.empty
+            ),
+        ),
+    ];
+    evidence.extend(scan.clear_pages.iter().take(3).map(|page| {
+        at(
+            page.offset,
+            String::new(),
+            format!("page {} is clear: type {} ({})", page.page_no.0, page.page_type, page.type_name),
+        )
+    }));
+    evidence
+}
+
+fn promise(encryption: &Encryption) -> String {
+    match encryption {
+        Encryption::None => "no encryption".to_owned(),
+        Encryption::MySql { master_key_id, server_uuid, .. } => {
+            let server = server_uuid.as_deref().unwrap_or("(not named)");
+            format!("encrypted, wrapped by master key {} of server {server}", master_key_id.0)
+        }
+        Encryption::MariaDb { scheme, key_id, min_key_version, .. } => {
+            format!("encryption scheme {scheme}, key {key_id}, oldest key version {}", min_key_version.0)
+        }
+        Encryption::PerconaKeyring { .. } => "Percona's keyring encryption, which is not supported".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tablespace;
+
+    #[test]
+    fn a_promise_counts_until_pages_break_it() {
+        let promised = tablespace("encrypted", 7, 0);
+        assert_eq!(state_of(&promised), Some(State::Encrypted));
+        assert_eq!(state_of(&tablespace("encrypted", 7, 2)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("encrypted", 0, 2)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("plain", 0, 2)), Some(State::Clear));
+        assert_eq!(state_of(&tablespace("plain", 3, 2)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("plain", 0, 0)), Some(State::Clear));
+    }
+
+    #[test]
+    fn mariadb_has_only_begun_while_some_page_may_use_key_version_0() {
+        assert_eq!(state_of(&tablespace("begun", 0, 3)), Some(State::Clear));
+        assert_eq!(state_of(&tablespace("begun", 2, 3)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("mariadb", 4, 0)), Some(State::Encrypted));
+    }
+}

@@ -1,0 +1,231 @@
+//! Connections of clients: whether TLS is offered, whether clear text is taken, who is connected.
+
+use server::probe::PlainLogin;
+
+use super::Said;
+use crate::facts::sql::{Row, SqlFacts, is_on};
+use crate::facts::wire::Port;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Grade};
+
+/// Whether the server listens on no network at all: then only this host reaches it.
+#[must_use]
+pub fn networking_off(facts: &Facts) -> bool {
+    facts.sql.as_ref().is_some_and(|sql| sql.variable_on("skip_networking") == Ok(true))
+}
+
+/// Whether the main listener offers TLS: greeting, our own session, the server's table, `have_ssl`.
+///
+/// A missing `have_ssl` says nothing: MySQL dropped the variable, not TLS.
+///
+/// # Errors
+/// [`Unseen`] if none of them was to be had.
+pub fn offers_tls(facts: &Facts) -> Seen<Said<bool>> {
+    let port = facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == "main port"));
+    if let Some(port) = port
+        && let Some(offers) = port.offers_tls
+    {
+        let words = if offers {
+            "the greeting offers TLS (CLIENT_SSL is set)"
+        } else {
+            "the greeting offers no TLS (CLIENT_SSL is not set)"
+        };
+        return Ok(Said::new(offers, Grade::Wire, seen_at(&port, words)));
+    }
+    let sql = facts.sql().map_err(|unseen| facts.wire().err().unwrap_or(unseen))?;
+    own_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unseen {
+        what: "whether the server offers TLS".to_owned(),
+        why: "the port was not probed, and neither performance_schema.tls_channel_status nor have_ssl tells".to_owned(),
+        remedy: format!(
+            "give a TCP address that reaches the server, or GRANT SELECT ON performance_schema.tls_channel_status TO {}",
+            sql.session.account
+        ),
+    })
+}
+
+fn own_session(sql: &SqlFacts) -> Option<Said<bool>> {
+    let tls = sql.session.tls.as_ref()?;
+    let observation = format!("this audit's own connection uses {tls}");
+    Some(Said::new(true, Grade::Wire, Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation }))
+}
+
+fn channel_enabled(sql: &SqlFacts) -> Option<Said<bool>> {
+    let rows = sql.rows("tls_channels").ok()?;
+    let row = rows.iter().find(|row| row.text("channel") == "mysql_main" && row.text("property") == "Enabled")?;
+    let evidence = sql.evidence("tls_channels", format!("mysql_main Enabled = {}", row.text("value")));
+    Some(Said::new(row.yes("value"), Grade::Reported, evidence))
+}
+
+fn have_ssl(sql: &SqlFacts) -> Option<Said<bool>> {
+    let name = ["have_ssl", "have_openssl"].into_iter().find(|name| sql.variable_or_none(name).is_some())?;
+    Some(Said::new(sql.variable_on(name).ok()?, Grade::Declared, sql.variable_evidence(name)))
+}
+
+/// Whether a login in clear over TCP succeeds for accounts that do not ask for TLS themselves.
+///
+/// One account's refusal speaks for all only where the server is set to refuse all: that account
+/// may itself require TLS. MariaDB answers 1045, as for a wrong password; since the same account
+/// came in over TLS or the socket, it is the transport that was refused.
+///
+/// # Errors
+/// [`Unseen`] if neither the wire nor a variable tells.
+pub fn takes_plain_text(facts: &Facts) -> Seen<Said<bool>> {
+    let tried = facts.wire.as_ref().and_then(|wire| wire.plain_login.as_ref());
+    let Some(sql) = &facts.sql else {
+        return match tried {
+            Some(PlainLogin::Accepted) => Ok(Said::new(true, Grade::Wire, plain_evidence(facts, "succeeded"))),
+            _ => Err(facts.sql().err().unwrap_or_else(nothing_tried)),
+        };
+    };
+    let required = sql.variable_on("require_secure_transport") == Ok(true);
+    let declared = sql.variable_evidence("require_secure_transport");
+    let seen =
+        |accepted, words: &str| Said::new(accepted, Grade::Wire, plain_evidence(facts, words)).and(declared.clone());
+    Ok(match tried {
+        Some(PlainLogin::Accepted) => seen(true, "succeeded"),
+        Some(PlainLogin::RefusedTransport(code)) if required => seen(false, &format!("was refused with error {code}")),
+        Some(PlainLogin::Denied(1045)) if required && sql.is_mariadb() => seen(false, "was refused with error 1045"),
+        _ => Said::new(!required, Grade::Declared, declared),
+    })
+}
+
+fn plain_evidence(facts: &Facts, outcome: &str) -> Evidence {
+    let main = facts.wire.as_ref().and_then(|wire| wire.classic.as_ref()).map(|main| main.endpoint.clone());
+    let endpoint = main.unwrap_or_else(|| facts.target.clone());
+    Evidence::Wire { endpoint, observation: format!("a login without TLS {outcome}") }
+}
+
+fn nothing_tried() -> Unseen {
+    Unseen {
+        what: "whether the server takes clear text".to_owned(),
+        why: "no login in clear was tried".to_owned(),
+        remedy: "run on the server's host with a TCP address".to_owned(),
+    }
+}
+
+/// What was seen at a port, as evidence.
+#[must_use]
+pub fn seen_at(port: &Port<'_>, observation: impl Into<String>) -> Evidence {
+    Evidence::Wire { endpoint: port.endpoint.to_owned(), observation: observation.into() }
+}
+
+/// A connection that the server holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Connection<'a> {
+    /// The server's number of it.
+    pub thread_id: &'a str,
+    /// Account name.
+    pub user: &'a str,
+    /// Where it comes from, without the port.
+    pub host: &'a str,
+    /// What it does: `Query`, `Sleep`, `Binlog Dump GTID`, …
+    pub command: &'a str,
+    /// `TCP/IP` is clear; `SSL/TLS`, `Socket`, `Named Pipe`, `Shared Memory`.
+    pub kind: &'a str,
+    /// Client library.
+    pub client: &'a str,
+    /// Its version.
+    pub client_version: &'a str,
+    /// Program, if it gave its name.
+    pub program: &'a str,
+}
+
+impl<'a> Connection<'a> {
+    fn of(row: &Row<'a>) -> Self {
+        let host = row.text("host");
+        Self {
+            thread_id: row.text("thread_id"),
+            user: row.text("user"),
+            host: without_port(host),
+            command: row.text("command"),
+            kind: row.text("connection_type"),
+            client: row.text("client_name"),
+            client_version: row.text("client_version"),
+            program: row.text("program"),
+        }
+    }
+
+    /// Whether whoever hears the wire reads it.
+    #[must_use]
+    pub fn clear(&self) -> bool {
+        self.kind.eq_ignore_ascii_case("TCP/IP")
+    }
+
+    /// Whether it goes over a network, encrypted or not.
+    #[must_use]
+    pub fn networked(&self) -> bool {
+        self.clear() || self.kind.eq_ignore_ascii_case("SSL/TLS")
+    }
+
+    /// Whether a replica pulls the binary log through it.
+    #[must_use]
+    pub fn is_dump(&self) -> bool {
+        self.command.to_ascii_lowercase().starts_with("binlog dump")
+    }
+
+    /// `user@host`.
+    #[must_use]
+    pub fn who(&self) -> String {
+        format!("{}@{}", self.user, self.host)
+    }
+
+    /// Library, version and program, as far as the client told.
+    #[must_use]
+    pub fn driver(&self) -> String {
+        let parts: Vec<&str> =
+            [self.client, self.client_version, self.program].into_iter().filter(|p| !p.is_empty()).collect();
+        if parts.is_empty() { "unknown client".to_owned() } else { parts.join(" ") }
+    }
+}
+
+/// `host:port` of a process list without the port; an IPv6 address keeps its colons.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Every connection of a client; threads of the server itself have no connection type.
+///
+/// # Errors
+/// [`Unseen`] if the performance schema is off or closed to us: its table is then empty, which
+/// says nothing about connections.
+pub fn connections(sql: &SqlFacts) -> Seen<Vec<Connection<'_>>> {
+    let unseen = |why: String, remedy: String| Unseen { what: "live connections".to_owned(), why, remedy };
+    if sql.variable_or_none("performance_schema").is_some_and(|value| !is_on(value)) {
+        return Err(unseen(
+            "performance_schema = OFF, so performance_schema.threads is empty whoever is connected".to_owned(),
+            "performance_schema = ON below [mysqld] in the option file, then restart".to_owned(),
+        ));
+    }
+    if !sql.answers.contains_key("connections") {
+        return Err(unseen(
+            format!("{} does not show how its clients are connected", sql.identity.version),
+            "capture a sample of the network, or upgrade to MySQL 5.7.8 or MariaDB 10.5.2 or later".to_owned(),
+        ));
+    }
+    let rows = sql.rows("connections").map_err(|seen| unseen(seen.why, seen.remedy))?;
+    let connections: Vec<Connection<'_>> = rows.iter().map(Connection::of).filter(|c| !c.kind.is_empty()).collect();
+    if connections.is_empty() {
+        // Our own connection must be among them.
+        return Err(unseen(
+            "performance_schema.threads shows not even this audit's own connection".to_owned(),
+            format!("GRANT SELECT ON performance_schema.* TO {}", sql.session.account),
+        ));
+    }
+    Ok(connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_of_clients_are_cut_off_and_addresses_are_not() {
+        assert_eq!(without_port("10.0.0.7:51234"), "10.0.0.7");
+        assert_eq!(without_port("app.example:51234"), "app.example");
+        assert_eq!(without_port("app.example"), "app.example");
+        assert_eq!(without_port("2001:db8::7"), "2001:db8::7");
+    }
+}

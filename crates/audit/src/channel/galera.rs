@@ -1,0 +1,90 @@
+//! Galera: replication and incremental transfer, which share one set of options.
+
+use std::collections::BTreeMap;
+
+use crate::facts::sql::{SqlFacts, is_on};
+
+/// A server that runs as a Galera node.
+#[derive(Debug, Clone)]
+pub struct Galera<'a> {
+    /// `wsrep_provider_options` as keys and values; keys in lower case.
+    pub options: BTreeMap<String, &'a str>,
+    /// Percona XtraDB Cluster's switch for all cluster traffic.
+    pub pxc_encrypt: Option<bool>,
+    /// `wsrep_sst_method`.
+    pub sst_method: &'a str,
+}
+
+/// The node's settings, if a provider is loaded: every MariaDB has the variables.
+#[must_use]
+pub fn galera(sql: &SqlFacts) -> Option<Galera<'_>> {
+    let provider = sql.variable_or_none("wsrep_provider")?;
+    if provider.is_empty() || provider.eq_ignore_ascii_case("none") || sql.variable_on("wsrep_on") == Ok(false) {
+        return None;
+    }
+    Some(Galera {
+        options: parse_options(sql.variable_or_none("wsrep_provider_options").unwrap_or_default()),
+        pxc_encrypt: sql.variable_or_none("pxc_encrypt_cluster_traffic").map(is_on),
+        sst_method: sql.variable_or_none("wsrep_sst_method").unwrap_or_default(),
+    })
+}
+
+impl Galera<'_> {
+    /// Whether the provider encrypts; none if it does not tell.
+    ///
+    /// The provider lists what is in force, so its word outranks Percona's switch. Without
+    /// `socket.ssl` a certificate with its key switches TLS on (`gu_asio.cpp`, `ssl_prepare`).
+    #[must_use]
+    pub fn encrypted(&self) -> Option<bool> {
+        if let Some(value) = self.option("socket.ssl") {
+            return Some(is_yes(value));
+        }
+        if self.option("socket.ssl_cert").is_some() && self.option("socket.ssl_key").is_some() {
+            return Some(true);
+        }
+        self.pxc_encrypt.or_else(|| (!self.options.is_empty()).then_some(false))
+    }
+
+    /// Whether peers without TLS are taken, too.
+    #[must_use]
+    pub fn takes_clear_peers(&self) -> bool {
+        self.option("socket.dynamic").is_some_and(is_yes)
+    }
+
+    /// A provider option that is set.
+    #[must_use]
+    pub fn option(&self, key: &str) -> Option<&str> {
+        self.options.get(key).copied().filter(|value| !value.is_empty())
+    }
+}
+
+/// The provider's spellings of true.
+fn is_yes(value: &str) -> bool {
+    is_on(value) || value.eq_ignore_ascii_case("T")
+}
+
+/// `a = b; c = d` as pairs. A substring match would take `socket.ssl=no` for TLS.
+fn parse_options(text: &str) -> BTreeMap<String, &str> {
+    let pairs = text.split(';').filter_map(|part| part.split_once('='));
+    pairs.map(|(key, value)| (key.trim().to_ascii_lowercase(), value.trim())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(options: &str) -> Galera<'_> {
+        Galera { options: parse_options(options), pxc_encrypt: None, sst_method: "rsync" }
+    }
+
+    #[test]
+    fn options_are_keys_and_values_not_substrings() {
+        assert_eq!(node("gcache.size = 128M; socket.ssl=no;").encrypted(), Some(false));
+        assert_eq!(node("socket.ssl_cipher = ; socket.ssl = YES").encrypted(), Some(true));
+        assert_eq!(node("SOCKET.SSL=true").encrypted(), Some(true));
+        assert_eq!(node("socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(true));
+        assert_eq!(node("socket.ssl=0;socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(false));
+        assert_eq!(node("gcache.size = 128M").encrypted(), Some(false));
+        assert_eq!(node("").encrypted(), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Group Replication: its switches for TLS.
+
+use crate::facts::sql::{SqlFacts, is_on};
+
+/// What a server with the plug-in declares; none for what it does not tell.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'a> {
+    /// TLS between members: `DISABLED`, `REQUIRED`, `VERIFY_CA`, `VERIFY_IDENTITY`.
+    pub mode: Option<&'a str>,
+    /// Whether a joining member recovers over TLS.
+    pub recovery_tls: Option<bool>,
+    /// Whether it checks the donor's certificate.
+    pub recovery_verified: Option<bool>,
+}
+
+impl Group<'_> {
+    /// Whether messages between members are in clear.
+    #[must_use]
+    pub fn messages_clear(&self) -> Option<bool> {
+        self.mode.map(|mode| mode.eq_ignore_ascii_case("DISABLED"))
+    }
+
+    /// Whether members check each other's certificates.
+    #[must_use]
+    pub fn messages_verified(&self) -> Option<bool> {
+        self.mode.map(|mode| mode.to_ascii_uppercase().starts_with("VERIFY_"))
+    }
+}
+
+/// Group Replication's settings, if the plug-in is active.
+///
+/// Without the right to list plug-ins its variables tell: they exist only while it is loaded.
+#[must_use]
+pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
+    let mode = sql.variable_or_none("group_replication_ssl_mode");
+    let loaded = match sql.active_plugins() {
+        Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("group_replication")),
+        Err(_) => mode.is_some(),
+    };
+    let switch = |name: &str| sql.variable_or_none(name).map(is_on);
+    loaded.then(|| Group {
+        mode,
+        recovery_tls: switch("group_replication_recovery_use_ssl"),
+        recovery_verified: switch("group_replication_recovery_ssl_verify_server_cert"),
+    })
+}

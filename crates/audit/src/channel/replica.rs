@@ -1,0 +1,81 @@
+//! Replication: channels by which this server pulls.
+
+use crate::facts::sql::{Answer, Outcome, Row, SqlFacts, is_on};
+use crate::facts::{Seen, Unseen};
+
+/// A channel by which this server pulls another one's binary log.
+#[derive(Debug, Clone, Copy)]
+pub struct Channel<'a> {
+    /// Its name; empty for the default one.
+    pub name: &'a str,
+    /// The source.
+    pub host: &'a str,
+    /// Its port.
+    pub port: &'a str,
+    /// The account on the source.
+    pub user: &'a str,
+    /// Whether TLS is used. `Ignored` is a server built without TLS, so it is not.
+    pub tls: bool,
+    /// Whether the source's certificate and name are checked.
+    pub verified: bool,
+    /// File of the authorities; may be empty.
+    pub ca: &'a str,
+    /// Whether the source's password key is fetched from whoever answers.
+    pub fetches_key: bool,
+}
+
+impl<'a> Channel<'a> {
+    fn of(row: &Row<'a>) -> Self {
+        Self {
+            name: row.text("channel"),
+            host: row.text("host"),
+            port: row.text("port"),
+            user: row.text("user"),
+            tls: row.yes("ssl_allowed"),
+            verified: row.yes("ssl_verify"),
+            ca: row.text("ssl_ca"),
+            fetches_key: row.yes("get_public_key"),
+        }
+    }
+
+    /// What findings call it.
+    #[must_use]
+    pub fn artefact(&self) -> String {
+        if self.name.is_empty() { "default channel".to_owned() } else { format!("channel {}", self.name) }
+    }
+
+    /// `host:port` of the source.
+    #[must_use]
+    pub fn source(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// The channels that are configured; Group Replication's own are judged with it.
+///
+/// # Errors
+/// [`Unseen`] if they cannot be asked, or if the table is empty because the performance schema
+/// is off: it exists then and shows nothing, whatever is configured.
+pub fn channels(sql: &SqlFacts) -> Seen<Vec<Channel<'_>>> {
+    let rows =
+        sql.rows("replica_channels").map_err(|unseen| Unseen { what: "replication channels".to_owned(), ..unseen })?;
+    if rows.is_empty() && !empty_is_an_answer(sql) {
+        return Err(Unseen {
+            what: "replication channels".to_owned(),
+            why: "performance_schema = OFF, so its tables are empty whatever is configured".to_owned(),
+            remedy: format!("GRANT REPLICATION CLIENT ON *.* TO {} and read SHOW REPLICA STATUS", sql.session.account),
+        });
+    }
+    let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !channel.name.starts_with("group_replication_");
+    Ok(rows.iter().map(Channel::of).filter(ours).collect())
+}
+
+/// `SHOW … STATUS` answers even without the performance schema.
+fn empty_is_an_answer(sql: &SqlFacts) -> bool {
+    let asked = |answer: &Answer| {
+        matches!(answer.outcome, Outcome::Rows { .. })
+            && answer.sql.trim_start().to_ascii_uppercase().starts_with("SHOW")
+    };
+    sql.answers.get("replica_channels").is_some_and(asked)
+        || sql.variable_or_none("performance_schema").is_some_and(is_on)
+}

@@ -1,0 +1,183 @@
+//! Galera's state transfer: what its script will do, read as the script reads it.
+//!
+//! Source: `wsrep_sst_common`, `wsrep_sst_mariabackup` and `wsrep_sst_rsync` of MariaDB 10.11.19;
+//! Percona's `wsrep_sst_xtrabackup-v2`.
+
+use super::galera::Galera;
+use crate::facts::host::{HostFacts, OptionEntry};
+use crate::facts::{Facts, Seen, Unseen};
+
+/// How a transfer of the whole state is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// Not at all.
+    Clear,
+    /// With one shared key, which the script puts on a command line and into the error log.
+    SharedKey,
+    /// TLS that takes any peer.
+    Unverified,
+    /// TLS whose peers must have a certificate of the cluster's authority.
+    Chain,
+    /// TLS that also checks who the peer is.
+    Identity,
+}
+
+/// The protection, why, and the option lines that decide it.
+#[derive(Debug, Clone)]
+pub struct Transfer<'a> {
+    /// The protection.
+    pub security: Security,
+    /// What decides, in words.
+    pub why: String,
+    /// The lines that were found.
+    pub options: Vec<&'a OptionEntry>,
+}
+
+/// What a node's next state transfer would be like.
+///
+/// # Errors
+/// [`Unseen`] if the option files, which the scripts read at transfer time, were not read.
+pub fn transfer<'a>(facts: &'a Facts, node: &Galera<'_>) -> Seen<Transfer<'a>> {
+    let plain = |security, why: &str| Transfer { security, why: why.to_owned(), options: Vec::new() };
+    if node.sst_method.starts_with("sealant") {
+        return Ok(plain(Security::Identity, "sealant transfers over mutually authenticated TLS 1.3 only"));
+    }
+    if node.pxc_encrypt == Some(true) {
+        return Ok(plain(Security::Chain, "pxc_encrypt_cluster_traffic = ON sets encrypt=4"));
+    }
+    match node.sst_method {
+        "mysqldump" => Ok(plain(Security::Clear, "the mysqldump method sends SQL text without TLS")),
+        "clone" => Ok(plain(Security::Clear, "the clone method follows pxc_encrypt_cluster_traffic, which is not ON")),
+        method => {
+            let script = Script::of(facts, method.starts_with("rsync"))?;
+            Ok(if method.starts_with("rsync") { script.rsync() } else { script.backup() })
+        }
+    }
+}
+
+/// The options as a transfer script sees them.
+struct Script<'a> {
+    host: &'a HostFacts,
+    rsync: bool,
+    used: Vec<&'a OptionEntry>,
+}
+
+impl<'a> Script<'a> {
+    fn of(facts: &'a Facts, rsync: bool) -> Seen<Self> {
+        let host = facts
+            .host()
+            .map_err(|unseen| Unseen { what: "the [sst] group of the option files".to_owned(), ..unseen })?;
+        if let Some((file, why)) = host.unreadable_options.first() {
+            return Err(Unseen {
+                what: "the [sst] group of the option files".to_owned(),
+                why: format!("{file}: {why}"),
+                remedy: format!("run as a user who can read {file}"),
+            });
+        }
+        Ok(Self { host, rsync, used: Vec::new() })
+    }
+
+    /// The last value of `key`, empty ones counting as not set.
+    fn value(&mut self, key: &str) -> Option<&'a str> {
+        let (rsync, tls_file) = (self.rsync, ["tca", "tcapath", "tcert", "tkey"].contains(&key));
+        let read = |group: &str| match group {
+            "sst" => true,
+            _ if tls_file => false,
+            "xtrabackup" | "mariabackup" | "mariadb-backup" => !rsync,
+            _ => is_server_group(group),
+        };
+        let entry = self
+            .host
+            .options
+            .iter()
+            .rev()
+            .find(|entry| entry.read_by_server && entry.key == key && read(&entry.group))?;
+        self.used.push(entry);
+        // The path of a private key is no secret, but a collector may leave it out as one.
+        entry.value.as_deref().or_else(|| entry.secret.then_some("set")).filter(|value| !value.is_empty())
+    }
+
+    /// Certificate with key, and authority: the old names, if any is set, hide the new ones.
+    fn certificates(&mut self) -> (bool, bool) {
+        let old = ["tca", "tcapath", "tcert", "tkey"].map(|key| self.value(key).is_some());
+        let new = ["ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"].map(|key| self.value(key).is_some());
+        let [ca, ca_path, cert, key] = if old.contains(&true) { old } else { new };
+        let per_role = |script: &mut Self, what: &str| {
+            script.value(&format!("ssl_server_{what}")).is_some()
+                && script.value(&format!("ssl_client_{what}")).is_some()
+        };
+        let certificate = (cert || per_role(self, "cert")) && (key || per_role(self, "key"));
+        (certificate, ca || ca_path || per_role(self, "ca"))
+    }
+
+    fn ends(self, security: Security, why: impl Into<String>) -> Transfer<'a> {
+        Transfer { security, why: why.into(), options: self.used }
+    }
+
+    fn backup(mut self) -> Transfer<'a> {
+        let encrypt = self.value("encrypt").and_then(|value| value.parse::<u8>().ok()).unwrap_or(0);
+        let mode = self.value("ssl_mode").unwrap_or("DISABLED").to_ascii_uppercase();
+        let (certificate, ca) = self.certificates();
+        match encrypt {
+            1 => self.ends(
+                Security::SharedKey,
+                "encrypt=1: a shared key, visible on the command line of openssl and in the error log",
+            ),
+            3 if !ca => self.ends(Security::Unverified, "encrypt=3 without an authority: verify=0"),
+            2..=4 => self.ends(Security::Chain, format!("encrypt={encrypt}")),
+            _ if mode == "DISABLED" => {
+                self.ends(Security::Clear, "encrypt=0 and ssl-mode=DISABLED, which are the defaults")
+            }
+            _ if !certificate => self.ends(
+                Security::Clear,
+                format!("ssl-mode={mode} without ssl-cert and ssl-key; older scripts then send in clear"),
+            ),
+            _ => {
+                let security = security_of_mode(&mode);
+                self.ends(security, format!("ssl-mode={mode}"))
+            }
+        }
+    }
+
+    fn rsync(mut self) -> Transfer<'a> {
+        let mode = self.value("ssl_mode").map(str::to_ascii_uppercase);
+        let (certificate, ca) = self.certificates();
+        let mode = mode.unwrap_or_else(|| {
+            if ca {
+                "VERIFY_CA"
+            } else if certificate {
+                "REQUIRED"
+            } else {
+                "DISABLED"
+            }
+            .to_owned()
+        });
+        if mode == "DISABLED" {
+            return self.ends(Security::Clear, "neither ssl-mode nor certificates are set for rsync");
+        }
+        if self.host.stunnel == Some(false) {
+            return self.ends(
+                Security::Clear,
+                "stunnel is not installed; older rsync scripts then send in clear without a word",
+            );
+        }
+        let security = security_of_mode(&mode);
+        self.ends(security, format!("rsync through stunnel, ssl-mode={mode}"))
+    }
+}
+
+fn security_of_mode(mode: &str) -> Security {
+    match mode {
+        "VERIFY_IDENTITY" => Security::Identity,
+        "VERIFY_CA" => Security::Chain,
+        _ => Security::Unverified,
+    }
+}
+
+/// Groups that the server itself reads, with or without a version.
+fn is_server_group(group: &str) -> bool {
+    ["mysqld", "server", "mariadb", "mariadbd", "galera", "client-server"].contains(&group)
+        || ["mysqld-", "mariadb-", "mariadbd-"].iter().any(|prefix| {
+            group.strip_prefix(prefix).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+        })
+}

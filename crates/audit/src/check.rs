@@ -1,0 +1,210 @@
+//! What a check is: a row of metadata and a pure function.
+
+use jiff::Timestamp;
+
+use crate::artefact::Artefacts;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Finding, Grade, Severity, Status};
+use crate::policy::Policy;
+use crate::run::Rules;
+
+/// A check: what it is called, why it matters, and how it judges.
+///
+/// The table of all checks is [`crate::checks::CHECKS`]; `sealant checks`, the documents and the
+/// standards mapping of the report are generated from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Check {
+    /// Its name for ever: `area-what`.
+    pub id: &'static str,
+    /// One line: what is wrong when it fails.
+    pub title: &'static str,
+    /// How much a failure matters unless the finding says otherwise.
+    pub severity: Severity,
+    /// Why it matters and where the evidence comes from, in a few sentences.
+    pub explanation: &'static str,
+    /// Servers it concerns.
+    pub applies: &'static str,
+    /// What to do about a failure, in general; each finding carries the exact command.
+    pub fix: &'static str,
+    /// Lock, time and space that the fix costs.
+    pub cost: &'static str,
+    /// Requirements it maps to, such as `PCI DSS 4.0.1 3.5.1`.
+    pub standards: &'static [&'static str],
+    /// The judgement.
+    pub judge: fn(&Context<'_>) -> Seen<Verdict>,
+}
+
+/// What a check may look at.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The facts.
+    pub facts: &'a Facts,
+    /// Data at rest, with what metadata and bytes say of each piece.
+    pub artefacts: &'a Artefacts<'a>,
+    /// The site's limits.
+    pub policy: &'a Policy,
+    /// The moment of judgement.
+    pub now: Timestamp,
+    /// Waivers and baseline, which only the closing checks look at.
+    pub rules: &'a Rules,
+    /// Findings of all other checks, for the closing checks; empty for the rest.
+    pub findings: &'a [Finding],
+}
+
+/// What a check found, artefact by artefact, before the table adds id, title and standards.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    results: Vec<Ruling>,
+}
+
+/// One result of a check.
+#[derive(Debug)]
+pub struct Ruling {
+    status: Status,
+    severity: Option<Severity>,
+    artefact: String,
+    grade: Option<Grade>,
+    message: String,
+    evidence: Vec<Evidence>,
+    remediation: Option<String>,
+}
+
+impl Verdict {
+    /// A verdict with nothing in it, which ends as UNKNOWN unless something is added.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The check does not concern this server, for this reason.
+    #[must_use]
+    pub fn not_applicable(why: impl Into<String>) -> Self {
+        Self { results: vec![Ruling::new(Status::NotApplicable, "server", None, why)] }
+    }
+
+    /// A verdict of one ruling.
+    #[must_use]
+    pub fn one(ruling: Ruling) -> Self {
+        Self { results: vec![ruling] }
+    }
+
+    /// Adds a ruling.
+    pub fn push(&mut self, ruling: Ruling) {
+        self.results.push(ruling);
+    }
+
+    /// Adds an UNKNOWN for `artefact`.
+    pub fn unseen(&mut self, artefact: impl Into<String>, unseen: Unseen) {
+        self.results.push(Ruling::unseen(artefact, unseen));
+    }
+
+    /// Adds `pass` if nothing failed and nothing is unknown so far.
+    pub fn pass_if_clean(&mut self, pass: Ruling) {
+        if self.results.iter().all(|ruling| matches!(ruling.status, Status::Pass | Status::NotApplicable)) {
+            self.results.push(pass);
+        }
+    }
+
+    /// Whether some ruling is a failure.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.results.iter().any(|ruling| ruling.status == Status::Fail)
+    }
+
+    /// Whether nothing has been said yet.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+}
+
+impl Ruling {
+    fn new(status: Status, artefact: impl Into<String>, grade: Option<Grade>, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            severity: None,
+            artefact: artefact.into(),
+            grade,
+            message: message.into(),
+            evidence: Vec::new(),
+            remediation: None,
+        }
+    }
+
+    /// The evidence shows a gap.
+    #[must_use]
+    pub fn fail(artefact: impl Into<String>, grade: Grade, message: impl Into<String>) -> Self {
+        Self::new(Status::Fail, artefact, Some(grade), message)
+    }
+
+    /// The evidence shows that all is well.
+    #[must_use]
+    pub fn pass(artefact: impl Into<String>, grade: Grade, message: impl Into<String>) -> Self {
+        Self::new(Status::Pass, artefact, Some(grade), message)
+    }
+
+    /// The evidence could not be had.
+    #[must_use]
+    pub fn unseen(artefact: impl Into<String>, unseen: Unseen) -> Self {
+        let mut ruling = Self::new(Status::Unknown, artefact, None, format!("{}: {}", unseen.what, unseen.why));
+        ruling.remediation = Some(unseen.remedy);
+        ruling
+    }
+
+    /// The same with other than the check's severity.
+    #[must_use]
+    pub const fn severity(mut self, severity: Severity) -> Self {
+        self.severity = Some(severity);
+        self
+    }
+
+    /// The same with one more piece of evidence.
+    #[must_use]
+    pub fn evidence(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    /// The same with the command, or next step, that mends it.
+    #[must_use]
+    pub fn fix(mut self, remediation: impl Into<String>) -> Self {
+        self.remediation = Some(remediation.into());
+        self
+    }
+}
+
+impl Check {
+    /// Judges, and dresses the rulings as findings. At least one finding comes back.
+    #[must_use]
+    pub fn findings(&self, cx: &Context<'_>) -> Vec<Finding> {
+        let verdict = (self.judge)(cx).unwrap_or_else(|unseen| Verdict::one(Ruling::unseen("server", unseen)));
+        if verdict.is_empty() {
+            let nothing = Unseen {
+                what: self.title.to_owned(),
+                why: "no evidence for or against was found".to_owned(),
+                remedy: "run against the live server, with its data directory readable".to_owned(),
+            };
+            return vec![self.dress(Ruling::unseen("server", nothing), cx)];
+        }
+        verdict.results.into_iter().map(|ruling| self.dress(ruling, cx)).collect()
+    }
+
+    fn dress(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
+        let failed = ruling.status == Status::Fail;
+        Finding {
+            id: self.id.to_owned(),
+            status: ruling.status,
+            severity: ruling.severity.unwrap_or(self.severity),
+            server: cx.facts.target.clone(),
+            fingerprint: format!("{}|{}|{}", self.id, cx.facts.target, ruling.artefact),
+            artefact: ruling.artefact,
+            grade: ruling.grade,
+            message: ruling.message,
+            evidence: ruling.evidence,
+            remediation: ruling.remediation.or_else(|| failed.then(|| self.fix.to_owned())),
+            cost: failed.then(|| self.cost.to_owned()),
+            standards: self.standards.iter().map(|s| (*s).to_owned()).collect(),
+            waiver: None,
+        }
+    }
+}

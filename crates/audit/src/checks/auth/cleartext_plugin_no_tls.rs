@@ -1,0 +1,93 @@
+//! `auth-cleartext-plugin-no-tls`.
+
+use super::{account_evidence, from_here_only, has_plugin, logins};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::is_on;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "auth-cleartext-plugin-no-tls",
+    title: "An account that sends its password as it is can log in without TLS",
+    severity: Severity::Critical,
+    explanation: "PAM and simple LDAP need the password itself, so the client sends it in clear. Without TLS everybody \
+        on the way reads the password of a person's directory account, not only of the database. Judged from each \
+        account's plug-in and ssl_type and from require_secure_transport; accounts of this host only are left out, \
+        because a socket counts as secure.",
+    applies: "every server",
+    fix: "ALTER USER … REQUIRE SSL",
+    cost: "no lock; clients of that account without TLS are refused from their next login on",
+    standards: &["PCI DSS 4.0.1 8.3.2", "PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+/// Percona's PAM, MySQL's PAM and simple LDAP, MariaDB's PAM, and the client side name some sites store.
+const CLEARTEXT: &[&str] =
+    &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", "mysql_clear_password", "pam"];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let (sql, accounts) = logins(cx)?;
+    let cleartext: Vec<_> = accounts.iter().filter(|account| has_plugin(account, CLEARTEXT)).collect();
+    // Old servers lack the variable, and then nothing but the account can ask for TLS.
+    let everywhere = sql.variable_or_none("require_secure_transport").is_some_and(is_on);
+    let mut verdict = Verdict::new();
+    for account in &cleartext {
+        if everywhere || !account.ssl_type.is_empty() || from_here_only(sql, account) {
+            continue;
+        }
+        let name = account.quoted();
+        verdict.push(
+            Ruling::fail(
+                &name,
+                Grade::Reported,
+                format!("{name} sends its password in clear and may log in without TLS"),
+            )
+            .evidence(account_evidence(sql, account))
+            .evidence(sql.variable_evidence("require_secure_transport"))
+            .fix(format!("ALTER USER {name} REQUIRE SSL")),
+        );
+    }
+    let words =
+        format!("{} of {} accounts use such a plug-in, and none of them without TLS", cleartext.len(), accounts.len());
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, words)
+            .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
+    );
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{alice_but, with};
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn pam_without_tls_fails() {
+        let alice = alice_but(&[("plugin", "authentication_pam"), ("ssl_type", "")]);
+        let found = with(mysql(), &[&alice]).judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert_eq!(found[0].artefact, "'alice'@'10.0.0.%'");
+        let pam = alice_but(&[("plugin", "pam"), ("ssl_type", "")]);
+        assert_eq!(with(mariadb(), &[&pam]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn tls_by_account_by_server_or_by_socket_passes() {
+        let required = alice_but(&[("plugin", "authentication_pam"), ("ssl_type", "X509")]);
+        assert_eq!(with(mysql(), &[&required]).statuses(&CHECK), [Pass]);
+        let free = alice_but(&[("plugin", "authentication_pam"), ("ssl_type", "")]);
+        let server = with(mysql().variable("require_secure_transport", "ON"), &[&free]);
+        assert_eq!(server.statuses(&CHECK), [Pass]);
+        let local = alice_but(&[("plugin", "authentication_pam"), ("ssl_type", ""), ("host", "localhost")]);
+        assert_eq!(with(mysql(), &[&local]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn accounts_that_cannot_be_read_are_unknown() {
+        assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
+        assert_eq!(with(mysql(), &[]).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,110 @@
+//! `auth-empty-or-anonymous`.
+
+use super::{account_evidence, by_password, logins};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::{Account, SqlFacts};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "auth-empty-or-anonymous",
+    title: "An account has no password or no name",
+    severity: Severity::Critical,
+    explanation: "Whoever reaches the port is in. An account whose plug-in asks the operating system or a directory \
+        (auth_socket, unix_socket, PAM, LDAP, Kerberos) has an empty credential by design and is not meant; neither \
+        is a locked account or a role.",
+    applies: "every server",
+    fix: "give it a password, ALTER USER … ACCOUNT LOCK, or DROP USER",
+    cost: "no lock; clients that rely on it are refused from their next login on",
+    standards: &["CIS MySQL 7.x", "PCI DSS 4.0.1 8.3.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let (sql, accounts) = logins(cx)?;
+    let mut verdict = Verdict::new();
+    for account in &accounts {
+        if let Some(ruling) = open_door(sql, account) {
+            verdict.push(ruling.evidence(account_evidence(sql, account)));
+        }
+    }
+    let words = format!("every one of {} accounts has a name and a credential", accounts.len());
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, words)
+            .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
+    );
+    Ok(verdict)
+}
+
+fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
+    let name = account.quoted();
+    let empty = account.empty_credential && by_password(account);
+    if account.user.is_empty() {
+        let external = !by_password(account);
+        let what = if empty { "without a password" } else { "for any name" };
+        return Some(
+            Ruling::fail(&name, Grade::Reported, format!("anonymous account {name} lets in {what}"))
+                // With PAM or LDAP behind it, it is the documented way to map groups to accounts.
+                .severity(if external { Severity::Medium } else { Severity::Critical })
+                .fix(format!("DROP USER {name}")),
+        );
+    }
+    empty.then(|| {
+        Ruling::fail(&name, Grade::Reported, format!("{name} has an empty password")).fix(password(sql, account))
+    })
+}
+
+fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
+    let name = account.quoted();
+    if sql.is_mariadb() && account.user == "root" && account.local_only() {
+        return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
+    }
+    if sql.is_mariadb() || sql.mysql_since(5, 7, 6) {
+        format!("ALTER USER {name} IDENTIFIED BY 'a password'")
+    } else {
+        format!("SET PASSWORD FOR {name} = PASSWORD('a password')")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ALICE, alice_but, with};
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn empty_passwords_and_empty_names_fail() {
+        let empty = alice_but(&[("empty_credential", "Y")]);
+        let nobody = alice_but(&[("user", ""), ("host", "localhost")]);
+        let found = with(mysql(), &[&empty, &nobody, &ALICE]).judge(&CHECK);
+        let seen: Vec<_> = found.iter().map(|f| (f.status, f.artefact.as_str())).collect();
+        assert_eq!(seen, [(Fail, "'alice'@'10.0.0.%'"), (Fail, "''@'localhost'")]);
+        assert_eq!(found[0].severity, Severity::Critical);
+    }
+
+    #[test]
+    fn a_socket_account_needs_no_password() {
+        let root =
+            alice_but(&[("user", "root"), ("host", "localhost"), ("plugin", "unix_socket"), ("empty_credential", "Y")]);
+        assert_eq!(with(mariadb(), &[&root]).statuses(&CHECK), [Pass]);
+        let socket = alice_but(&[("plugin", "auth_socket"), ("empty_credential", "Y")]);
+        assert_eq!(with(mysql(), &[&socket]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn roles_locked_and_internal_accounts_pass() {
+        let role = alice_but(&[("empty_credential", "Y"), ("is_role", "Y"), ("plugin", "")]);
+        let locked = alice_but(&[("empty_credential", "Y"), ("locked", "Y")]);
+        let own = alice_but(&[("user", "mariadb.sys"), ("plugin", ""), ("empty_credential", "Y")]);
+        assert_eq!(with(mariadb(), &[&role, &locked, &own, &ALICE]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_command_fits_the_version() {
+        let empty = alice_but(&[("empty_credential", "Y"), ("plugin", "mysql_native_password")]);
+        let old = with(Made::server("5.6.24", "Source distribution"), &[&empty]).judge(&CHECK);
+        assert!(old[0].remediation.as_ref().unwrap().starts_with("SET PASSWORD FOR"));
+        assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Accounts: who can log in, with which proof, from where, and with which power.
+
+pub(super) mod cleartext_plugin_no_tls;
+pub(super) mod empty_or_anonymous;
+pub(super) mod key_admins;
+pub(super) mod root_remote;
+pub(super) mod skip_grant_tables;
+pub(super) mod weak_plugin;
+pub(super) mod wildcard_host;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::check::Context;
+use crate::facts::sql::{Account, SqlFacts};
+use crate::facts::{Seen, Unseen};
+use crate::finding::Evidence;
+
+/// Plug-ins whose stored credential is a password hash, so that an empty one lets anybody in.
+const PASSWORD_PLUGINS: &[&str] = &[
+    "",
+    "mysql_native_password",
+    "mysql_old_password",
+    "sha256_password",
+    "caching_sha2_password",
+    "ed25519",
+    "parsec",
+];
+
+/// Every account and role of the server.
+///
+/// # Errors
+/// [`Unseen`] if the server refused, or gave no account at all, which no server has.
+fn all_accounts<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
+    let sql = cx.facts.sql()?;
+    let accounts = sql.accounts()?;
+    if accounts.is_empty() {
+        return Err(Unseen {
+            what: "accounts".to_owned(),
+            why: "the server listed none".to_owned(),
+            remedy: sql.grant("SELECT ON mysql.*"),
+        });
+    }
+    Ok((sql, accounts))
+}
+
+/// Accounts that somebody can log in with: no roles, nothing locked, none of the server's own.
+///
+/// # Errors
+/// As [`all_accounts`].
+pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
+    let (sql, accounts) = all_accounts(cx)?;
+    let usable = |account: &Account<'_>| {
+        !account.role && !account.locked && !account.internal() && !has_plugin(account, &["mysql_no_login"])
+    };
+    Ok((sql, accounts.into_iter().filter(usable).collect()))
+}
+
+/// The plug-ins that an account may log in with; MariaDB joins alternatives with a comma.
+fn plugins<'a>(account: &Account<'a>) -> impl Iterator<Item = &'a str> {
+    account.plugin.split([',', '|']).map(str::trim)
+}
+
+/// Whether one of an account's plug-ins is one of these.
+fn has_plugin(account: &Account<'_>, names: &[&str]) -> bool {
+    plugins(account).any(|plugin| names.iter().any(|name| plugin.eq_ignore_ascii_case(name)))
+}
+
+/// Whether the account's way in is a password kept by the server.
+fn by_password(account: &Account<'_>) -> bool {
+    has_plugin(account, PASSWORD_PLUGINS)
+}
+
+/// Whether only this host can use it: also MariaDB's `root@HOSTNAME`, which its installer makes.
+pub(super) fn from_here_only(sql: &SqlFacts, account: &Account<'_>) -> bool {
+    account.local_only()
+        || (!sql.identity.hostname.is_empty() && account.host.eq_ignore_ascii_case(&sql.identity.hostname))
+}
+
+/// The server's row of an account, without its credential.
+fn account_evidence(sql: &SqlFacts, account: &Account<'_>) -> Evidence {
+    let answer = format!(
+        "{}: plugin = {:?}, ssl_type = {:?}, locked = {}, administrator = {}, FILE = {}",
+        account.quoted(),
+        account.plugin,
+        account.ssl_type,
+        account.locked,
+        account.administrator,
+        account.file,
+    );
+    sql.evidence("accounts", answer)
+}
+
+/// Accounts and roles by `user@host`, for looking up what a role gives.
+fn key_of(user: &str, host: &str) -> (String, String) {
+    (user.to_owned(), host.to_ascii_lowercase())
+}
+
+/// Who is an administrator by own grants or through roles, however nested.
+///
+/// Servers without roles, and answers that could not be had, give own grants only.
+fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<(String, String)> {
+    let own = accounts.iter().filter(|account| account.administrator);
+    let mut admins: HashSet<_> = own.map(|account| key_of(account.user, account.host)).collect();
+    let mut members: HashMap<(String, String), Vec<(String, String)>> = HashMap::new();
+    for edge in sql.rows("role_edges").unwrap_or_default() {
+        let role = key_of(edge.text("role_user"), edge.text("role_host"));
+        members.entry(role).or_default().push(key_of(edge.text("user"), edge.text("host")));
+    }
+    let mut todo: Vec<_> = admins.iter().cloned().collect();
+    while let Some(role) = todo.pop() {
+        for member in members.get(&role).into_iter().flatten() {
+            if admins.insert(member.clone()) {
+                todo.push(member.clone());
+            }
+        }
+    }
+    admins
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::testing::Made;
+
+    /// Columns of the answer that tests fill.
+    pub(in crate::checks) const COLUMNS: &[&str] =
+        &["user", "host", "plugin", "ssl_type", "locked", "empty_credential", "is_role", "super", "repl_slave", "file"];
+
+    /// An account with a password, `%` as host unless told, and no power.
+    pub(in crate::checks) const ALICE: [&str; 10] =
+        ["alice", "10.0.0.%", "caching_sha2_password", "ANY", "N", "N", "N", "N", "N", "N"];
+
+    /// Adds accounts.
+    pub(in crate::checks) fn with(made: Made, accounts: &[&[&str]]) -> Made {
+        made.answer("accounts", COLUMNS, accounts)
+    }
+
+    /// `ALICE` with some columns changed.
+    pub(in crate::checks) fn alice_but<'a>(changes: &[(&str, &'a str)]) -> Vec<&'a str> {
+        let mut row: Vec<&'a str> = ALICE.to_vec();
+        for (column, value) in changes {
+            row[COLUMNS.iter().position(|c| c == column).unwrap()] = value;
+        }
+        row
+    }
+}

@@ -1,0 +1,153 @@
+//! `auth-weak-plugin`.
+
+use super::{account_evidence, has_plugin, logins};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::{Account, SqlFacts};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "auth-weak-plugin",
+    title: "Passwords are kept and proven with SHA-1 or older",
+    severity: Severity::Medium,
+    explanation: "mysql_native_password stores an unsalted double SHA-1, so that a stolen account table is searched at \
+        billions of guesses a second, and mysql_old_password is broken outright. sha256_password is deprecated since \
+        MySQL 8.0.16, yet still loads. Judged from each account's plug-in; an empty plug-in is the native one.",
+    applies: "every server",
+    fix: "caching_sha2_password on MySQL; ed25519 or parsec on MariaDB",
+    cost: "no lock; the account needs a new password, and clients that know the plug-in",
+    standards: &["PCI DSS 4.0.1 8.3.2", "CIS MySQL 7.1", "NIST SP 800-53r5 IA-5"],
+    judge,
+};
+
+/// What is wrong with an account's plug-in, and how much.
+fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Severity)> {
+    if has_plugin(account, &["mysql_old_password"]) {
+        return Some(("a hash of the time before MySQL 4.1", Severity::High));
+    }
+    // MariaDB's installer leaves `mysql_native_password` with a hash that no password has.
+    if has_plugin(account, &["mysql_native_password", ""]) && account.unusable_password != Some(true) {
+        return Some(("unsalted SHA-1", Severity::Medium));
+    }
+    // Before 8.0 it is the best that MySQL has.
+    if has_plugin(account, &["sha256_password"]) && sql.mysql_since(8, 0, 0) {
+        return Some(("sha256_password, which is deprecated", Severity::Low));
+    }
+    None
+}
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let (sql, accounts) = logins(cx)?;
+    let mut verdict = Verdict::new();
+    for account in &accounts {
+        let Some((what, severity)) = weakness(sql, account) else { continue };
+        let name = account.quoted();
+        if undecided(account) {
+            verdict.unseen(&name, unseen(&name));
+            continue;
+        }
+        verdict.push(
+            Ruling::fail(&name, Grade::Reported, format!("{name} authenticates with {what}"))
+                .severity(severity)
+                .evidence(account_evidence(sql, account))
+                .fix(fix(sql, &name)),
+        );
+    }
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, format!("none of {} accounts uses a weak plug-in", accounts.len()))
+            .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
+    );
+    Ok(verdict)
+}
+
+/// Whether the weak plug-in is one of several ways in, and it was not asked whether its password can match.
+///
+/// Every fresh MariaDB has such an account: root with `invalid` as password hash, or through the socket.
+fn undecided(account: &Account<'_>) -> bool {
+    account.unusable_password.is_none() && super::plugins(account).count() > 1
+}
+
+fn unseen(name: &str) -> Unseen {
+    Unseen {
+        what: format!("whether {name} has a usable password besides its other ways in"),
+        why: "the facts do not tell whether its stored hash can match".to_owned(),
+        remedy: format!("look at SHOW CREATE USER {name}: a hash of 'invalid' matches no password"),
+    }
+}
+
+fn fix(sql: &SqlFacts, name: &str) -> String {
+    if sql.mariadb_since(11, 6, 0) {
+        format!(
+            "INSTALL SONAME 'auth_parsec'; ALTER USER {name} IDENTIFIED VIA parsec USING PASSWORD('a new password')"
+        )
+    } else if sql.is_mariadb() {
+        format!(
+            "INSTALL SONAME 'auth_ed25519'; ALTER USER {name} IDENTIFIED VIA ed25519 USING PASSWORD('a new password')"
+        )
+    } else if sql.mysql_since(8, 0, 3) {
+        format!("ALTER USER {name} IDENTIFIED WITH caching_sha2_password BY 'a new password'")
+    } else if sql.mysql_since(5, 7, 0) {
+        format!(
+            "ALTER USER {name} IDENTIFIED WITH sha256_password BY 'a new password' REQUIRE SSL; then upgrade the server"
+        )
+    } else {
+        format!("upgrade the server: {} has no ALTER USER … IDENTIFIED WITH for {name}", sql.identity.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ALICE, alice_but, with};
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn native_and_old_passwords_fail() {
+        let native = alice_but(&[("plugin", "mysql_native_password")]);
+        let found = with(Made::server("8.0.36", "MySQL Community Server - GPL"), &[&native]).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::Medium));
+        let unnamed = alice_but(&[("plugin", "")]);
+        assert_eq!(with(mariadb(), &[&unnamed]).statuses(&CHECK), [Fail]);
+        let old = alice_but(&[("plugin", "mysql_old_password")]);
+        let server = with(Made::server("5.6.24", "Source distribution"), &[&old]);
+        assert_eq!(server.judge(&CHECK)[0].severity, Severity::High);
+    }
+
+    #[test]
+    fn sha256_is_weak_only_where_there_is_better() {
+        let sha256 = alice_but(&[("plugin", "sha256_password")]);
+        assert_eq!(with(mysql(), &[&sha256]).statuses(&CHECK), [Fail]);
+        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        assert_eq!(with(old, &[&sha256]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn locked_accounts_roles_and_sockets_pass() {
+        let locked = alice_but(&[("plugin", "mysql_native_password"), ("locked", "Y")]);
+        let role = alice_but(&[("plugin", ""), ("is_role", "Y")]);
+        let socket = alice_but(&[("plugin", "unix_socket"), ("empty_credential", "Y")]);
+        assert_eq!(with(mariadb(), &[&locked, &role, &socket, &ALICE]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_fresh_mariadbs_root_is_not_accused() {
+        let root = alice_but(&[("user", "root"), ("plugin", "mysql_native_password,unix_socket")]);
+        assert_eq!(with(mariadb(), &[&root]).statuses(&CHECK), [Unknown]);
+        let told = |unusable| {
+            let columns: Vec<&str> =
+                super::super::tests::COLUMNS.iter().copied().chain(["unusable_credential"]).collect();
+            let row: Vec<&str> = root.iter().copied().chain([unusable]).collect();
+            mariadb().answer("accounts", &columns, &[&row]).statuses(&CHECK)
+        };
+        assert_eq!(told("Y"), [Pass]);
+        assert_eq!(told("N"), [Fail]);
+    }
+
+    #[test]
+    fn a_refused_answer_is_unknown() {
+        let found = mysql().refused("accounts", 1142).judge(&CHECK);
+        assert_eq!(found[0].status, Unknown);
+        assert!(found[0].remediation.as_ref().unwrap().contains("GRANT SELECT"));
+    }
+}

@@ -1,0 +1,59 @@
+//! `auth-wildcard-host`.
+
+use super::{account_evidence, logins};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::Account;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "auth-wildcard-host",
+    title: "An account may log in from any host",
+    severity: Severity::Medium,
+    explanation: "The host part '%' (or an empty one) accepts the whole network, so that one leaked password is enough \
+        from anywhere. Networks such as '10.1.%' are a restriction and pass.",
+    applies: "every server",
+    fix: "RENAME USER 'u'@'%' TO 'u'@'10.1.%'",
+    cost: "no lock; logins from other networks are refused",
+    standards: &["CIS MySQL 7.x"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let (sql, accounts) = logins(cx)?;
+    let anywhere = |account: &&Account<'_>| ["%", "", "%.%", "::%"].contains(&account.host);
+    let mut verdict = Verdict::new();
+    for account in accounts.iter().filter(anywhere) {
+        let name = account.quoted();
+        verdict.push(
+            Ruling::fail(&name, Grade::Reported, format!("{name} may log in from any host"))
+                .evidence(account_evidence(sql, account))
+                .fix(format!("RENAME USER {name} TO '{}'@'NETWORK.%'", account.user.replace('\'', "''"))),
+        );
+    }
+    let words = format!("none of {} accounts accepts every host", accounts.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ALICE, alice_but, with};
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::mysql;
+
+    #[test]
+    fn any_host_fails_and_a_network_passes() {
+        let any = alice_but(&[("host", "%")]);
+        assert_eq!(with(mysql(), &[&any, &ALICE]).statuses(&CHECK), [Fail]);
+        assert_eq!(with(mysql(), &[&ALICE]).statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_role_has_no_login() {
+        let role = alice_but(&[("host", "%"), ("is_role", "Y")]);
+        assert_eq!(with(mysql(), &[&role, &ALICE]).statuses(&CHECK), [Pass]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Backups and dumps.
+
+pub(super) mod redo_in_clear;
+pub(super) mod set_plaintext;
+
+use innodb::tablespace::TablespaceKind;
+
+use crate::artefact::Artefact;
+use crate::check::{Context, Ruling};
+use crate::facts::Unseen;
+use crate::facts::files::{Content, FileFacts, Root};
+use crate::facts::host::Role;
+use crate::finding::{Evidence, Grade, Severity};
+
+/// What a file of a backup is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Rows: a dump, an archive, a table's file.
+    Rows,
+    /// What a physical backup needs besides: redo, undo, binary log, system tablespace.
+    Companion,
+}
+
+fn part_of(artefact: &Artefact<'_>) -> Option<Part> {
+    Some(match &artefact.file?.content {
+        Content::Backup { .. } | Content::AriaData { .. } | Content::PlainTable { .. } => Part::Rows,
+        Content::Tablespace { scan } => match scan.kind {
+            TablespaceKind::FilePerTable | TablespaceKind::General | TablespaceKind::Dictionary => Part::Rows,
+            _ => Part::Companion,
+        },
+        Content::Redo { .. } | Content::Doublewrite { .. } | Content::BinaryLog { .. } | Content::AriaLog => {
+            Part::Companion
+        }
+        _ => return None,
+    })
+}
+
+/// A clear file: a failure, unless the disk below covers it.
+fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, words: &str, fix: &str) -> Ruling {
+    let ruling = match artefact.disk_encryption() {
+        Some(layer) => {
+            let words = format!("{} {words}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);
+            Ruling::pass(&artefact.name, Grade::Bytes, words).severity(Severity::Info)
+        }
+        None => Ruling::fail(&artefact.name, Grade::Bytes, format!("{} {words}", artefact.name)).fix(fix),
+    };
+    quote(cx, artefact).into_iter().fold(ruling, Ruling::evidence)
+}
+
+fn quote(cx: &Context<'_>, artefact: &Artefact<'_>) -> Vec<Evidence> {
+    match artefact.file.map(|file| (file, &file.content)) {
+        Some((file, Content::Backup { backup })) => vec![Evidence::Bytes {
+            path: file.path.clone(),
+            offset: 0,
+            hex: String::new(),
+            meaning: format!("recognised as {}, {} bytes", backup.layers.join(" in "), file.size_bytes),
+        }],
+        _ => artefact.evidence(cx.facts),
+    }
+}
+
+/// Directories that were walked for data or backups, each once.
+pub(super) fn looked_at(files: &FileFacts) -> Vec<&str> {
+    let walked = files
+        .roots
+        .iter()
+        .filter(|root| root.error.is_none() && matches!(root.role, Role::Data | Role::Backup | Role::ExternalData));
+    let mut paths: Vec<&str> = walked.map(|root| root.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// A directory that could not be walked.
+pub(super) fn unseen_root(root: &Root) -> Unseen {
+    Unseen {
+        what: format!("{} {}", root.role.as_str(), root.path),
+        why: root.error.clone().unwrap_or_else(|| "it was not walked".to_owned()),
+        remedy: format!("run as a user who can read {}", root.path),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::facts::files::BackupFile;
+    use crate::testing::Made;
+
+    /// A dump or archive of these layers.
+    pub(in crate::checks) fn backup(layers: &[&str], readable: Option<bool>) -> Content {
+        let layers = layers.iter().map(|layer| (*layer).to_owned()).collect();
+        Content::Backup { backup: BackupFile { layers, readable, holds_keys: false } }
+    }
+
+    /// Adds a file of a backup directory.
+    pub(in crate::checks) fn in_set(made: Made, name: &str, content: Content) -> Made {
+        let mut made = made.file(name, content);
+        let files: &mut FileFacts = made.0.files.as_mut().unwrap();
+        let file = files.files.last_mut().unwrap();
+        file.role = Role::Backup;
+        file.path = format!("/backup/{name}");
+        if !files.roots.iter().any(|root| root.role == Role::Backup) {
+            files.roots.push(Root {
+                path: "/backup".to_owned(),
+                role: Role::Backup,
+                via: "--backup".to_owned(),
+                error: None,
+            });
+        }
+        made
+    }
+}

@@ -1,0 +1,98 @@
+//! `bak-redo-in-clear`.
+
+use std::path::Path;
+
+
+use innodb::tablespace::TablespaceKind;
+
+use super::{Part, clear, part_of};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::host::Role;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "bak-redo-in-clear",
+    title: "A physical backup of encrypted tables holds redo, undo or binary logs in clear",
+    severity: Severity::Medium,
+    explanation: "The redo log that a backup tool copies holds the changes made during the copy, and binary logs hold \
+        every change: rows of encrypted tables in clear beside them. Told from the bytes of each file of a directory \
+        given that also holds encrypted tablespaces.",
+    applies: "directories with physical backups",
+    fix: "encrypt the set as a whole, or switch on redo and binary log encryption on the server and take a new backup",
+    cost: "time to read and write the set, or a new backup",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    cx.facts.files()?;
+    let members: Vec<&Artefact<'_>> =
+        cx.artefacts.of_kind(Kind::Backup).filter(|a| a.file.is_some_and(|f| f.role == Role::Backup)).collect();
+    let is = |artefact: &Artefact<'_>, part, states: &[State]| {
+        part_of(artefact) == Some(part) && artefact.state().is_some_and(|(state, _)| states.contains(&state))
+    };
+    let tables: Vec<&&Artefact<'_>> = members
+        .iter()
+        .filter(|a| a.scan().is_some() && is(a, Part::Rows, &[State::Encrypted, State::Partly]))
+        .collect();
+    if tables.is_empty() {
+        return Ok(Verdict::not_applicable(
+            "no physical backup with encrypted tables was found; name its directory with --backup DIR",
+        ));
+    }
+    let mut verdict = Verdict::new();
+    let mut companions = 0_usize;
+    for artefact in members.iter().filter(|a| part_of(a) == Some(Part::Companion) && beside(a, &tables)) {
+        companions += 1;
+        if is(artefact, Part::Companion, &[State::Clear, State::Partly]) && !is_system(artefact) {
+            verdict.push(clear(cx, artefact, "is clear beside encrypted tables", CHECK.fix));
+        }
+    }
+    let words = format!("{} encrypted tables, and none of the {companions} logs beside them is clear", tables.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words));
+    Ok(verdict)
+}
+
+/// Whether a file belongs to the set of one of the tables: sets lie in directories of their own.
+fn beside(artefact: &Artefact<'_>, tables: &[&&Artefact<'_>]) -> bool {
+    let Some(set) = artefact.file.and_then(|file| Path::new(&file.path).parent()) else { return false };
+    // Redo may lie one level down, as `#innodb_redo/`.
+    let set = if set.file_name().is_some_and(|name| name.to_string_lossy().starts_with('#')) {
+        set.parent().unwrap_or(set)
+    } else {
+        set
+    };
+    tables.iter().any(|table| table.file.is_some_and(|file| Path::new(&file.path).starts_with(set)))
+}
+
+/// MySQL cannot encrypt `ibdata1`; what it holds is `rest-ibdata1-exposed`'s matter.
+fn is_system(artefact: &Artefact<'_>) -> bool {
+    artefact.scan().is_some_and(|scan| scan.kind == TablespaceKind::System)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{backup, in_set};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, binary_log, mysql, redo, tablespace};
+
+    #[test]
+    fn clear_logs_beside_encrypted_tables_fail() {
+        let set = || in_set(Made::nothing(), "app/t.ibd", tablespace("encrypted", 10, 0));
+        let found = in_set(set(), "ib_logfile0", redo(0, 9)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "ib_logfile0"));
+        assert_eq!(in_set(set(), "#innodb_redo/#ib_redo1", redo(0, 9)).statuses(&CHECK), [Fail]);
+        assert_eq!(in_set(set(), "binlog.000007", binary_log(true)).statuses(&CHECK), [Fail]);
+        assert_eq!(in_set(set(), "ib_logfile0", redo(9, 0)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn sets_without_encrypted_tables_are_not_concerned() {
+        let dump = in_set(Made::nothing(), "dump.sql", backup(&["sql"], Some(true)));
+        assert_eq!(dump.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

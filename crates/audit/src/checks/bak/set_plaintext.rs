@@ -1,0 +1,145 @@
+//! `bak-set-plaintext`.
+
+use super::{Part, clear, looked_at, part_of, quote, unseen_root};
+use crate::artefact::{Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFacts};
+use crate::facts::host::Role;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "bak-set-plaintext",
+    title: "A backup or dump can be read by whoever gets the file",
+    severity: Severity::High,
+    explanation: "Encryption of the server ends where a dump begins: SQL text and logical backups are clear whatever the \
+        tables are, and backups travel further than servers. Every file of the directories given, of secure_file_priv \
+        and of the data directory is told by its content, inside gzip, zstd, lz4, tar and xbstream, too; age, OpenPGP, \
+        openssl and xbcrypt are recognised as encrypted.",
+    applies: "every directory with backups",
+    fix: "encrypt it (age -r RECIPIENT -o FILE.age FILE), prove that it opens, then shred -u FILE",
+    cost: "time to read and write the file; its size in free space",
+    standards: &["PCI DSS 4.0.1 3.5.1", "HIPAA 164.312(a)(2)(iv)", "GDPR 32(1)(a)", "NIST SP 800-53r5 CP-9(8)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let mut verdict = Verdict::new();
+    let mut encrypted = Vec::new();
+    for artefact in cx.artefacts.of_kind(Kind::Backup) {
+        if artefact
+            .file
+            .is_some_and(|file| file.role == Role::Backup && matches!(file.content, Content::Unreadable { .. }))
+        {
+            verdict.unseen(&artefact.name, unread(&artefact.name));
+            continue;
+        }
+        if part_of(artefact) != Some(Part::Rows) {
+            continue;
+        }
+        match artefact.state() {
+            Some((State::Clear, _)) => verdict.push(clear(
+                cx,
+                artefact,
+                "can be read without a key",
+                &fix(artefact.file.map(|f| f.path.as_str())),
+            )),
+            Some((State::Partly, _)) => verdict.push(clear(
+                cx,
+                artefact,
+                "can be read in part without a key",
+                &fix(artefact.file.map(|f| f.path.as_str())),
+            )),
+            Some((State::Encrypted, _)) => encrypted.push(artefact),
+            Some((State::Empty, _)) => {}
+            None => verdict.unseen(&artefact.name, unread(&artefact.name)),
+        }
+    }
+    for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
+        verdict.unseen(&root.path, unseen_root(root));
+    }
+    if encrypted.is_empty() {
+        return Ok(if verdict.is_empty() { none_found(files)? } else { verdict });
+    }
+    let pass = Ruling::pass(
+        "server",
+        Grade::Bytes,
+        format!("{} files of backups, none of them readable without a key", encrypted.len()),
+    );
+    let evidence = encrypted.iter().take(5).flat_map(|artefact| quote(cx, artefact));
+    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
+    Ok(verdict)
+}
+
+fn fix(path: Option<&str>) -> String {
+    path.map_or_else(
+        || CHECK.fix.to_owned(),
+        |path| format!("age -r RECIPIENT -o {path}.age {path}; prove that it opens, then shred -u {path}"),
+    )
+}
+
+fn unread(name: &str) -> Unseen {
+    Unseen {
+        what: format!("whether {name} can be read without a key"),
+        why: "its bytes could not be read or are of no known kind".to_owned(),
+        remedy: "run as a user who can read the file".to_owned(),
+    }
+}
+
+fn none_found(files: &FileFacts) -> Seen<Verdict> {
+    let looked = looked_at(files);
+    if looked.is_empty() {
+        return Err(Unseen {
+            what: "backups and dumps".to_owned(),
+            why: "no directory could be read".to_owned(),
+            remedy: "name the directories with --backup DIR, as a user who can read them".to_owned(),
+        });
+    }
+    Ok(Verdict::not_applicable(format!(
+        "no backup or dump in {}; name other directories with --backup DIR",
+        looked.join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{backup, in_set};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    #[test]
+    fn readable_dumps_fail_wherever_they_lie() {
+        let in_data = Made::nothing().file("dump.sql.gz", backup(&["gzip", "sql"], Some(true))).judge(&CHECK);
+        assert_eq!(
+            (in_data[0].status, in_data[0].artefact.as_str(), in_data[0].grade),
+            (Fail, "dump.sql.gz", Some(Grade::Bytes))
+        );
+        let given = in_set(Made::nothing(), "full.xbstream", backup(&["xbstream", "innodb"], Some(true)));
+        assert_eq!(given.statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn encrypted_ones_pass_and_unknown_ones_are_unknown() {
+        let age = in_set(Made::nothing(), "full.age", backup(&["age"], Some(false)));
+        assert_eq!(age.statuses(&CHECK), [Pass]);
+        assert_eq!(in_set(age, "blob", backup(&["tar"], None)).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn an_encrypted_disk_covers_a_dump_with_a_note() {
+        use crate::facts::host::DiskLayer;
+        let layer = DiskLayer::Encrypted { by: "dm-crypt CRYPT-LUKS2".to_owned() };
+        let made =
+            in_set(Made::nothing(), "dump.sql", backup(&["sql"], Some(true))).path("/backup", Role::Backup, layer);
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Pass, Severity::Info));
+    }
+
+    #[test]
+    fn nothing_found_is_not_a_pass() {
+        assert_eq!(Made::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,3 @@
+//! MySQL's clone plug-in.
+
+pub(super) mod unverified;

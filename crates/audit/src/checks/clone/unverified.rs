@@ -1,0 +1,77 @@
+//! `clone-unverified`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "clone-unverified",
+    title: "A clone takes its data from an unverified donor",
+    severity: Severity::Medium,
+    explanation: "Without clone_ssl_ca the recipient takes any donor's certificate, and replaces all of its data, its \
+        accounts included, by what that donor sends. From the clone plug-in's state and the clone_ssl_ variables.",
+    applies: "MySQL 8.0.17+ with the clone plug-in",
+    fix: "clone_ssl_ca, clone_ssl_cert and clone_ssl_key; CLONE INSTANCE … REQUIRE SSL",
+    cost: "no lock, no restart",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(8, 0, 17) {
+        return Ok(Verdict::not_applicable(format!("{} has no clone plug-in", sql.identity.version)));
+    }
+    let active = match sql.active_plugins() {
+        Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("clone")),
+        // Its variables exist only while it is loaded.
+        Err(_) => sql.variable("clone_ssl_ca").is_ok(),
+    };
+    if !active {
+        return Ok(Verdict::not_applicable("the clone plug-in is not active"));
+    }
+    let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
+        let fix = format!(
+            "{}; CLONE INSTANCE FROM … REQUIRE SSL",
+            advice::set_variable(sql, "clone_ssl_ca", "'/etc/mysql/ca.pem'")
+        );
+        Ruling::fail("clone", Grade::Declared, "a clone would take any donor's certificate").fix(fix)
+    } else {
+        Ruling::pass(
+            "clone",
+            Grade::Declared,
+            "a clone over TLS verifies the donor's authority; ask for it with REQUIRE SSL",
+        )
+    };
+    Ok(Verdict::one(
+        ruling
+            .evidence(sql.variable_evidence("clone_ssl_ca"))
+            .evidence(sql.variable_evidence("clone_valid_donor_list")),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(ca: &str) -> Made {
+        mysql()
+            .answer("plugins", &["name", "status", "type"], &[&["clone", "ACTIVE", "CLONE"]])
+            .variable("clone_ssl_ca", ca)
+    }
+
+    #[test]
+    fn without_an_authority_any_donor_is_taken() {
+        assert_eq!(with("").statuses(&CHECK), [Fail]);
+        assert_eq!(with("/etc/mysql/ca.pem").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn servers_without_the_plug_in_are_not_concerned() {
+        assert_eq!(mysql().answer("plugins", &["name", "status", "type"], &[]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

@@ -1,0 +1,121 @@
+//! `ev-config-conflict`.
+
+use super::WATCHED;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::setting::{SERVER_GROUPS, Set, on_command_line, option, same_value};
+use crate::facts::host::HostFacts;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "ev-config-conflict",
+    title: "An option file says one thing, the running server another",
+    severity: Severity::Low,
+    explanation: "Who reads the option file believes what is not so, and the next start may change what is protected. \
+        Compared: the last entry of each watched variable in the server's groups with its running value. A value that \
+        the command line sets is no conflict, it wins at every start.",
+    applies: "every server whose option files can be read",
+    fix: "align the option file with what is wanted",
+    cost: "none",
+    standards: &["NIST SP 800-53r5 CM-6"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let host = cx.facts.host()?;
+    sql.rows("variables")?;
+    let mut verdict = Verdict::new();
+    let mut compared = 0_usize;
+    for (name, _) in WATCHED {
+        let Some(value) = sql.variable_or_none(name) else { continue };
+        let Some(set) = option(host, SERVER_GROUPS, name).filter(|_| !overridden(host, name)) else { continue };
+        compared = compared.saturating_add(1);
+        if !agrees(sql, set.value(), value) {
+            verdict.push(conflict(sql, name, &set, value));
+        }
+    }
+    if verdict.is_empty() && !host.unreadable_options.is_empty() {
+        return Err(unreadable(host));
+    }
+    if compared == 0 && host.options.is_empty() && host.process.is_none() {
+        return Err(Unseen {
+            what: "the server's option files".to_owned(),
+            why: "none was read".to_owned(),
+            remedy: "run on the server's host as a user who can read the option files".to_owned(),
+        });
+    }
+    let words = format!("{compared} settings of the option files are as the server runs");
+    verdict
+        .pass_if_clean(Ruling::pass("server", Grade::Declared, &*words).evidence(sql.evidence("variables", &*words)));
+    Ok(verdict)
+}
+
+fn overridden(host: &HostFacts, name: &str) -> bool {
+    host.process.as_ref().is_some_and(|process| on_command_line(process, name).is_some())
+}
+
+/// Paths may be given relative to the data directory and shown absolute, or the other way.
+fn agrees(sql: &SqlFacts, written: &str, running: &str) -> bool {
+    let absolute = |path: &str| std::path::Path::new(&sql.identity.datadir).join(path.trim_start_matches("./"));
+    same_value(written, running) || absolute(written) == absolute(running)
+}
+
+fn conflict(sql: &SqlFacts, name: &str, set: &Set<'_>, running: &str) -> Ruling {
+    let written = set.value();
+    Ruling::fail(
+        name,
+        Grade::Declared,
+        format!("{} says {name} = {written}, the server runs with {running:?}", set.entry.file),
+    )
+    .evidence(set.evidence())
+    .evidence(sql.variable_evidence(name))
+    .fix(format!("correct line {} of {}, or set the variable to {written}", set.entry.line, set.entry.file))
+}
+
+fn unreadable(host: &HostFacts) -> Unseen {
+    let files: Vec<&str> = host.unreadable_options.iter().map(|(file, _)| file.as_str()).collect();
+    Unseen {
+        what: "option files".to_owned(),
+        why: format!("{} could not be read", files.join(", ")),
+        remedy: format!("run as a user who can read {}", files.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::host::OptionEntry;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb};
+
+    fn with(key: &str, value: Option<&str>) -> Made {
+        let entry = OptionEntry {
+            file: "/etc/my.cnf".to_owned(),
+            line: 3,
+            group: "mariadb".to_owned(),
+            key: key.to_owned(),
+            value: value.map(str::to_owned),
+            secret: false,
+            read_by_server: true,
+        };
+        mariadb().host(|host| host.options.push(entry))
+    }
+
+    #[test]
+    fn a_different_value_fails_and_another_spelling_does_not() {
+        assert_eq!(with("encrypt_binlog", Some("1")).variable("encrypt_binlog", "OFF").statuses(&CHECK), [Fail]);
+        assert_eq!(with("encrypt-binlog", None).variable("encrypt_binlog", "ON").statuses(&CHECK), [Pass]);
+        let relative = with("ssl_cert", Some("server-cert.pem")).variable("ssl_cert", "/var/lib/mysql/server-cert.pem");
+        assert_eq!(relative.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn unread_option_files_prove_nothing() {
+        let made = mariadb().host(|host| host.unreadable_options.push(("/etc/my.cnf".to_owned(), "denied".to_owned())));
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().host(|_| {}).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,166 @@
+//! `ev-mismatch`.
+
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+mod transport;
+
+pub(crate) const CHECK: Check = Check {
+    id: "ev-mismatch",
+    title: "What the server says is contradicted by bytes or by the wire",
+    severity: Severity::High,
+    explanation: "The server's tables and variables say what was asked for. Where bytes on disk or a handshake on the wire \
+        show otherwise, the stronger evidence has decided the other findings, and this one shows both sides, because \
+        whoever relies on the server's word, another tool for instance, is misled. Compared: each tablespace and log that \
+        the server calls encrypted with its bytes, each switch with the files that it governs, TLS variables and \
+        certificate files with what the listener does.",
+    applies: "every server whose files or ports can be seen",
+    fix: "see the finding of the artefact itself",
+    cost: "see the finding of the artefact itself",
+    standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 CA-7"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let mut verdict = Verdict::new();
+    let mut compared = 0_usize;
+    for artefact in cx.artefacts.iter().filter(|a| a.reported.is_some() && a.bytes.is_some()) {
+        compared = compared.saturating_add(1);
+        if artefact.contradicted() {
+            verdict.push(contradicted(cx, artefact));
+        }
+    }
+    compared = compared.saturating_add(switches(cx, sql, &mut verdict));
+    let pairs = transport::compare(cx, sql, &mut verdict);
+    compared = compared.saturating_add(pairs);
+    if compared == 0 {
+        return Err(nothing_to_compare(cx));
+    }
+    let grade = if compared == pairs { Grade::Wire } else { Grade::Bytes };
+    verdict.pass_if_clean(Ruling::pass(
+        "server",
+        grade,
+        format!("{compared} statements of the server agree with bytes and wire"),
+    ));
+    Ok(verdict)
+}
+
+fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> Ruling {
+    let bytes = match artefact.bytes {
+        Some(State::Partly) => "holds clear pages or blocks",
+        _ => "is clear",
+    };
+    let ruling = Ruling::fail(
+        &artefact.name,
+        Grade::Bytes,
+        format!("the server calls {} encrypted, and it {bytes}", artefact.name),
+    );
+    artefact.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence)
+}
+
+/// Switches that govern files of which the server says nothing one by one.
+const SWITCHES: &[(&str, &[Kind], &str)] = &[
+    ("binlog_encryption", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
+    ("encrypt_binlog", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
+    ("aria_encrypt_tables", &[Kind::AriaTable], "Aria tables"),
+    ("innodb_undo_log_encrypt", &[Kind::Undo], "undo tablespaces"),
+];
+
+/// Compares each switch that is on with its files, and gives the number compared.
+fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+    let mut compared = 0_usize;
+    for (name, kinds, words) in SWITCHES {
+        if !sql.variable_or_none(name).is_some_and(is_on) {
+            continue;
+        }
+        let seen = || cx.artefacts.iter().filter(|a| kinds.contains(&a.kind) && a.bytes.is_some());
+        // What the server itself calls encrypted is judged one by one.
+        let clear: Vec<_> = seen().filter(|a| a.bytes == Some(State::Clear) && !a.contradicted()).collect();
+        compared = compared.saturating_add(usize::from(seen().next().is_some()));
+        if let Some(first) = clear.first() {
+            let message = format!(
+                "{name} is ON, and {} of {} {words} are clear, such as {}",
+                clear.len(),
+                seen().count(),
+                first.name
+            );
+            let ruling = Ruling::fail(*name, Grade::Bytes, message).evidence(sql.variable_evidence(name));
+            verdict.push(first.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence));
+        }
+    }
+    compared.saturating_add(temporary_files(cx, sql, verdict))
+}
+
+fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+    let Some(files) = cx.facts.files.as_ref().filter(|_| sql.variable_or_none("encrypt_tmp_files").is_some_and(is_on))
+    else {
+        return 0;
+    };
+    let told: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
+    if let Some(clear) = told.iter().find(|file| file.looks_random == Some(false)) {
+        let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
+        verdict.push(
+            Ruling::fail("encrypt_tmp_files", Grade::Bytes, message)
+                .evidence(sql.variable_evidence("encrypt_tmp_files"))
+                .evidence(Evidence::Bytes {
+                    path: clear.path.clone(),
+                    offset: clear.clear_offset.unwrap_or(0),
+                    hex: String::new(),
+                    meaning: format!("clear sample in {} bytes", clear.size_bytes),
+                }),
+        );
+    }
+    usize::from(!told.is_empty())
+}
+
+fn nothing_to_compare(cx: &Context<'_>) -> Unseen {
+    let why = |unseen: Result<(), Unseen>| unseen.err().map(|unseen| unseen.why);
+    let files = why(cx.facts.files().map(|_| ()));
+    let wire = why(cx.facts.wire().map(|_| ()));
+    let reasons: Vec<String> = [files, wire].into_iter().flatten().collect();
+    Unseen {
+        what: "bytes and wire to compare with the server's word".to_owned(),
+        why: if reasons.is_empty() { "nothing that both sides speak of".to_owned() } else { reasons.join("; ") },
+        remedy: "run on the server's host as a user who can read the data directory, over an address that reaches the server".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::binlog::{BinlogEncryption, BinlogHead};
+
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn log(encryption: BinlogEncryption) -> Content {
+        let log = BinlogHead { encryption, server_version: None, created: None, file_bytes: 1000 };
+        Content::BinaryLog { log, events: None }
+    }
+
+    #[test]
+    fn a_switch_against_old_clear_logs_fails_with_both_sides() {
+        let found =
+            mariadb().variable("encrypt_binlog", "ON").file("bin.000001", log(BinlogEncryption::Clear)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "encrypt_binlog"));
+        assert!(found[0].evidence.len() >= 2);
+    }
+
+    #[test]
+    fn agreement_passes() {
+        let encrypted = log(BinlogEncryption::MySql { version: 1, key_id: None });
+        let made = mysql().variable("binlog_encryption", "ON").file("bin.000001", encrypted);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn one_side_alone_proves_nothing() {
+        assert_eq!(mysql().variable("binlog_encryption", "ON").statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().file("bin.000001", log(BinlogEncryption::Clear)).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,142 @@
+//! TLS as declared, and as the listener does it.
+
+use std::path::Path;
+
+use server::probe::PlainLogin;
+
+use crate::check::{Context, Ruling, Verdict};
+use crate::facts::files::Content;
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::wire::WireFacts;
+use crate::finding::{Evidence, Grade};
+
+/// Compares, and gives the number of pairs.
+pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+    let Some(wire) = &cx.facts.wire else { return 0 };
+    let pairs = [offer(sql, wire), versions(sql, wire), plain_text(sql, wire), certificate(cx, sql, wire)];
+    let mut compared = 0_usize;
+    for pair in pairs.into_iter().flatten() {
+        compared = compared.saturating_add(1);
+        if let Some(ruling) = pair {
+            verdict.push(ruling);
+        }
+    }
+    compared
+}
+
+/// A pair that could be compared, with the contradiction if there is one.
+type Pair = Option<Option<Ruling>>;
+
+fn seen(endpoint: &str, observation: String) -> Evidence {
+    Evidence::Wire { endpoint: endpoint.to_owned(), observation }
+}
+
+/// What the server says of TLS on its main port: the variable where there is one, else the channel.
+fn declared_offer(sql: &SqlFacts) -> Option<(bool, Evidence)> {
+    if let Ok(rows) = sql.rows("tls_channels")
+        && let Some(row) = rows
+            .iter()
+            .find(|row| row.text("channel") == "mysql_main" && row.text("property").eq_ignore_ascii_case("Enabled"))
+    {
+        return Some((
+            row.yes("value"),
+            sql.evidence("tls_channels", format!("mysql_main Enabled = {}", row.text("value"))),
+        ));
+    }
+    let value = sql.variable_or_none("have_ssl")?;
+    Some((is_on(value), sql.variable_evidence("have_ssl")))
+}
+
+fn offer(sql: &SqlFacts, wire: &WireFacts) -> Pair {
+    let listener = wire.classic.as_ref()?;
+    let offers = listener.probe.greeting.as_ref()?.offers_tls;
+    let (declared, evidence) = declared_offer(sql)?;
+    Some((declared && !offers).then(|| {
+        Ruling::fail(
+            &listener.endpoint,
+            Grade::Wire,
+            "the server says that TLS is on, and the listener does not offer it",
+        )
+        .evidence(evidence)
+        .evidence(seen(&listener.endpoint, "CLIENT_SSL is not set in the greeting".to_owned()))
+    }))
+}
+
+fn versions(sql: &SqlFacts, wire: &WireFacts) -> Pair {
+    let listener = wire.classic.as_ref()?;
+    let tls = listener.probe.tls.as_ref()?;
+    let declared = sql.variable_or_none("tls_version").filter(|value| !value.is_empty())?;
+    let allowed: Vec<String> = declared.split(',').map(|version| version.trim().to_ascii_lowercase()).collect();
+    let beyond: Vec<String> =
+        tls.accepted().iter().map(ToString::to_string).filter(|version| !allowed.contains(&spelt(version))).collect();
+    Some((!beyond.is_empty()).then(|| {
+        let message = format!("tls_version allows {declared}, and the listener accepts {}", beyond.join(", "));
+        Ruling::fail(&listener.endpoint, Grade::Wire, message)
+            .evidence(sql.variable_evidence("tls_version"))
+            .evidence(seen(&listener.endpoint, format!("handshake with {} succeeded", beyond.join(", "))))
+    }))
+}
+
+/// A protocol version as the servers' variable writes it, in lower case: `tlsv1`, `tlsv1.2`.
+fn spelt(version: &str) -> String {
+    let plain = version.to_ascii_lowercase().replace([' ', '_'], "");
+    let plain = if plain.starts_with("tlsv") { plain } else { plain.replacen("tls", "tlsv", 1) };
+    plain.strip_suffix(".0").unwrap_or(&plain).to_owned()
+}
+
+fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
+    let listener = wire.classic.as_ref()?;
+    let required = sql.variable_or_none("require_secure_transport").is_some_and(is_on);
+    match (required, wire.plain_login.as_ref()?) {
+        (true, PlainLogin::Accepted) => Some(Some(
+            Ruling::fail(
+                &listener.endpoint,
+                Grade::Wire,
+                "require_secure_transport is ON, and a login in clear was accepted",
+            )
+            .evidence(sql.variable_evidence("require_secure_transport"))
+            .evidence(seen(&listener.endpoint, "a login without TLS succeeded".to_owned())),
+        )),
+        (true, PlainLogin::RefusedTransport(_) | PlainLogin::Denied(_)) => Some(None),
+        _ => None,
+    }
+}
+
+/// The certificate file that the variable names, and the one that the listener shows.
+fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
+    let listener = wire.classic.as_ref()?;
+    let shown = listener.probe.tls.as_ref()?.certificates.first()?;
+    let path = sql.variable_or_none("ssl_cert").filter(|path| !path.is_empty())?;
+    // Relative to the data directory, where the server changes to.
+    let path = Path::new(&sql.identity.datadir).join(path);
+    let file = cx.facts.files.as_ref()?.at(path.to_str()?)?;
+    let Content::Certificates { certificates } = &file.content else { return None };
+    let named = certificates.first()?;
+    Some((named.sha256 != shown.sha256).then(|| {
+        let message = format!("the listener shows another certificate than {}", file.path);
+        Ruling::fail(&listener.endpoint, Grade::Wire, message)
+            .evidence(seen(&listener.endpoint, format!("SHA-256 {}, until {}", shown.sha256, shown.not_after)))
+            .evidence(Evidence::Host {
+                source: file.path.clone(),
+                observation: format!("SHA-256 {}, until {}", named.sha256, named.not_after),
+            })
+            .fix(if sql.is_mariadb() {
+                "FLUSH SSL"
+            } else {
+                "ALTER INSTANCE RELOAD TLS (before MySQL 8.0.16: restart)"
+            })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelt;
+
+    #[test]
+    fn protocol_versions_are_spelt_as_in_the_variable() {
+        for (ours, theirs) in [("TLSv1.2", "tlsv1.2"), ("TLS 1.3", "tlsv1.3"), ("TLSv1.0", "tlsv1"), ("SSLv3", "sslv3")]
+        {
+            assert_eq!(spelt(ours), theirs);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `ev-not-persistent`.
+
+use super::{WATCHED, protects};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::group;
+use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
+use crate::facts::files::Content;
+use crate::facts::host::HostFacts;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "ev-not-persistent",
+    title: "A protective setting is only in memory and lost at the next start",
+    severity: Severity::Medium,
+    explanation: "SET GLOBAL lasts until the next start, which then comes up with less protection than every report \
+        before it showed. The server tells which values were set at run time (variables_info on MySQL 8, \
+        SYSTEM_VARIABLES on MariaDB); SET PERSIST looks the same there until the next start, so that mysqld-auto.cnf and \
+        the option files decide. Older servers: the running value against option files and command line.",
+    applies: "every server",
+    fix: "SET PERSIST on MySQL 8, else write it into the option file",
+    cost: "none",
+    standards: &["NIST SP 800-53r5 CM-2"],
+    judge,
+};
+
+/// Where a running value comes from.
+enum Origin {
+    /// Set at run time.
+    Runtime,
+    /// Written down, or never touched.
+    Kept,
+    /// The server does not tell.
+    Untold,
+}
+
+/// What the next start will do with a value that was set at run time.
+enum Next {
+    Keeps,
+    Loses,
+    Unknown(Unseen),
+}
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    sql.rows("variables")?;
+    let mut verdict = Verdict::new();
+    let mut kept = 0_usize;
+    for (name, default_off) in WATCHED {
+        let Some(value) = sql.variable_or_none(name) else { continue };
+        // Losing a weaker value than the default is no loss.
+        if *default_off && !protects(value) {
+            continue;
+        }
+        match origin(sql, name) {
+            Origin::Kept => kept = kept.saturating_add(1),
+            // Without a known default only a switch that is off by default tells of a hand that set it.
+            Origin::Untold if !default_off => {}
+            Origin::Runtime | Origin::Untold => match next_start(cx, sql, name, value) {
+                Next::Keeps => kept = kept.saturating_add(1),
+                Next::Loses => verdict.push(lost(sql, name, value)),
+                Next::Unknown(unseen) => verdict.unseen(*name, unseen),
+            },
+        }
+    }
+    let words = if kept == 0 {
+        "no protective setting is on that could be lost".to_owned()
+    } else {
+        format!("{kept} protective settings survive a restart")
+    };
+    let told = sql.rows("variable_sources").is_ok();
+    let evidence = sql.evidence(if told { "variable_sources" } else { "variables" }, &*words);
+    verdict.pass_if_clean(
+        Ruling::pass("server", if told { Grade::Reported } else { Grade::Declared }, &*words).evidence(evidence),
+    );
+    Ok(verdict)
+}
+
+fn origin(sql: &SqlFacts, name: &str) -> Origin {
+    let Ok(rows) = sql.rows("variable_sources") else { return Origin::Untold };
+    let Some(row) = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name)) else {
+        // The answer leaves out compiled-in values; one without any row tells nothing.
+        return if rows.is_empty() { Origin::Untold } else { Origin::Kept };
+    };
+    match row.text("source").to_ascii_uppercase().as_str() {
+        // MySQL's word, MariaDB's word.
+        "DYNAMIC" | "SQL" => Origin::Runtime,
+        "" => Origin::Untold,
+        _ => Origin::Kept,
+    }
+}
+
+fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next {
+    let host = cx.facts.host.as_ref();
+    if persisted(cx, sql, name) == Some(true) || host.is_some_and(|host| written_down(host, name, value)) {
+        return Next::Keeps;
+    }
+    let unread = |why: &str, remedy: String| {
+        Next::Unknown(Unseen { what: format!("what the next start makes of {name}"), why: why.to_owned(), remedy })
+    };
+    if sql.mysql_since(8, 0, 0) && persisted(cx, sql, name).is_none() {
+        return unread(
+            "neither mysqld-auto.cnf nor performance_schema.persisted_variables could be read",
+            sql.grant("SELECT ON performance_schema.*"),
+        );
+    }
+    if !host.is_some_and(start_is_known) {
+        return unread(
+            "the option files or the command line could not be read",
+            "run on the server's host as a user who can read the option files and /proc of the server".to_owned(),
+        );
+    }
+    Next::Loses
+}
+
+/// Whether `mysqld-auto.cnf` has the variable; none if neither the file nor its table was seen.
+fn persisted(cx: &Context<'_>, sql: &SqlFacts, name: &str) -> Option<bool> {
+    if let Ok(rows) = sql.rows("persisted_variables") {
+        return Some(rows.iter().any(|row| row.text("name").eq_ignore_ascii_case(name)));
+    }
+    let files = cx.facts.files.as_ref()?;
+    let found = files.files.iter().find_map(|file| match &file.content {
+        Content::PersistedVariables { names, .. } => Some(names.iter().any(|n| n.eq_ignore_ascii_case(name))),
+        _ => None,
+    });
+    // A data directory without the file has nothing persisted.
+    found.or_else(|| files.data_seen().then_some(false))
+}
+
+fn written_down(host: &HostFacts, name: &str, value: &str) -> bool {
+    let on_line = host.process.as_ref().and_then(|process| on_command_line(process, name));
+    let same = |written: &str| same_value(written, value) || (protects(written) && protects(value));
+    on_line.is_some_and(|argument| same(argument.value()))
+        || option(host, SERVER_GROUPS, name).is_some_and(|set| same(set.value()))
+}
+
+fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
+    let ruling = Ruling::fail(
+        name,
+        Grade::Reported,
+        format!("{name} = {value} was set at run time and is written down nowhere"),
+    )
+    .evidence(sql.variable_evidence(name))
+    .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));
+    ruling.fix(if sql.mysql_since(8, 0, 0) {
+        format!("SET PERSIST {name} = '{value}'")
+    } else {
+        format!("{name} = {value} under [{}] of the option file", group(sql))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::host::{OptionEntry, Process};
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn process() -> Process {
+        Process {
+            pid: 7,
+            found_by: "pid file".to_owned(),
+            uid: 999,
+            command_line: vec!["mysqld".to_owned()],
+            core_limit: None,
+            locked_kib: None,
+            swapped_kib: None,
+            listeners: Vec::new(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    fn set_at_run_time(made: Made, source: &str) -> Made {
+        let name = "require_secure_transport";
+        made.variable(name, "ON").answer("variable_sources", &["name", "source", "path"], &[&[name, source, ""]])
+    }
+
+    fn started(made: Made) -> Made {
+        made.host(|host| host.process = Some(process()))
+    }
+
+    fn with_option(made: Made, value: &str) -> Made {
+        let entry = OptionEntry {
+            file: "/etc/my.cnf".to_owned(),
+            line: 3,
+            group: "mysqld".to_owned(),
+            key: "require_secure_transport".to_owned(),
+            value: Some(value.to_owned()),
+            secret: false,
+            read_by_server: true,
+        };
+        made.host(|host| host.options.push(entry))
+    }
+
+    #[test]
+    fn a_value_in_memory_only_fails() {
+        let made = || started(set_at_run_time(mysql(), "DYNAMIC"));
+        assert_eq!(made().answer("persisted_variables", &["name", "value"], &[]).statuses(&CHECK), [Fail]);
+        assert_eq!(started(set_at_run_time(mariadb(), "SQL")).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn a_persisted_value_looks_dynamic_and_is_kept() {
+        let row = ["require_secure_transport", "ON"];
+        let made = set_at_run_time(mysql(), "DYNAMIC").answer("persisted_variables", &["name", "value"], &[&row]);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(with_option(set_at_run_time(mysql(), "DYNAMIC"), "1").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_unknown() {
+        assert_eq!(set_at_run_time(mysql(), "DYNAMIC").statuses(&CHECK), [Unknown]);
+        assert_eq!(set_at_run_time(mariadb(), "SQL").statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn old_servers_are_judged_by_option_files() {
+        let old = || Made::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "ON");
+        assert_eq!(started(old()).statuses(&CHECK), [Fail]);
+        assert_eq!(with_option(started(old()), "ON").statuses(&CHECK), [Pass]);
+        assert_eq!(old().statuses(&CHECK), [Unknown]);
+        let off = Made::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "OFF");
+        assert_eq!(off.statuses(&CHECK), [Pass]);
+    }
+}

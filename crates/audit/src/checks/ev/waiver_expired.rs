@@ -1,0 +1,62 @@
+//! `ev-waiver-expired`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "ev-waiver-expired",
+    title: "A waiver is past its date or names no check",
+    severity: Severity::Medium,
+    explanation: "A waiver is somebody's word until a day. After it, what it covered counts again, and this finding says \
+        so by name; one that names no check covers nothing and never did. This finding itself cannot be waived.",
+    applies: "audits with a waiver file",
+    fix: "mend what it covered, or have it approved anew with a later date",
+    cost: "none",
+    standards: &["NIST SP 800-53r5 CA-5"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let waivers = &cx.rules.waivers;
+    if waivers.is_empty() {
+        return Ok(Verdict::not_applicable("no waiver was given"));
+    }
+    let mut verdict = Verdict::new();
+    for (waiver, why) in waivers.bad(cx.now) {
+        let name = format!("waiver {} on {} of {}", waiver.check, waiver.artefact, waiver.server);
+        verdict.push(Ruling::fail(&name, Grade::Declared, format!("{name}: {why}")).evidence(Evidence::Host {
+            source: "waiver file".to_owned(),
+            observation: format!("check {}, approved by {}, expires {}", waiver.check, waiver.approver, waiver.expires),
+        }));
+    }
+    verdict.pass_if_clean(Ruling::pass("waivers", Grade::Declared, format!("all {} waivers hold", waivers.len())));
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status;
+    use crate::finding::Status::{Fail, NotApplicable, Pass};
+    use crate::run::Rules;
+    use crate::testing::mysql;
+    use crate::waiver::Waivers;
+
+    fn statuses(check: &str, expires: &str) -> Vec<Status> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("w.toml");
+        let text = format!("[[waiver]]\ncheck='{check}'\nreason='r'\napprover='a'\nexpires={expires}\n");
+        std::fs::write(&file, text).unwrap();
+        let rules = Rules { waivers: Waivers::load(&file).unwrap(), ..Rules::default() };
+        mysql().judge_with(&CHECK, &rules, &[]).iter().map(|finding| finding.status).collect()
+    }
+
+    #[test]
+    fn expired_and_unknown_waivers_fail() {
+        assert_eq!(statuses("key-local-file", "2026-11-19"), [Fail]);
+        assert_eq!(statuses("key-lokal-file", "2027-11-19"), [Fail]);
+        assert_eq!(statuses("key-local-file", "2026-11-20"), [Pass]);
+        assert_eq!(mysql().judge(&CHECK)[0].status, NotApplicable);
+    }
+}

@@ -1,0 +1,200 @@
+//! `exp-bind-all`.
+
+use std::net::SocketAddr;
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_at_start;
+use crate::facts::Seen;
+use crate::facts::host::Process;
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "exp-bind-all",
+    title: "The server listens on every interface",
+    severity: Severity::Medium,
+    explanation: "Bound to every interface, the port is open on networks that nobody thought of: guests, containers, \
+        management. Where the server's process can be seen, its listening sockets decide; otherwise bind_address, \
+        mysqlx_bind_address (its own, '*' by default even with a local bind_address) and admin_address.",
+    applies: "every server",
+    fix: "bind each port to named addresses",
+    cost: "one restart",
+    standards: &["CIS MySQL 2.14", "CIS MariaDB 2.9", "PCI DSS 4.0.1 1.4"],
+    judge,
+};
+
+/// A port that the server can listen on: name, the variable with its number, the one with its address.
+const PORTS: &[(&str, &str, &str)] = &[
+    ("classic protocol", "port", "bind_address"),
+    ("X Protocol", "mysqlx_port", "mysqlx_bind_address"),
+    ("administrative port", "admin_port", "admin_address"),
+];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql.as_ref();
+    let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
+    let seen = process.filter(|process| !process.listeners.is_empty());
+    match (seen, sql) {
+        (Some(process), _) => Ok(by_listeners(process, sql)),
+        (None, Some(sql)) => by_variables(sql),
+        (None, None) => cx.facts.sql().map(|_| Verdict::new()),
+    }
+}
+
+fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
+    let source = || format!("listening sockets of process {}", process.pid);
+    let mut verdict = Verdict::new();
+    for listener in process.listeners.iter().filter(|listener| is_wildcard_socket(listener)) {
+        let (name, variable) = name_of(listener, sql);
+        let ruling = Ruling::fail(&name, Grade::Wire, format!("{name} is open on every interface ({listener})"))
+            .evidence(Evidence::Host { source: source(), observation: listener.clone() });
+        verdict.push(match (sql, variable) {
+            (Some(sql), Some(variable)) => ruling.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
+            _ => ruling,
+        });
+    }
+    let words = process.listeners.join(", ");
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Wire, format!("every listener is bound to an address: {words}"))
+            .evidence(Evidence::Host { source: source(), observation: words }),
+    );
+    verdict
+}
+
+/// Whether a socket listens on `0.0.0.0` or `::`.
+fn is_wildcard_socket(listener: &str) -> bool {
+    match listener.parse::<SocketAddr>() {
+        Ok(address) => address.ip().is_unspecified(),
+        Err(_) => listener.rsplit_once(':').is_some_and(|(address, _)| is_wildcard(address)),
+    }
+}
+
+fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static str>) {
+    let port = listener.rsplit_once(':').map_or("", |(_, port)| port);
+    let is = |variable: &str| sql.and_then(|sql| sql.variable_or_none(variable)) == Some(port);
+    match PORTS.iter().find(|(_, variable, _)| is(variable)) {
+        Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
+        None => (format!("port {port}"), None),
+    }
+}
+
+fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
+    if sql.variable_or_none("skip_networking").is_some_and(is_on) {
+        let pass = Ruling::pass("server", Grade::Declared, "the server listens on no port: skip_networking is on");
+        return Ok(Verdict::one(pass.evidence(sql.variable_evidence("skip_networking"))));
+    }
+    // Old servers lack X Protocol and the administrative port; none lacks this one.
+    sql.variable("bind_address")?;
+    let mut verdict = Verdict::new();
+    let mut bound = Vec::new();
+    for (name, _, variable) in PORTS {
+        let Some(value) = sql.variable_or_none(variable) else { continue };
+        // Without admin_address there is no administrative port, without the plug-in no X Protocol.
+        let closed = match *variable {
+            "admin_address" => value.is_empty(),
+            "mysqlx_bind_address" => x_protocol_is_off(sql),
+            _ => false,
+        };
+        if closed {
+            continue;
+        }
+        if value.split(',').any(is_wildcard) {
+            verdict.push(
+                Ruling::fail(
+                    *name,
+                    Grade::Declared,
+                    format!("{name} is open on every interface: {variable} = '{value}'"),
+                )
+                .evidence(sql.variable_evidence(variable))
+                .fix(fix(sql, variable)),
+            );
+        } else {
+            bound.push(format!("{variable} = {value}"));
+        }
+    }
+    let words = bound.join(", ");
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Declared, format!("every port is bound to an address: {words}"))
+            .evidence(sql.evidence("variables", words)),
+    );
+    Ok(verdict)
+}
+
+fn x_protocol_is_off(sql: &SqlFacts) -> bool {
+    let active = sql.active_plugins().unwrap_or_default();
+    !active.is_empty() && !active.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))
+}
+
+/// Whether an address means every interface. MariaDB shows an unset one as empty; a network
+/// namespace may follow the address after a slash.
+fn is_wildcard(address: &str) -> bool {
+    let address = address.trim().split('/').next().unwrap_or_default();
+    ["", "*", "0.0.0.0", "::", "[::]"].contains(&address)
+}
+
+fn fix(sql: &SqlFacts, variable: &str) -> String {
+    if variable == "mysqlx_bind_address" {
+        return format!("{}; or mysqlx = 0 if nobody uses X Protocol", set_at_start(sql, variable, "127.0.0.1"));
+    }
+    set_at_start(sql, variable, "the address that clients use, or 127.0.0.1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn listening(made: Made, listeners: &[&str]) -> Made {
+        let listeners = listeners.iter().map(|l| (*l).to_owned()).collect();
+        made.host(|host| {
+            host.process = Some(Process {
+                pid: 7,
+                found_by: "pid file".to_owned(),
+                uid: 999,
+                command_line: Vec::new(),
+                core_limit: None,
+                locked_kib: None,
+                swapped_kib: None,
+                listeners,
+                unreadable: Vec::new(),
+            });
+        })
+    }
+
+    #[test]
+    fn x_protocol_has_a_bind_of_its_own() {
+        let made = mysql().variable("bind_address", "127.0.0.1").variable("mysqlx_bind_address", "*");
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "X Protocol"));
+    }
+
+    #[test]
+    fn sockets_beat_variables() {
+        let made =
+            mysql().variable("bind_address", "127.0.0.1").variable("port", "3306").variable("mysqlx_port", "33060");
+        let found = listening(made, &["127.0.0.1:3306", "[::]:33060"]).judge(&CHECK);
+        assert_eq!(
+            (found.len(), found[0].artefact.as_str(), found[0].grade),
+            (1, "X Protocol (port 33060)", Some(Grade::Wire))
+        );
+        let made = mysql().variable("bind_address", "*");
+        assert_eq!(listening(made, &["10.0.0.5:3306"]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn every_spelling_of_everywhere_fails() {
+        for value in ["*", "0.0.0.0", "::", "", "127.0.0.1,::"] {
+            assert_eq!(mariadb().variable("bind_address", value).statuses(&CHECK), [Fail], "{value:?}");
+        }
+        assert_eq!(mysql().variable("bind_address", "10.0.0.5").variable("admin_address", "").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn no_network_passes_and_no_variable_is_unknown() {
+        let made = mysql().variable("skip_networking", "ON").variable("bind_address", "*");
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,118 @@
+//! `exp-file-priv`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_at_start;
+use crate::checks::auth::logins;
+use crate::checks::setting::nullable;
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "exp-file-priv",
+    title: "Accounts with FILE may read and write anywhere on the host",
+    severity: Severity::Medium,
+    explanation: "An empty secure_file_priv lets LOAD_FILE, LOAD DATA and SELECT … INTO OUTFILE use every path that the \
+        server's user can, so that clear exports of encrypted tables can be left anywhere and the key file read. Empty \
+        is MariaDB's default; NULL, on MySQL, forbids all of it.",
+    applies: "every server",
+    fix: "secure_file_priv = a directory of its own, or NULL on MySQL",
+    cost: "one restart; exports and imports elsewhere are refused",
+    standards: &["CIS MySQL 4.x"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let value = nullable(sql, "secure_file_priv")?;
+    let shown = sql.evidence(
+        "variables",
+        format!("secure_file_priv = {}", value.map_or_else(|| "NULL".to_owned(), |v| format!("'{v}'"))),
+    );
+    if let Some(limit) = limited(sql, value) {
+        return Ok(Verdict::one(Ruling::pass("secure_file_priv", Grade::Declared, limit).evidence(shown)));
+    }
+    let able = logins(cx).map(|(_, accounts)| {
+        let able = accounts.iter().filter(|account| account.file);
+        able.map(crate::facts::sql::Account::quoted).collect::<Vec<_>>()
+    });
+    let (who, seen) = match able {
+        Ok(able) if able.is_empty() => {
+            let words = "secure_file_priv is empty, and no account that can log in has FILE";
+            let pass = Ruling::pass("secure_file_priv", Grade::Reported, words);
+            return Ok(Verdict::one(pass.evidence(shown).evidence(sql.evidence("accounts", "no account with FILE"))));
+        }
+        Ok(able) => (format!("accounts with FILE: {}", able.join(", ")), Grade::Reported),
+        Err(unseen) => (format!("who has FILE is not known ({})", unseen.why), Grade::Declared),
+    };
+    Ok(Verdict::one(
+        Ruling::fail(
+            "secure_file_priv",
+            seen,
+            format!("secure_file_priv is empty: every path may be read and written; {who}"),
+        )
+        .evidence(shown)
+        .evidence(sql.evidence("accounts", who))
+        .fix(fix(sql)),
+    ))
+}
+
+/// How the variable limits, none if it does not. MySQL shows the word NULL for "nowhere";
+/// MariaDB knows no such value.
+fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
+    match value {
+        Some("") => None,
+        None if sql.is_mariadb() => None,
+        None => Some("no file may be read or written".to_owned()),
+        Some(value) if value.eq_ignore_ascii_case("NULL") && !sql.is_mariadb() => {
+            Some("no file may be read or written".to_owned())
+        }
+        Some(directory) => Some(format!("only files below {directory}")),
+    }
+}
+
+fn fix(sql: &SqlFacts) -> String {
+    let value = if sql.is_mariadb() { "/var/lib/mysql-files" } else { "NULL" };
+    set_at_start(sql, "secure_file_priv", value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::auth::tests::{ALICE, alice_but, with};
+    use crate::facts::sql::Outcome;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn null(mut made: Made) -> Made {
+        let answer = made.0.sql.as_mut().unwrap().answers.get_mut("variables").unwrap();
+        if let Outcome::Rows { rows, .. } = &mut answer.outcome {
+            rows.push(vec![Some("secure_file_priv".to_owned()), None]);
+        }
+        made
+    }
+
+    #[test]
+    fn null_and_empty_are_opposites() {
+        assert_eq!(null(mysql()).statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().variable("secure_file_priv", "NULL").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().variable("secure_file_priv", "").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("secure_file_priv", "/var/lib/mysql-files/").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn mariadb_without_a_value_has_no_limit() {
+        assert_eq!(null(mariadb()).statuses(&CHECK), [Fail]);
+        assert_eq!(mariadb().variable("secure_file_priv", "").statuses(&CHECK), [Fail]);
+        assert_eq!(mariadb().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn without_file_grants_nobody_can_use_it() {
+        let empty = mariadb().variable("secure_file_priv", "");
+        assert_eq!(with(empty, &[&ALICE]).statuses(&CHECK), [Pass]);
+        let file = alice_but(&[("file", "Y")]);
+        let empty = mariadb().variable("secure_file_priv", "");
+        assert!(with(empty, &[&file]).judge(&CHECK)[0].message.contains("'alice'@"));
+    }
+}

@@ -1,0 +1,48 @@
+//! `exp-local-infile`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "exp-local-infile",
+    title: "LOAD DATA LOCAL is allowed",
+    severity: Severity::Medium,
+    explanation: "With local_infile on, a statement makes the client send one of its own files; an injected statement, \
+        or a server that pretends to be ours, reads the files of the application's host. ON is the default of MariaDB \
+        and of MySQL before 8.0.2.",
+    applies: "every server",
+    fix: "local_infile = OFF",
+    cost: "no lock; LOAD DATA LOCAL is refused from then on",
+    standards: &["CIS MySQL 4.4"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let on = sql.variable_on("local_infile")?;
+    let evidence = sql.variable_evidence("local_infile");
+    Ok(Verdict::one(if on {
+        Ruling::fail("local_infile", Grade::Declared, "LOAD DATA LOCAL is allowed")
+            .evidence(evidence)
+            .fix(set_variable(sql, "local_infile", "OFF"))
+    } else {
+        Ruling::pass("local_infile", Grade::Declared, "LOAD DATA LOCAL is refused").evidence(evidence)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn the_variable_decides() {
+        assert_eq!(mariadb().variable("local_infile", "ON").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("local_infile", "OFF").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

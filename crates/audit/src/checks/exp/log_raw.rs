@@ -1,0 +1,94 @@
+//! `exp-log-raw`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
+use crate::facts::host::HostFacts;
+use crate::facts::sql::is_on;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "exp-log-raw",
+    title: "Passwords are written to the logs as they are",
+    severity: Severity::High,
+    explanation: "MySQL rewrites statements such as CREATE USER before they reach the general log, so that it holds no \
+        password; log_raw switches that off. A variable since 8.0.19, before that an option of the command line and \
+        the option files only.",
+    applies: "MySQL 5.6 and newer; MariaDB has no such option",
+    fix: "log_raw = OFF, then shred the logs written meanwhile and change the passwords in them",
+    cost: "no lock",
+    standards: &["CIS MySQL 6.4"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if sql.is_mariadb() {
+        return Ok(Verdict::not_applicable("MariaDB has no log_raw"));
+    }
+    if let Some(value) = sql.variable_or_none("log_raw") {
+        let evidence = sql.variable_evidence("log_raw");
+        return Ok(Verdict::one(if is_on(value) {
+            Ruling::fail("log_raw", Grade::Declared, "statements with passwords are logged as they are")
+                .evidence(evidence)
+                .fix(set_variable(sql, "log_raw", "OFF"))
+        } else {
+            Ruling::pass("log_raw", Grade::Declared, "passwords are rewritten before they are logged")
+                .evidence(evidence)
+        }));
+    }
+    let host = cx.facts.host()?;
+    if let Some(evidence) = asked_for(host) {
+        return Ok(Verdict::one(
+            Ruling::fail("log_raw", Grade::Declared, "the server starts with log_raw")
+                .evidence(evidence)
+                .fix("remove log_raw from the option file or the command line, then restart"),
+        ));
+    }
+    if start_is_known(host) {
+        let words = "neither the command line nor an option file asks for log_raw";
+        let evidence =
+            Evidence::Host { source: "command line and option files".to_owned(), observation: words.to_owned() };
+        return Ok(Verdict::one(Ruling::pass("log_raw", Grade::Declared, words).evidence(evidence)));
+    }
+    Err(Unseen {
+        what: "log_raw".to_owned(),
+        why: format!("{} has no variable for it, and how it was started is not known", sql.identity.version),
+        remedy: "run on the server's host as a user who can read the option files and /proc of the server".to_owned(),
+    })
+}
+
+fn asked_for(host: &HostFacts) -> Option<Evidence> {
+    if let Some(process) = &host.process
+        && let Some(argument) = on_command_line(process, "log_raw").filter(|argument| argument.is_on())
+    {
+        return Some(Evidence::Host {
+            source: format!("/proc/{}/cmdline", process.pid),
+            observation: argument.text.to_owned(),
+        });
+    }
+    let set = option(host, SERVER_GROUPS, "log_raw").filter(|set| set.is_on())?;
+    Some(set.evidence())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn the_variable_decides_where_there_is_one() {
+        assert_eq!(mysql().variable("log_raw", "ON").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("log_raw", "OFF").statuses(&CHECK), [Pass]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn an_old_server_without_the_variable_is_unknown_from_afar() {
+        let old = || Made::server("5.7.44", "MySQL Community Server (GPL)");
+        assert_eq!(old().statuses(&CHECK), [Unknown]);
+        assert_eq!(old().host(|_| {}).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,111 @@
+//! `galera-traffic-plaintext`.
+
+use super::{no_node, node};
+use crate::channel::galera::Galera;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "galera-traffic-plaintext",
+    title: "Galera replicates in clear",
+    severity: Severity::High,
+    explanation: "Every write-set crosses the network between the nodes, and an incremental transfer repeats them. \
+        socket.ssl among the provider's options switches TLS on for both; no status variable shows it. With \
+        socket.dynamic a node also takes peers in clear, which is meant for the change only.",
+    applies: "Galera, Percona XtraDB Cluster",
+    fix: "socket.ssl=yes with socket.ssl_ca, socket.ssl_cert and socket.ssl_key on every node",
+    cost: "all nodes at once, or one by one with socket.dynamic=yes for the time of the change",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+const ARTEFACT: &str = "Galera replication and IST";
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
+    let encrypted = node.encrypted().ok_or_else(|| Unseen {
+        what: "socket.ssl".to_owned(),
+        why: "wsrep_provider_options is empty although a provider is set".to_owned(),
+        remedy: "run again when the node has joined its cluster".to_owned(),
+    })?;
+    let ruling = if !encrypted {
+        Ruling::fail(ARTEFACT, Grade::Declared, "write-sets cross the network in clear").fix(fix(&node, sql))
+    } else if node.takes_clear_peers() {
+        Ruling::fail(ARTEFACT, Grade::Declared, "socket.dynamic is on: peers without TLS are taken, too").fix(
+            "when every node has socket.ssl=yes: remove socket.dynamic from wsrep_provider_options \
+             in the option file and restart node by node",
+        )
+    } else {
+        Ruling::pass(ARTEFACT, Grade::Declared, "write-sets cross the network over TLS")
+    };
+    let ruling = ruling.evidence(quote(&node));
+    Ok(Verdict::one(match node.pxc_encrypt {
+        Some(_) => ruling.evidence(sql.variable_evidence("pxc_encrypt_cluster_traffic")),
+        None => ruling,
+    }))
+}
+
+fn quote(node: &Galera<'_>) -> Evidence {
+    let shown: Vec<String> = node
+        .options
+        .iter()
+        .filter(|(key, _)| key.starts_with("socket.") && !key.contains("password"))
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    let answer = if shown.is_empty() { "no socket. option".to_owned() } else { shown.join("; ") };
+    Evidence::Query { sql: "SHOW GLOBAL VARIABLES LIKE 'wsrep_provider_options'".to_owned(), answer }
+}
+
+fn fix(node: &Galera<'_>, sql: &SqlFacts) -> String {
+    if node.pxc_encrypt.is_some() {
+        return "pxc_encrypt_cluster_traffic = ON under [mysqld] of the option file of every node, \
+                the same certificates on all, then restart the whole cluster"
+            .to_owned();
+    }
+    let group = crate::checks::advice::group(sql);
+    format!(
+        "wsrep_provider_options = \"socket.ssl=yes;socket.ssl_ca=/etc/mysql/ca.pem;socket.ssl_cert=/etc/mysql/cert.pem;\
+         socket.ssl_key=/etc/mysql/key.pem\" under [{group}] of the option file of every node, then restart the cluster"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::node;
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn the_value_of_socket_ssl_decides_not_its_presence() {
+        let cases = [
+            ("gcache.size = 128M; socket.ssl=no", Fail),
+            ("socket.ssl = NO; socket.ssl_cert = /c.pem; socket.ssl_key = /k.pem", Fail),
+            ("gcache.size = 128M", Fail),
+            ("socket.ssl=yes;socket.ssl_cert=/c.pem", Pass),
+            ("socket.ssl = YES", Pass),
+            ("socket.ssl = YES; socket.dynamic = true", Fail),
+            ("", Unknown),
+        ];
+        for (options, expected) in cases {
+            assert_eq!(node(options).statuses(&CHECK), [expected], "{options}");
+        }
+    }
+
+    #[test]
+    fn perconas_switch_is_as_good_as_the_option() {
+        assert_eq!(node("").variable("pxc_encrypt_cluster_traffic", "ON").statuses(&CHECK), [Pass]);
+        assert_eq!(node("socket.ssl = NO").variable("pxc_encrypt_cluster_traffic", "OFF").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn servers_outside_a_cluster_are_not_concerned() {
+        assert_eq!(mariadb().variable("wsrep_provider", "none").statuses(&CHECK), [NotApplicable]);
+        let off = mariadb().variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so").variable("wsrep_on", "OFF");
+        assert_eq!(off.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,91 @@
+//! `gr-traffic-plaintext`.
+
+use super::{member, no_member};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "gr-traffic-plaintext",
+    title: "Members of the group talk or recover in clear",
+    severity: Severity::High,
+    explanation: "Every transaction goes through the group's messages, and a joining member gets the whole data by \
+        recovery. Both have a switch of their own, and DISABLED was the messages' default for years. With the \
+        communication stack MYSQL the recovery settings protect the messages, too.",
+    applies: "MySQL 5.7.17+ with Group Replication",
+    fix: "group_replication_ssl_mode = REQUIRED or better on every member, group_replication_recovery_use_ssl = ON",
+    cost: "the group must be stopped and started: all members talk TLS or none",
+    standards: &["CIS MySQL 10.1", "PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
+    let mut verdict = Verdict::new();
+    switch(sql, &mut verdict, "group communication", "group_replication_ssl_mode", group.messages_clear(), "REQUIRED");
+    let recovery_clear = group.recovery_tls.map(|on| !on);
+    switch(sql, &mut verdict, "group recovery", "group_replication_recovery_use_ssl", recovery_clear, "ON");
+    Ok(verdict)
+}
+
+fn switch(sql: &SqlFacts, verdict: &mut Verdict, artefact: &str, name: &str, clear: Option<bool>, wanted: &str) {
+    let ruling = match clear {
+        None => return verdict.unseen(artefact, unseen(sql, name)),
+        Some(true) => {
+            let fix = format!(
+                "STOP GROUP_REPLICATION on every member; {} on every member; START GROUP_REPLICATION",
+                advice::set_variable(sql, name, wanted)
+            );
+            Ruling::fail(artefact, Grade::Declared, format!("{artefact} is in clear")).fix(fix)
+        }
+        Some(false) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} uses TLS")),
+    };
+    let stack = "group_replication_communication_stack";
+    let ruling = ruling.evidence(sql.variable_evidence(name));
+    verdict.push(if sql.variable_or_none(stack).is_some() {
+        ruling.evidence(sql.variable_evidence(stack))
+    } else {
+        ruling
+    });
+}
+
+pub(super) fn unseen(sql: &SqlFacts, name: &str) -> Unseen {
+    Unseen {
+        what: name.to_owned(),
+        why: format!("{} shows no such variable although the plug-in is active", sql.identity.version),
+        remedy: format!("read SHOW GLOBAL VARIABLES LIKE '{name}' as {}", sql.session.account),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(mode: &str, recovery: &str) -> Made {
+        mysql()
+            .answer("plugins", &["name", "status", "type"], &[&["group_replication", "ACTIVE", "GROUP REPLICATION"]])
+            .variable("group_replication_ssl_mode", mode)
+            .variable("group_replication_recovery_use_ssl", recovery)
+    }
+
+    #[test]
+    fn each_way_is_judged_by_its_switch() {
+        assert_eq!(with("REQUIRED", "ON").statuses(&CHECK), [Pass, Pass]);
+        assert_eq!(with("DISABLED", "ON").statuses(&CHECK), [Fail, Pass]);
+        let found = with("VERIFY_IDENTITY", "OFF").judge(&CHECK);
+        assert_eq!((found[1].status, found[1].artefact.as_str()), (Fail, "group recovery"));
+    }
+
+    #[test]
+    fn servers_outside_a_group_are_not_concerned() {
+        let inactive =
+            mysql().answer("plugins", &["name", "status", "type"], &[&["group_replication", "DISABLED", ""]]);
+        assert_eq!(inactive.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

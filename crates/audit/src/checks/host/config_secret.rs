@@ -1,0 +1,174 @@
+//! `host-config-secret`.
+
+use super::{observed, servers_host};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::{HostFacts, OptionEntry, SecretPlace};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "host-config-secret",
+    title: "Passwords lie about in option files, environments, command lines or histories",
+    severity: Severity::High,
+    explanation: "A password in an option file, in MYSQL_PWD, on a command line or in a client's history is read by \
+        whoever gets at the file or the process list, and backups keep it. .mylogin.cnf is obfuscated with a key that \
+        stands in it. Judged from the option files and homes on this host and from /proc; the value itself is never kept.",
+    applies: "every server",
+    fix: "an account that needs no password (socket, X.509), or mysql_config_editor and mode 0600",
+    cost: "none; scripts that rely on it must change",
+    standards: &[
+        "CIS MySQL 1.3",
+        "CIS MySQL 1.4",
+        "CIS MySQL 1.5",
+        "CIS MySQL 1.6",
+        "CIS MySQL 7.3",
+        "PCI DSS 4.0.1 8.3.2",
+    ],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let host = servers_host(cx.facts)?;
+    let mut verdict = Verdict::new();
+    let mut named = Vec::new();
+    for entry in host.options.iter().filter(|entry| is_password(entry)) {
+        verdict.push(in_option_file(host, entry));
+        named.push(entry.file.as_str());
+    }
+    let places = host
+        .secrets
+        .iter()
+        .filter(|place| !(place.kind.contains("option file") && named.contains(&place.place.as_str())));
+    places.for_each(|place| verdict.push(in_place(place)));
+    host.unreadable_options.iter().for_each(|(file, why)| verdict.unseen(file, unseen(file, why)));
+    if let Some(first) = host.secrets_unseen.first() {
+        let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
+        verdict.unseen(
+            "server",
+            Unseen {
+                what: "environments and homes".to_owned(),
+                why,
+                remedy: "run as root on the server's host".to_owned(),
+            },
+        );
+    }
+    let files: std::collections::BTreeSet<&str> = host.options.iter().map(|entry| entry.file.as_str()).collect();
+    let words = format!("no password in {} option files, environments, command lines and histories", files.len());
+    let evidence = files.iter().map(|file| observed(*file, "no password"));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    Ok(verdict)
+}
+
+/// Passwords of accounts; the key of a key file is key-filekey-colocated's.
+fn is_password(entry: &OptionEntry) -> bool {
+    let key = entry.key.trim_start_matches("loose_");
+    entry.secret && (key.contains("passw") || key == "wsrep_sst_auth")
+}
+
+fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
+    let mode = host.modes.iter().find(|mode| mode.path == entry.file).and_then(|mode| mode.mode);
+    let known = host.secrets.iter().find(|place| place.place == entry.file).and_then(|place| place.mode);
+    let mode = mode.or(known);
+    let words =
+        format!("{} line {} holds a password in clear ([{}] {})", entry.file, entry.line, entry.group, entry.key);
+    let ruling = Ruling::fail(&entry.file, Grade::Bytes, words).severity(severity(mode)).evidence(Evidence::Option {
+        file: entry.file.clone(),
+        line: entry.line,
+        setting: format!("{} (value left out)", entry.key),
+    });
+    let ruling = match mode {
+        Some(mode) => ruling.evidence(observed(&entry.file, format!("mode {:04o}", mode & 0o7777))),
+        None => ruling,
+    };
+    ruling.fix(format!(
+        "take the line out of {0} and chmod 0600 '{0}'; see mysql_config_editor, or use socket or X.509 authentication",
+        entry.file
+    ))
+}
+
+/// Only its owner reads a file of mode 0600; it is still in clear.
+const fn severity(mode: Option<u32>) -> Severity {
+    match mode {
+        Some(mode) if mode & 0o077 == 0 => Severity::Medium,
+        _ => Severity::High,
+    }
+}
+
+fn in_place(place: &SecretPlace) -> Ruling {
+    let obfuscated = place.kind.contains("obfuscated");
+    let private = place.mode.is_some_and(|mode| mode & 0o077 == 0);
+    let severity = match (obfuscated, private) {
+        (true, true) => Severity::Info,
+        (false, true) => Severity::Medium,
+        _ => Severity::High,
+    };
+    let mode = place.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
+    let ruling = if obfuscated && private {
+        // What the fix asks for cannot be the failure.
+        Ruling::pass(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))
+    } else {
+        Ruling::fail(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))
+    };
+    ruling.severity(severity).evidence(observed(&place.place, format!("{}{mode}", place.kind)))
+}
+
+fn unseen(file: &str, why: &str) -> Unseen {
+    Unseen { what: file.to_owned(), why: why.to_owned(), remedy: format!("run as a user who can read {file}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn entry(key: &str, secret: bool) -> OptionEntry {
+        OptionEntry {
+            file: "/root/.my.cnf".to_owned(),
+            line: 3,
+            group: "client".to_owned(),
+            key: key.to_owned(),
+            value: None,
+            secret,
+            read_by_server: false,
+        }
+    }
+
+    fn place(kind: &str, mode: Option<u32>) -> Made {
+        mysql().host(|host| host.secrets.push(SecretPlace { place: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
+    }
+
+    #[test]
+    fn a_password_in_an_option_file_fails_with_its_line() {
+        let made = mysql().host(|host| host.options.push(entry("password", true)));
+        let found = made.judge(&CHECK);
+        assert_eq!(
+            (found[0].status, found[0].severity, found[0].artefact.as_str()),
+            (Fail, Severity::High, "/root/.my.cnf")
+        );
+        assert!(found[0].message.contains("line 3"));
+        assert_eq!(
+            mysql().host(|host| host.options.push(entry("file_key_management_filekey", true))).statuses(&CHECK),
+            [Pass]
+        );
+    }
+
+    #[test]
+    fn other_places_fail_by_mode_and_kind() {
+        assert_eq!(place("MYSQL_PWD in environment", None).judge(&CHECK)[0].severity, Severity::High);
+        assert_eq!(place("client history", Some(0o600)).judge(&CHECK)[0].severity, Severity::Medium);
+        assert_eq!(place("login path (obfuscated only)", Some(0o644)).statuses(&CHECK), [Fail]);
+        assert!(place("login path (obfuscated only)", Some(0o600)).statuses(&CHECK).iter().all(|s| *s == Pass));
+    }
+
+    #[test]
+    fn what_was_not_read_is_unknown() {
+        let made = mysql().host(|host| host.unreadable_options.push(("/etc/x.cnf".to_owned(), "denied".to_owned())));
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            mysql().host(|host| host.secrets_unseen.push("/proc/7/environ".to_owned())).statuses(&CHECK),
+            [Unknown]
+        );
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,212 @@
+//! `host-datadir-perms`.
+
+use std::path::Path;
+
+use super::observed;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
+use crate::facts::host::Role;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "host-datadir-perms",
+    title: "Data, log or backup files can be read by every user of the host",
+    severity: Severity::High,
+    explanation: "Whoever logs in on the host reads clear tables, logs and backups that others than owner and group may \
+        read. Judged from the mode of each file with data, and of the directories on its way: below a directory that \
+        others cannot enter, an open file weighs little. Key files and certificates have checks of their own.",
+    applies: "every server",
+    fix: "chmod o-rwx, owner mysql",
+    cost: "none",
+    standards: &["CIS MySQL 3", "CIS MariaDB 3", "PCI DSS 4.0.1 7.2", "NIST SP 800-53r5 AC-3"],
+    judge,
+};
+
+/// More open files than this are told in one ruling.
+const MANY: usize = 20;
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let mut verdict = Verdict::new();
+    files
+        .directories
+        .iter()
+        .filter(|directory| is_open(directory))
+        .for_each(|directory| verdict.push(open_directory(directory)));
+    let open: Vec<&FileFact> = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0).collect();
+    let (named, more) = open.split_at(open.len().min(MANY));
+    named.iter().for_each(|file| verdict.push(open_file(files, file)));
+    if let Some(first) = more.first() {
+        verdict.push(many_more(files, first, more.len()));
+    }
+    foreign_files(cx.facts, files).into_iter().take(MANY).for_each(|(file, owner)| verdict.push(foreign(file, owner)));
+    for root in files.unseen_roots().filter(|root| root.role != Role::Temporary) {
+        let why = root.error.clone().unwrap_or_default();
+        verdict.unseen(
+            &root.path,
+            Unseen {
+                what: format!("modes below {}", root.path),
+                why,
+                remedy: format!("run as a user who can read {}", root.path),
+            },
+        );
+    }
+    if files.data_seen() {
+        let data = files.files.iter().filter(|file| holds_data(file)).count();
+        let words = format!("none of {data} files with data can be read by every user of the host");
+        let roots = files.roots.iter().map(|root| observed(&root.path, "modes of all files and directories below"));
+        verdict.pass_if_clean(roots.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    }
+    Ok(verdict)
+}
+
+/// Directories that belong to the server; `/tmp`, `/var/log` and the operator's own are open on purpose.
+fn is_open(directory: &DirectoryFact) -> bool {
+    let own = !matches!(directory.role, Role::Temporary | Role::Log | Role::Backup | Role::Key);
+    own && directory.mode & 0o006 != 0
+}
+
+fn holds_data(file: &FileFact) -> bool {
+    let other = matches!(
+        file.content,
+        Content::Structure
+            | Content::KeyStore { .. }
+            | Content::ExportKey
+            | Content::PrivateKey { .. }
+            | Content::Certificates { .. }
+            | Content::Empty
+            | Content::Unknown { .. }
+    );
+    !other && file.size_bytes > 0 && file.role != Role::Temporary
+}
+
+fn open_directory(directory: &DirectoryFact) -> Ruling {
+    let writable = directory.mode & 0o002 != 0;
+    let can = if writable { "change" } else { "list" };
+    let severity = if writable { Severity::High } else { Severity::Medium };
+    let path = directory.path.trim_end_matches('/');
+    let words = format!("every user of the host can {can} {path} (mode {:04o})", directory.mode & 0o7777);
+    Ruling::fail(path, Grade::Bytes, words)
+        .severity(severity)
+        .evidence(observed(
+            path,
+            format!("mode {:04o}, uid {}, gid {}", directory.mode & 0o7777, directory.uid, directory.gid),
+        ))
+        .fix(format!("chmod o-rwx '{path}'"))
+}
+
+fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
+    let can = if file.mode & 0o002 != 0 { "write" } else { "read" };
+    let words = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, words)
+        .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
+        .fix(format!("chmod o-rwx '{}'", file.path));
+    match closed_above(files, file) {
+        Some(directory) => ruling
+            .severity(Severity::Low)
+            .evidence(observed(&directory.path, format!("mode {:04o}: others cannot enter", directory.mode & 0o7777))),
+        None => ruling,
+    }
+}
+
+/// A directory on the way that others cannot enter.
+fn closed_above<'f>(files: &'f FileFacts, file: &FileFact) -> Option<&'f DirectoryFact> {
+    let above = |directory: &&DirectoryFact| Path::new(&file.path).starts_with(&directory.path);
+    files.directories.iter().filter(above).find(|directory| directory.mode & 0o001 == 0)
+}
+
+fn many_more(files: &FileFacts, first: &FileFact, count: usize) -> Ruling {
+    let root = files
+        .roots
+        .iter()
+        .find(|root| first.path.starts_with(&root.path))
+        .map_or("the data directory", |root| &root.path);
+    let ruling = Ruling::fail(
+        format!("{count} more files"),
+        Grade::Bytes,
+        format!("{count} more files below {root} are open to every user of the host"),
+    )
+    .evidence(observed(&first.path, format!("mode {:04o}", first.mode & 0o7777)))
+    .fix(format!("chmod -R o-rwx '{root}'"));
+    if closed_above(files, first).is_some() { ruling.severity(Severity::Low) } else { ruling }
+}
+
+/// Files with data that belong to neither the server's user nor root.
+fn foreign_files<'f>(facts: &Facts, files: &'f FileFacts) -> Vec<(&'f FileFact, u32)> {
+    let Some(owner) = facts.host.as_ref().and_then(|host| host.process.as_ref()).map(|process| process.uid) else {
+        return Vec::new();
+    };
+    let server = |file: &&FileFact| !matches!(file.role, Role::Backup | Role::Log | Role::Temporary | Role::Key);
+    let foreign =
+        files.files.iter().filter(|file| holds_data(file) && server(file) && file.uid != owner && file.uid != 0);
+    foreign.map(|file| (file, owner)).collect()
+}
+
+fn foreign(file: &FileFact, owner: u32) -> Ruling {
+    let words = format!("{} belongs to uid {}, not to the server's user (uid {owner})", file.path, file.uid);
+    Ruling::fail(&file.name, Grade::Bytes, words)
+        .severity(Severity::Medium)
+        .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
+        .fix(format!("chown {owner} '{}'", file.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::process;
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, binary_log, tablespace};
+
+    fn directory(mode: u32) -> DirectoryFact {
+        DirectoryFact { path: "/var/lib/mysql".to_owned(), role: Role::Data, mode, uid: 999, gid: 999 }
+    }
+
+    fn with_directory(made: Made, mode: u32) -> Made {
+        let mut made = made;
+        made.0.files.as_mut().unwrap().directories.push(directory(mode));
+        made
+    }
+
+    fn open() -> Made {
+        Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.mode = 0o644)
+    }
+
+    #[test]
+    fn open_files_fail_and_weigh_less_behind_a_closed_directory() {
+        let found = open().judge(&CHECK);
+        assert_eq!(
+            (found[0].status, found[0].severity, found[0].artefact.as_str()),
+            (Fail, Severity::High, "demo/t.ibd")
+        );
+        assert_eq!(with_directory(open(), 0o750).judge(&CHECK)[0].severity, Severity::Low);
+    }
+
+    #[test]
+    fn open_directories_fail() {
+        let closed = || Made::nothing().file("binlog.000001", binary_log(true));
+        assert_eq!(with_directory(closed(), 0o755).judge(&CHECK)[0].severity, Severity::Medium);
+        assert_eq!(with_directory(closed(), 0o777).judge(&CHECK)[0].severity, Severity::High);
+        assert_eq!(with_directory(closed(), 0o751).statuses(&CHECK), [Pass]);
+        assert_eq!(with_directory(closed(), 0o750).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn public_files_do_not_count() {
+        let certificates = Content::Certificates { certificates: Vec::new() };
+        let made = Made::nothing().file("ca.pem", certificates).last_file(|file| file.mode = 0o644);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn files_of_another_user_fail() {
+        let made = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.uid = 1000);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(made.host(|host| host.process = Some(process())).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn nothing_read_is_unknown() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

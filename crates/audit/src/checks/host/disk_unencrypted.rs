@@ -1,0 +1,117 @@
+//! `host-disk-unencrypted`.
+
+use std::collections::BTreeMap;
+
+use super::observed;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::{DiskLayer, PathOnDisk};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "host-disk-unencrypted",
+    title: "The disk below a path of the server is not encrypted",
+    severity: Severity::High,
+    explanation: "What the server cannot encrypt, names of tables, logs, temporary files, keys, is safe from a stolen \
+        disk only if the disk is encrypted. Judged for each path that variables lead to: the devices below it down to \
+        the hardware (dm-crypt by its uuid), ZFS and fscrypt by their own word. The disk of a virtual machine can be \
+        encrypted where the machine cannot see it: attest it in a waiver.",
+    applies: "Linux",
+    fix: "sealant luks plan; or attest the volume in a waiver file",
+    cost: "the data moves once; a restart of the server",
+    standards: &["PCI DSS 4.0.1 3.5.1.2", "HIPAA 164.312(a)(2)(iv)", "NIST SP 800-53r5 SC-28(1)", "GDPR 32(1)(a)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let host = cx.facts.host()?;
+    let mut verdict = Verdict::new();
+    let mut paths: BTreeMap<&str, Vec<&PathOnDisk>> = BTreeMap::new();
+    host.paths.iter().for_each(|path| paths.entry(&path.path).or_default().push(path));
+    for (path, uses) in &paths {
+        let Some(first) = uses.first() else { continue };
+        match &first.layer {
+            DiskLayer::Encrypted { .. } | DiskLayer::Memory => {}
+            DiskLayer::Unknown { why } => verdict.push(unknown(path, uses, why)),
+            DiskLayer::Plain if host.virtual_machine => {
+                verdict.push(unknown(
+                    path,
+                    uses,
+                    "a virtual machine cannot see whether its disk is encrypted below it",
+                ));
+            }
+            DiskLayer::Plain => verdict.push(failure(path, uses)),
+        }
+    }
+    if !paths.is_empty() {
+        let words = format!("all {} paths lie on encrypted disks or in memory", paths.len());
+        let evidence = host.paths.iter().map(|path| observed(&path.path, layer(path)));
+        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    }
+    Ok(verdict)
+}
+
+/// `data directory (datadir)` for each thing that lies there.
+fn uses_of(uses: &[&PathOnDisk]) -> String {
+    let words: Vec<String> = uses.iter().map(|path| format!("{} ({})", path.role.as_str(), path.via)).collect();
+    words.join(", ")
+}
+
+fn layer(path: &PathOnDisk) -> String {
+    let chain = if path.chain.is_empty() { path.fs_type.clone() } else { path.chain.join(" on ") };
+    match &path.layer {
+        DiskLayer::Encrypted { by } => format!("{chain}: {by}"),
+        DiskLayer::Memory => format!("{}: in memory", path.fs_type),
+        DiskLayer::Plain => format!("{} on {chain}, mounted at {}: no encryption", path.fs_type, path.mount_point),
+        DiskLayer::Unknown { why } => why.clone(),
+    }
+}
+
+fn failure(path: &str, uses: &[&PathOnDisk]) -> Ruling {
+    let words = format!("{path}, {}, lies on a disk without encryption", uses_of(uses));
+    let evidence = uses.first().map(|first| observed(path, layer(first)));
+    evidence.into_iter().fold(Ruling::fail(path, Grade::Bytes, words), Ruling::evidence)
+}
+
+fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> Ruling {
+    let unseen = Unseen {
+        what: format!("the disk below {path}, {}", uses_of(uses)),
+        why: why.to_owned(),
+        remedy: format!("attest the volume's encryption in a waiver for host-disk-unencrypted, artefact {path}"),
+    };
+    let evidence = uses.first().map(|first| observed(path, layer(first)));
+    evidence.into_iter().fold(Ruling::unseen(path, unseen), Ruling::evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::host::Role;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::mysql;
+
+    #[test]
+    fn each_plain_path_fails_once() {
+        let made = mysql().disk(DiskLayer::Plain).path("/var/lib/mysql", Role::Redo, DiskLayer::Plain).path(
+            "/tmp",
+            Role::Temporary,
+            DiskLayer::Memory,
+        );
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "/var/lib/mysql"));
+        assert!(found[0].message.contains("redo log directory"));
+    }
+
+    #[test]
+    fn encrypted_disks_and_memory_pass() {
+        assert_eq!(mysql().encrypted_disk().path("/tmp", Role::Temporary, DiskLayer::Memory).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn virtual_disks_need_an_attestation() {
+        let found = mysql().disk(DiskLayer::Plain).host(|host| host.virtual_machine = true).judge(&CHECK);
+        assert_eq!(found[0].status, Unknown);
+        assert!(found[0].remediation.as_ref().unwrap().contains("waiver"));
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

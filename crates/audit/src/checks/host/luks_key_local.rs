@@ -1,0 +1,85 @@
+//! `host-luks-key-local`.
+
+use super::{observed, servers_host};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::{CrypttabEntry, DiskLayer};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "host-luks-key-local",
+    title: "The key of an encrypted disk lies in clear on the same host",
+    severity: Severity::High,
+    explanation: "A key file named in /etc/crypttab that lies on a disk without encryption is stolen with the machine, \
+        and the encrypted disk with it. Judged from crypttab and the devices below the key file.",
+    applies: "Linux with dm-crypt",
+    fix: "unlock by TPM2 (systemd-cryptenroll), Tang (clevis) or a key service, then shred the key file",
+    cost: "none; a restart to prove that it unlocks",
+    standards: &["PCI DSS 4.0.1 3.5.1.3", "PCI DSS 4.0.1 3.6.1.2"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let host = servers_host(cx.facts)?;
+    let entries = host.crypttab.as_ref().ok_or_else(|| Unseen {
+        what: "/etc/crypttab".to_owned(),
+        why: "it was not read".to_owned(),
+        remedy: "run on the server's host as a user who can read /etc/crypttab".to_owned(),
+    })?;
+    if entries.is_empty() {
+        return Ok(Verdict::not_applicable("/etc/crypttab names no disk"));
+    }
+    let mut verdict = Verdict::new();
+    for entry in entries {
+        match (&entry.key_file, &entry.key_layer) {
+            (Some(file), Some(DiskLayer::Plain)) => verdict.push(failure(entry, file)),
+            (Some(file), Some(DiskLayer::Unknown { why })) => verdict.unseen(file, unseen(file, why)),
+            (Some(file), None) => verdict.unseen(file, unseen(file, "what it lies on was not found")),
+            _ => {}
+        }
+    }
+    let words = format!("none of {} disks in /etc/crypttab has a key file on a plain disk", entries.len());
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Bytes, words).evidence(observed("/etc/crypttab", "no key file on a plain disk")),
+    );
+    Ok(verdict)
+}
+
+fn failure(entry: &CrypttabEntry, file: &str) -> Ruling {
+    Ruling::fail(file, Grade::Bytes, format!("{file}, the key of {}, lies on a disk without encryption", entry.name))
+        .evidence(observed("/etc/crypttab", format!("{} … {file}", entry.name)))
+}
+
+fn unseen(file: &str, why: &str) -> Unseen {
+    Unseen {
+        what: format!("the disk below {file}"),
+        why: why.to_owned(),
+        remedy: "attest the volume in a waiver".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn with(key_layer: Option<DiskLayer>) -> Made {
+        let key_file = key_layer.as_ref().map(|_| "/boot/key".to_owned());
+        mysql().host(|host| host.crypttab = Some(vec![CrypttabEntry { name: "data".to_owned(), key_file, key_layer }]))
+    }
+
+    #[test]
+    fn by_the_disk_below_the_key() {
+        assert_eq!(with(Some(DiskLayer::Plain)).judge(&CHECK)[0].artefact, "/boot/key");
+        assert_eq!(with(Some(DiskLayer::Plain)).statuses(&CHECK), [Fail]);
+        assert_eq!(with(Some(DiskLayer::Encrypted { by: "x".to_owned() })).statuses(&CHECK), [Pass]);
+        assert_eq!(with(None).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn no_crypttab_is_not_applicable_and_an_unread_one_unknown() {
+        assert_eq!(mysql().host(|host| host.crypttab = Some(Vec::new())).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().host(|_| ()).statuses(&CHECK), [Unknown]);
+    }
+}

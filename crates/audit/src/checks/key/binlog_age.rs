@@ -1,0 +1,132 @@
+//! `key-binlog-age`.
+
+use innodb::binlog::BinlogEncryption;
+use keyring::KeyName;
+
+use super::{is_mariadb, known_keys};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::Content;
+use crate::facts::host::Role;
+use crate::facts::sql::is_on;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-binlog-age",
+    title: "The binary log's master key was never rotated",
+    severity: Severity::Low,
+    explanation: "Keys of binary and relay logs are wrapped by a master key of their own, which ALTER INSTANCE ROTATE \
+        INNODB MASTER KEY leaves alone. Its number is in its name, MySQLReplicationKey_UUID_N, in the keyring and in the \
+        header of each encrypted log: N = 1 is the first.",
+    applies: "MySQL 8.0.14 and newer with binlog_encryption",
+    fix: "ALTER INSTANCE ROTATE BINLOG MASTER KEY",
+    cost: "seconds; rewrites the headers of the encrypted logs; back up the keyring before and after",
+    standards: &["PCI DSS 4.0.1 3.7.4"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if is_mariadb(cx) {
+        return Ok(Verdict::not_applicable("MariaDB encrypts binary logs with key 1 of its plug-in"));
+    }
+    let newest = in_headers(cx).into_iter().chain(in_keyring(cx)).max_by_key(|(number, _)| *number);
+    let Some((number, evidence)) = newest else { return no_key(cx) };
+    let ruling = if number > 1 {
+        Ruling::pass(
+            "binary log master key",
+            grade(&evidence),
+            format!("the binary log's master key is number {number}"),
+        )
+    } else if let Some(sql) = &cx.facts.sql
+        && sql.variable_or_none("binlog_rotate_encryption_master_key_at_startup").is_some_and(is_on)
+    {
+        Ruling::pass("binary log master key", Grade::Declared, "rotated at the next start, as at every start")
+            .evidence(sql.variable_evidence("binlog_rotate_encryption_master_key_at_startup"))
+    } else {
+        Ruling::fail("binary log master key", grade(&evidence), "the binary log's master key is still the first")
+    };
+    Ok(Verdict::one(ruling.evidence(evidence)))
+}
+
+const fn grade(evidence: &Evidence) -> Grade {
+    if matches!(evidence, Evidence::Query { .. }) { Grade::Reported } else { Grade::Bytes }
+}
+
+/// The newest key that a header names.
+fn in_headers(cx: &Context<'_>) -> Option<(u32, Evidence)> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
+    let named = files.filter_map(|file| match &file.content {
+        Content::BinaryLog { log, .. } => match &log.encryption {
+            BinlogEncryption::MySql { key_id: Some(id), .. } => match KeyName::parse(id) {
+                KeyName::Replication { number, .. } => Some((number, file, id)),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    });
+    let (number, file, id) = named.max_by_key(|(number, ..)| *number)?;
+    let meaning = format!("header names {id}");
+    Some((number, Evidence::Bytes { path: file.path.clone(), offset: 5, hex: String::new(), meaning }))
+}
+
+/// The newest key that the keyring holds, in a file or in memory.
+fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
+    let numbers = known_keys(cx).into_iter().filter_map(|name| match name {
+        KeyName::Replication { number, .. } => Some(number),
+        _ => None,
+    });
+    let newest = numbers.max()?;
+    let words = format!("newest MySQLReplicationKey_… is {newest}");
+    let evidence = match super::live_stores(cx).find(|(_, store)| !store.replication_keys.is_empty()) {
+        Some((file, _)) => Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning: words },
+        None => cx.facts.sql.as_ref().map(|sql| sql.evidence("keyring_keys", words))?,
+    };
+    Some((newest, evidence))
+}
+
+fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.variable_or_none("binlog_encryption").is_some_and(is_on) {
+        return Ok(Verdict::not_applicable("binary logs are not encrypted"));
+    }
+    sql.rows("keyring_keys")?;
+    Err(Unseen {
+        what: "number of the binary log's master key".to_owned(),
+        why: "the keyring lists none, and no header of an encrypted log could be read".to_owned(),
+        remedy: "run on the server's host as a user who can read the binary logs".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::UUID;
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with_keys(numbers: &[u32]) -> Made {
+        let names: Vec<String> = numbers.iter().map(|n| format!("MySQLReplicationKey_{UUID}_{n}")).collect();
+        let rows: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str(), ""]).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(Vec::as_slice).collect();
+        mysql().variable("binlog_encryption", "ON").answer("keyring_keys", &["key_id", "key_owner"], &rows)
+    }
+
+    #[test]
+    fn the_first_key_fails_and_a_later_one_passes() {
+        assert_eq!(with_keys(&[1]).statuses(&CHECK), [Fail]);
+        assert_eq!(with_keys(&[1, 2]).statuses(&CHECK), [Pass]);
+        let at_start = with_keys(&[1]).variable("binlog_rotate_encryption_master_key_at_startup", "ON");
+        assert_eq!(at_start.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn clear_logs_have_no_key() {
+        assert_eq!(mysql().variable("binlog_encryption", "OFF").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(
+            mysql().variable("binlog_encryption", "ON").refused("keyring_keys", 1142).statuses(&CHECK),
+            [Unknown]
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! `key-cannot-open`.
+
+use std::collections::{HashMap, HashSet};
+
+use keyring::{StoreKind, StoreSummary};
+
+use super::{Wrapped, is_mariadb, keyring, live_stores, nothing_wrapped, store_evidence, wrapped};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact, KeyProof};
+use crate::facts::host::Role;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-cannot-open",
+    title: "The key file does not open a tablespace",
+    severity: Severity::Critical,
+    explanation: "A running server holds its keys in memory and notices a lost, cut or exchanged key file only at its next \
+        start. Page 0 of each tablespace names its master key: the key file must hold that name and be whole. Where \
+        the key itself could be tried on page 0 the checksum inside decides; a name alone is not proof that the key \
+        opens, and ends as UNKNOWN.",
+    applies: "MySQL with a keyring file, MariaDB with a key file",
+    fix: "put the right key file back before the server restarts",
+    cost: "none while the server runs",
+    standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if is_mariadb(cx) {
+        return mariadb(cx);
+    }
+    let wanted = wrapped(cx, true);
+    if wanted.is_empty() {
+        return nothing_wrapped(cx);
+    }
+    let mut verdict = Verdict::new();
+    damaged(cx, &mut verdict);
+    let keys = Keys::of(cx);
+    let mut counts = Counts::default();
+    for space in &wanted {
+        match keys.trial(space) {
+            Trial::Fails(ruling) => verdict.push(ruling),
+            Trial::Opens => counts.proven = counts.proven.saturating_add(1),
+            Trial::OnlyNamed => counts.named = counts.named.saturating_add(1),
+            Trial::NoKeys => counts.blind = counts.blind.saturating_add(1),
+        }
+    }
+    counts.close(cx, verdict)
+}
+
+#[derive(Default)]
+struct Counts {
+    proven: usize,
+    named: usize,
+    blind: usize,
+}
+
+enum Trial {
+    Fails(Ruling),
+    Opens,
+    OnlyNamed,
+    NoKeys,
+}
+
+/// All that is known of the server's keys.
+struct Keys<'a> {
+    /// Key files that name their keys.
+    stores: Vec<&'a StoreSummary>,
+    /// Trials by tablespace file.
+    proofs: HashMap<&'a str, Vec<&'a KeyProof>>,
+    /// Names in the running keyring; empty if it could not be asked.
+    in_memory: HashSet<String>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(cx: &'a Context<'_>) -> Self {
+        let named = live_stores(cx).map(|(_, store)| store).filter(|store| store.kind != StoreKind::AwsPlugin);
+        let mut proofs: HashMap<&str, Vec<&KeyProof>> = HashMap::new();
+        for proof in cx.facts.files.iter().flat_map(|files| &files.key_proofs) {
+            proofs.entry(&proof.path).or_default().push(proof);
+        }
+        let rows = cx.facts.sql.as_ref().and_then(|sql| sql.rows("keyring_keys").ok()).unwrap_or_default();
+        let in_memory = rows.iter().map(|row| row.text("key_id").to_ascii_lowercase()).collect();
+        Self { stores: named.collect(), proofs, in_memory }
+    }
+
+    fn trial(&self, space: &Wrapped<'_>) -> Trial {
+        // The key of bootstrap is public and needs no keyring; `key-wrap-lag` says so.
+        if space.id == 0 {
+            return Trial::Opens;
+        }
+        let key = space.key_name();
+        let fail = |why: String| {
+            let fix = format!("put the key file with {key} back before the server restarts");
+            Trial::Fails(Ruling::fail(space.name, Grade::Bytes, why).evidence(space.evidence()).fix(fix))
+        };
+        let of_space = self.proofs.get(space.path).map_or(&[][..], Vec::as_slice);
+        if of_space.iter().any(|proof| proof.opens == Some(true)) {
+            return Trial::Opens;
+        }
+        if let Some(proof) = of_space.iter().find(|proof| proof.opens == Some(false)) {
+            return fail(format!("{} of {} does not open {}", proof.key, proof.store, space.name));
+        }
+        match space.uuid {
+            // The running keyring may hold a key whose file was not seen; it lists all or nothing.
+            _ if self.stores.is_empty() && self.in_memory.contains(&key.to_ascii_lowercase()) => Trial::OnlyNamed,
+            _ if self.stores.is_empty() => Trial::NoKeys,
+            Some(uuid) if !self.stores.iter().any(|store| store.has_master_key(uuid, space.id)) => {
+                fail(format!("{} needs {key}, which no key file holds", space.name))
+            }
+            _ => Trial::OnlyNamed,
+        }
+    }
+}
+
+fn damaged(cx: &Context<'_>, verdict: &mut Verdict) {
+    for (file, store) in live_stores(cx).filter(|(_, store)| !store.damage.is_empty()) {
+        let message = format!("{} is damaged: {:?}", file.path, store.damage);
+        verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+    }
+}
+
+impl Counts {
+    fn close(self, cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+        if self.named > 0 {
+            verdict.unseen(
+                "tablespaces",
+                Unseen {
+                    what: format!("whether the keys open {} tablespaces", self.named),
+                    why: "the keys that page 0 names are there, but were not tried on it".to_owned(),
+                    remedy:
+                        "read the key file as the server's user, or restore a copy of the data with a copy of the keys"
+                            .to_owned(),
+                },
+            );
+        }
+        if self.blind > 0 {
+            verdict.unseen("tablespaces", no_keys(cx, self.blind));
+        }
+        let words = format!("the key file opens page 0 of {} tablespaces and logs", self.proven);
+        let pass = Ruling::pass("server", Grade::Bytes, words);
+        let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
+        verdict.pass_if_clean(stores.fold(pass, Ruling::evidence));
+        Ok(verdict)
+    }
+}
+
+fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
+    let local = cx.facts.sql.as_ref().and_then(|sql| Some((keyring(sql).ok()??, super::key_path(sql))));
+    let (why, remedy) = match local {
+        Some((keyring, _)) if !keyring.is_local_file() => (
+            format!("the keys are kept by {}, which is not asked", keyring.name),
+            "test a restart on a copy of the server, and record it in a waiver".to_owned(),
+        ),
+        Some((_, Some((path, _)))) => (
+            "the key file could not be read".to_owned(),
+            format!("run on the server's host as a user who can read {path}"),
+        ),
+        _ => (
+            "no key file was found".to_owned(),
+            "run on the server's host as a user who can read the key file".to_owned(),
+        ),
+    };
+    Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
+}
+
+/// MariaDB names keys by number; nothing in page 0 proves a key, so that a present number is UNKNOWN.
+fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
+    if wanted.is_empty() {
+        return if files.data_seen() {
+            Ok(Verdict::not_applicable("no tablespace is encrypted"))
+        } else {
+            Err(Unseen {
+                what: "page 0 of the tablespaces".to_owned(),
+                why: "the data directory could not be read".to_owned(),
+                remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+            })
+        };
+    }
+    let mut verdict = Verdict::new();
+    damaged(cx, &mut verdict);
+    let mut counts = Counts::default();
+    let plain: Vec<_> = live_stores(cx).filter(|(_, store)| store.kind == StoreKind::MariaDbPlain).collect();
+    for (file, id) in wanted {
+        if plain.is_empty() {
+            counts.blind = counts.blind.saturating_add(1);
+        } else if plain.iter().any(|(_, store)| store.entries.iter().any(|entry| entry.id == id.to_string())) {
+            counts.named = counts.named.saturating_add(1);
+        } else {
+            let message = format!("{} needs key {id}, which no key file holds", file.name);
+            let ruling =
+                Ruling::fail(&file.name, Grade::Bytes, message).fix(format!("put key {id} back into the key file"));
+            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+        }
+    }
+    counts.close(cx, verdict)
+}
+
+/// The key that a tablespace of the running server asks MariaDB's plug-in for.
+fn key_id(file: &FileFact) -> Option<u32> {
+    match &file.content {
+        Content::Tablespace { scan } if file.role != Role::Backup => match scan.page0.encryption {
+            innodb::tablespace::Encryption::MariaDb { scheme: 1, key_id, .. } => Some(key_id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyring::inspect;
+
+    use super::super::tests::{UUID, json, mariadb_keys, space};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql, tablespace, tablespace_with};
+
+    const KEYRING: &str = "component_keyring_file";
+
+    fn proven(opens: Option<bool>) -> Made {
+        let mut made = mysql().file("demo/t.ibd", space(2, UUID)).file(KEYRING, json(&[1, 2]));
+        made.0.files.as_mut().unwrap().key_proofs.push(KeyProof {
+            path: "/var/lib/mysql/demo/t.ibd".to_owned(),
+            key: format!("INNODBKey-{UUID}-2"),
+            store: format!("/var/lib/mysql/{KEYRING}"),
+            opens,
+            why: None,
+        });
+        made
+    }
+
+    #[test]
+    fn a_key_that_no_file_holds_fails() {
+        let found = Made::nothing().file("demo/t.ibd", space(3, UUID)).file(KEYRING, json(&[1, 2])).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "demo/t.ibd"));
+        let foreign = space(2, "11111111-e4cd-11f1-8c02-02fc00000001");
+        assert_eq!(mysql().file("demo/t.ibd", foreign).file(KEYRING, json(&[2])).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn a_trial_decides_and_a_name_alone_is_unknown() {
+        assert_eq!(proven(Some(true)).statuses(&CHECK), [Pass]);
+        assert_eq!(proven(Some(false)).statuses(&CHECK), [Fail]);
+        assert_eq!(proven(None).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_cut_key_file_fails_by_itself() {
+        let Content::KeyStore { summary } = json(&[1]) else { unreachable!() };
+        let text = format!(r#"{{"version":"1.0","elements":[{{"user":"","data_id":"INNODBKey-{UUID}-1","da"#);
+        let cut = inspect(text.as_bytes()).unwrap();
+        assert!(summary.damage.is_empty());
+        let found =
+            mysql().file("demo/t.ibd", space(1, UUID)).file(KEYRING, Content::KeyStore { summary: cut }).judge(&CHECK);
+        assert!(found.iter().any(|f| f.status == Fail && f.artefact.ends_with(KEYRING)));
+    }
+
+    #[test]
+    fn without_a_key_file_it_is_unknown_and_without_encryption_not_concerned() {
+        assert_eq!(mysql().file("demo/t.ibd", space(1, UUID)).statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().file("demo/t.ibd", tablespace("plain", 0, 5)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn mariadbs_keys_are_looked_up_by_number() {
+        let needs = |id| {
+            tablespace_with("mariadb", 5, 0, |scan| {
+                if let innodb::tablespace::Encryption::MariaDb { key_id, .. } = &mut scan.page0.encryption {
+                    *key_id = id;
+                }
+            })
+        };
+        let made = |id| Made::nothing().file("demo/t.ibd", needs(id)).file("keys.txt", mariadb_keys());
+        assert_eq!(made(7).statuses(&CHECK), [Fail]);
+        assert_eq!(made(2).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,143 @@
+//! `key-file-clear`.
+
+use keyring::StoreSummary;
+
+use super::{can_encrypt, is_mariadb, key_path, keyring, kind_words, live_stores, path_evidence, store_evidence};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::setting::nullable;
+use crate::facts::files::FileFact;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-file-clear",
+    title: "The key file is readable without a password",
+    severity: Severity::High,
+    explanation: "Whoever copies the file holds the keys. component_keyring_file writes JSON with clear keys, keyring_file \
+        hides them behind a constant that is public, MariaDB's key file is clear unless it was encrypted and \
+        file_key_management_filekey set. Told from the bytes of the file, else from the name of the component or \
+        plug-in, which fixes the format.",
+    applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer, with a file key store",
+    fix: "encrypt the key file, or use a key store that is none",
+    cost: "one restart",
+    standards: &["PCI DSS 4.0.1 3.6.1.2"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    for (file, store) in live_stores(cx) {
+        verdict.push(by_bytes(cx, file, store));
+    }
+    if verdict.is_empty() {
+        return by_metadata(cx.facts.sql()?);
+    }
+    Ok(verdict)
+}
+
+fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> Ruling {
+    let words = kind_words(store.kind);
+    if store.readable_without_password && !store.entries.is_empty() {
+        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {words}", file.path))
+            .fix(fix(is_mariadb(cx), &file.path))
+    } else if store.readable_without_password {
+        Ruling::pass(&file.path, Grade::Bytes, format!("{} holds no key", file.path))
+    } else {
+        Ruling::pass(&file.path, Grade::Bytes, format!("{} is a {words}", file.path))
+    }
+    .evidence(store_evidence(file, store))
+}
+
+fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
+    if !can_encrypt(sql) {
+        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+    }
+    let Some(keyring) = keyring(sql)?.filter(super::Keyring::is_local_file) else {
+        return Ok(Verdict::not_applicable("no file key store is loaded"));
+    };
+    let (path, source) = key_path(sql).ok_or_else(|| Unseen {
+        what: format!("key file of {}", keyring.name),
+        why: "the server does not tell its path".to_owned(),
+        remedy: "run on the server's host as a user who can read the key file".to_owned(),
+    })?;
+    let protected = if sql.is_mariadb() {
+        // The value may be the password itself: only whether it is empty is ever looked at.
+        nullable(sql, "file_key_management_filekey")?.is_some_and(|value| !value.is_empty())
+    } else {
+        keyring.is_password_protected()
+    };
+    let (grade, seen) = if sql.is_mariadb() {
+        let answer =
+            if protected { "file_key_management_filekey is set" } else { "file_key_management_filekey is empty" };
+        (Grade::Declared, sql.evidence("variables", answer))
+    } else {
+        (Grade::Reported, keyring.evidence(sql))
+    };
+    let ruling = if protected {
+        Ruling::pass(&path, grade, format!("{} encrypts its file with a password", keyring.name))
+    } else {
+        Ruling::fail(&path, grade, format!("{} keeps its keys readable in {path}", keyring.name))
+            .fix(fix(sql.is_mariadb(), &path))
+    };
+    Ok(Verdict::one(ruling.evidence(seen).evidence(path_evidence(sql, &path, source))))
+}
+
+fn fix(mariadb: bool, path: &str) -> String {
+    if mariadb {
+        format!(
+            "openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} -out {path}.enc; file_key_management_filename = \
+             {path}.enc and file_key_management_filekey = FILE:KEYFILE under [mariadb], KEYFILE on another device; restart; \
+             shred -u {path}"
+        )
+    } else {
+        "configure a KMS, KMIP or Vault component (or component_keyring_encrypted_file of MySQL Enterprise) and move the keys \
+         with mysql_migrate_keyring, then shred the file"
+            .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyring::inspect;
+
+    use super::super::tests::{json, mariadb_keys, with_component, with_plugins};
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::facts::host::Role;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn clear_keys_fail_by_bytes() {
+        let found = mysql().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!(Made::nothing().file("keys.txt", mariadb_keys()).statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().file("component_keyring_file", json(&[])).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_password_protected_key_file_passes_where_keys_belong() {
+        let salted =
+            Content::KeyStore { summary: inspect(b"Salted__\0\x01\x02\x03\x04\x05\x06\x07abcdefgh01234567").unwrap() };
+        let mut made = mariadb().file("keys.enc", salted);
+        made.0.files.as_mut().unwrap().files[0].role = Role::Key;
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_plugin_fixes_the_format() {
+        assert_eq!(with_component(mysql(), "Active", "/keys/k").statuses(&CHECK), [Fail]);
+        let made = |filekey| {
+            with_plugins(mariadb(), &[["file_key_management", "ENCRYPTION"]])
+                .variable("file_key_management_filename", "/etc/keys")
+                .variable("file_key_management_filekey", filekey)
+        };
+        assert_eq!(made("").statuses(&CHECK), [Fail]);
+        let set = made("FILE:/etc/pw").judge(&CHECK);
+        assert_eq!(set[0].status, Pass);
+        assert!(!format!("{:?}", set[0].evidence).contains("/etc/pw"));
+        assert_eq!(with_plugins(mariadb(), &[["aws_key_management", "ENCRYPTION"]]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

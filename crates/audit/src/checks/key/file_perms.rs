@@ -1,0 +1,219 @@
+//! `key-file-perms`.
+
+use super::{can_encrypt, keyring, live_stores};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::FileMode;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-file-perms",
+    title: "Others than the server can read the key file, or replace it",
+    severity: Severity::Critical,
+    explanation: "Whoever can read the key file can open every table without the server. MySQL creates it with mode 0640 \
+        (observed on 9.7), so that the whole group reads it; it should be 0600 and its directory 0700. Judged from mode, \
+        owner, access control list and directory. Severity: critical if everybody reads, high if a group of several \
+        does, medium if the group is the owner's private one.",
+    applies: "servers with a key file",
+    fix: "chmod 0600 the key file, chown it to the server's user, chmod 0700 its directory",
+    cost: "none; the server reads the file with its own user",
+    standards: &["PCI DSS 4.0.1 3.6.1.3", "CIS MySQL 3.x"],
+    judge,
+};
+
+/// Files that hold keys or a password for them, as the collector names them.
+const SECRET: &[&str] = &["keyring", "key file", "key file password"];
+/// Files that say which keys are used: writing them is what must not be.
+const STEERING: &[&str] = &["keyring manifest", "keyring configuration"];
+
+/// Who may do what with one file.
+struct Access<'a> {
+    path: &'a str,
+    mode: u32,
+    uid: Option<u32>,
+    gid: Option<u32>,
+    acl: bool,
+    directory_mode: Option<u32>,
+    secret: bool,
+}
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
+    let concerned = |mode: &&FileMode| [SECRET, STEERING].iter().any(|what| what.contains(&mode.what.as_str()));
+    for file in modes.clone().filter(concerned) {
+        match access(file) {
+            Some(access) => verdict.push(rule(cx, &access)),
+            None => verdict.unseen(&file.path, unseen(file)),
+        }
+    }
+    for (file, _) in live_stores(cx) {
+        if !modes.clone().any(|known| known.path == file.path) {
+            let (mode, uid, gid) = (file.mode, Some(file.uid), Some(file.gid));
+            let access = Access { path: &file.path, mode, uid, gid, acl: false, directory_mode: None, secret: true };
+            verdict.push(rule(cx, &access));
+        }
+    }
+    if verdict.is_empty() { no_file(cx) } else { Ok(verdict) }
+}
+
+fn access(file: &FileMode) -> Option<Access<'_>> {
+    Some(Access {
+        path: &file.path,
+        mode: file.mode? & 0o7777,
+        uid: file.uid,
+        gid: file.gid,
+        acl: file.acl,
+        directory_mode: file.directory_mode,
+        secret: SECRET.contains(&file.what.as_str()),
+    })
+}
+
+fn unseen(file: &FileMode) -> Unseen {
+    Unseen {
+        what: format!("mode of {}", file.path),
+        why: file.error.clone().unwrap_or_else(|| "it could not be looked at".to_owned()),
+        remedy: format!("run as a user who can enter the directory of {}", file.path),
+    }
+}
+
+fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let local = if can_encrypt(sql) { keyring(sql)?.filter(super::Keyring::is_local_file) } else { None };
+    let Some(keyring) = local else {
+        return Ok(Verdict::not_applicable("no file key store is loaded"));
+    };
+    cx.facts.host()?;
+    Err(Unseen {
+        what: format!("key file of {}", keyring.name),
+        why: "it was not found, or its path is not known".to_owned(),
+        remedy: "run on the server's host as root, or as the server's user".to_owned(),
+    })
+}
+
+fn rule(cx: &Context<'_>, file: &Access<'_>) -> Ruling {
+    let faults = faults(cx, file);
+    let evidence = Evidence::Host { source: file.path.to_owned(), observation: file.describe() };
+    let ruling = match faults.iter().map(|(_, severity)| *severity).max() {
+        None => {
+            Ruling::pass(file.path, Grade::Bytes, format!("{} is the server's alone ({:04o})", file.path, file.mode))
+        }
+        Some(worst) => {
+            let words: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
+            Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, words.join(", ")))
+                .severity(worst)
+                .fix(file.fix(cx))
+        }
+    };
+    ruling.evidence(evidence)
+}
+
+fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {
+    let private_group = file.uid.is_some() && file.uid == file.gid;
+    let group = if private_group { Severity::Medium } else { Severity::High };
+    let server = cx.facts.host.as_ref().and_then(|host| Some(host.process.as_ref()?.uid));
+    let stranger = matches!((file.uid, server), (Some(owner), Some(server)) if owner != server && owner != 0);
+    // A sticky directory lets only the owner replace a file.
+    let directory = file.directory_mode.filter(|mode| mode & 0o1000 == 0).unwrap_or(0);
+    let found = [
+        (file.secret && file.mode & 0o004 != 0, "is readable by everybody", Severity::Critical),
+        (file.mode & 0o002 != 0, "is writable by everybody", Severity::Critical),
+        (file.secret && file.mode & 0o040 != 0, "is readable by its group", group),
+        (file.mode & 0o020 != 0, "is writable by its group", group),
+        (file.acl, "has an access control list that grants more than its mode", Severity::High),
+        (stranger, "belongs to another user than the server's", Severity::High),
+        (directory & 0o002 != 0, "lies in a directory where everybody may replace it", Severity::Critical),
+        (directory & 0o020 != 0 && !private_group, "lies in a directory where a group may replace it", Severity::High),
+    ];
+    found.into_iter().filter(|(is, ..)| *is).map(|(_, word, severity)| (word, severity)).collect()
+}
+
+impl Access<'_> {
+    fn describe(&self) -> String {
+        let number = |id: Option<u32>| id.map_or_else(|| "?".to_owned(), |id| id.to_string());
+        let directory =
+            self.directory_mode.map_or_else(String::new, |mode| format!(", directory {:04o}", mode & 0o7777));
+        let acl = if self.acl { ", access control list" } else { "" };
+        format!("mode {:04o}, owner {}, group {}{directory}{acl}", self.mode, number(self.uid), number(self.gid))
+    }
+
+    fn fix(&self, cx: &Context<'_>) -> String {
+        let owner = cx
+            .facts
+            .host
+            .as_ref()
+            .and_then(|host| host.process.as_ref())
+            .map_or_else(|| "mysql".to_owned(), |p| p.uid.to_string());
+        let acl = if self.acl { format!("setfacl -b {0} && ", self.path) } else { String::new() };
+        let mode = if self.secret { "0600" } else { "go-w" };
+        let directory = std::path::Path::new(self.path).parent().map_or_else(String::new, |d| d.display().to_string());
+        format!("{acl}chown {owner} {0} && chmod {mode} {0} && chmod go-w {directory}", self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{json, with_component, with_plugins};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn key_file(mode: u32, gid: u32) -> FileMode {
+        FileMode {
+            path: "/keys/k".to_owned(),
+            what: "keyring".to_owned(),
+            via: "Data_file".to_owned(),
+            mode: Some(mode),
+            uid: Some(999),
+            gid: Some(gid),
+            acl: false,
+            directory_mode: Some(0o700),
+            error: None,
+        }
+    }
+
+    fn with(file: FileMode) -> Made {
+        mysql().host(|host| host.modes.push(file))
+    }
+
+    #[test]
+    fn only_the_owner_may_read() {
+        assert_eq!(with(key_file(0o600, 999)).statuses(&CHECK), [Pass]);
+        assert_eq!(with(key_file(0o400, 5)).statuses(&CHECK), [Pass]);
+        let severity = |mode, gid| with(key_file(mode, gid)).judge(&CHECK)[0].severity;
+        assert_eq!(severity(0o644, 999), Severity::Critical);
+        assert_eq!(severity(0o640, 5), Severity::High);
+        assert_eq!(severity(0o640, 999), Severity::Medium);
+        assert_eq!(with(key_file(0o640, 999)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn lists_strangers_and_open_directories_fail() {
+        assert_eq!(with(FileMode { acl: true, ..key_file(0o600, 999) }).statuses(&CHECK), [Fail]);
+        assert_eq!(with(FileMode { directory_mode: Some(0o777), ..key_file(0o600, 999) }).statuses(&CHECK), [Fail]);
+        assert_eq!(with(FileMode { directory_mode: Some(0o1777), ..key_file(0o600, 999) }).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_manifest_may_be_read_but_not_written() {
+        let manifest = |mode| FileMode { what: "keyring manifest".to_owned(), ..key_file(mode, 5) };
+        assert_eq!(with(manifest(0o644)).statuses(&CHECK), [Pass]);
+        assert_eq!(with(manifest(0o664)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn a_file_in_the_data_directory_is_judged_without_a_server() {
+        let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(found[0].remediation.as_ref().unwrap().contains("chmod 0600"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_seen_is_unknown() {
+        let hidden = FileMode { mode: None, error: Some("permission denied".to_owned()), ..key_file(0, 0) };
+        assert_eq!(with(hidden).statuses(&CHECK), [Unknown]);
+        assert_eq!(with_component(mysql(), "Active", "/k").statuses(&CHECK), [Unknown]);
+        let made = with_plugins(mysql(), &[["keyring_okv", "KEYRING"]]);
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+    }
+}

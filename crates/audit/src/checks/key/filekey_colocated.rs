@@ -1,0 +1,156 @@
+//! `key-filekey-colocated`.
+
+use std::path::Path;
+
+use super::key_path;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::setting::{SERVER_GROUPS, nullable, on_command_line, option};
+use crate::facts::host::{HostFacts, PathOnDisk};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-filekey-colocated",
+    title: "The password of the key file lies beside it or in an option file",
+    severity: Severity::High,
+    explanation: "An encrypted key file is as safe as its password. Inline in an option file, every account that may SHOW \
+        VARIABLES reads it too; in a file on the key's own device, the same thief takes both. Judged from \
+        file_key_management_filekey, whose value is never kept, and the devices below both files.",
+    applies: "MariaDB with file_key_management and a password for its file",
+    fix: "file_key_management_filekey = FILE:PATH on another device, or a secret store that provides it at start",
+    cost: "one restart",
+    standards: &["PCI DSS 4.0.1 3.6.1.2"],
+    judge,
+};
+
+const VARIABLE: &str = "file_key_management_filekey";
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.is_mariadb() {
+        return Ok(Verdict::not_applicable("MySQL has no file_key_management"));
+    }
+    if sql.variable_or_none("file_key_management_filename").is_none_or(str::is_empty) {
+        sql.rows("variables")?;
+        return Ok(Verdict::not_applicable("file_key_management is not loaded"));
+    }
+    if let Some(ruling) = cx.facts.host.as_ref().and_then(inline) {
+        return Ok(Verdict::one(ruling));
+    }
+    match nullable(sql, VARIABLE)? {
+        None | Some("") => Ok(Verdict::not_applicable("the key file has no password; see key-file-clear")),
+        Some(value) => match value.strip_prefix("FILE:") {
+            Some(path) => beside(cx, sql, path).map(Verdict::one),
+            None => Ok(Verdict::one(
+                Ruling::fail(
+                    VARIABLE,
+                    Grade::Declared,
+                    "the password stands in the variable itself, for every account to read",
+                )
+                .evidence(sql.evidence("variables", format!("{VARIABLE} is set and does not begin with FILE:"))),
+            )),
+        },
+    }
+}
+
+/// The password itself in an option file or on the command line.
+fn inline(host: &HostFacts) -> Option<Ruling> {
+    let is_file = |value: &str| value.starts_with("FILE:");
+    if let Some(set) = option(host, SERVER_GROUPS, VARIABLE).filter(|set| !is_file(set.value())) {
+        let message = format!("the password of the key file stands in {}", set.entry.file);
+        let seen = Evidence::Option {
+            file: set.entry.file.clone(),
+            line: set.entry.line,
+            setting: format!("{VARIABLE} = (secret)"),
+        };
+        return Some(Ruling::fail(&set.entry.file, Grade::Declared, message).evidence(seen));
+    }
+    let process = host.process.as_ref()?;
+    on_command_line(process, VARIABLE).filter(|argument| !is_file(argument.value()))?;
+    let seen = Evidence::Host {
+        source: format!("/proc/{}/cmdline", process.pid),
+        observation: format!("--{VARIABLE}=(secret)"),
+    };
+    Some(
+        Ruling::fail("command line", Grade::Declared, "the password of the key file stands on the command line")
+            .evidence(seen),
+    )
+}
+
+fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling> {
+    let (key, _) = key_path(sql).ok_or_else(|| Unseen {
+        what: "path of the key file".to_owned(),
+        why: "file_key_management_filename is empty".to_owned(),
+        remedy: "none: the plug-in does not start without it".to_owned(),
+    })?;
+    let evidence = sql.evidence("variables", format!("key file {key}, its password in FILE:{password_path}"));
+    if Path::new(&key).parent() == Path::new(password_path).parent() {
+        let message = format!("{password_path} lies beside {key}");
+        return Ok(Ruling::fail(password_path, Grade::Declared, message).evidence(evidence));
+    }
+    let host = cx.facts.host()?;
+    let place = |path: &str| host.paths.iter().find(|place| place.path == path);
+    match (place(&key), place(password_path)) {
+        (Some(a), Some(b)) if together(a, b) => {
+            let message = format!("{password_path} lies on the same disk as {key} ({})", a.device);
+            Ok(Ruling::fail(password_path, Grade::Bytes, message).evidence(evidence))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("{password_path} lies on another disk than {key}");
+            Ok(Ruling::pass(password_path, Grade::Bytes, message).evidence(evidence))
+        }
+        _ => Err(Unseen {
+            what: format!("device of {password_path}"),
+            why: "it could not be followed to a device".to_owned(),
+            remedy: "run on the server's host as root, or as the server's user".to_owned(),
+        }),
+    }
+}
+
+fn together(a: &PathOnDisk, b: &PathOnDisk) -> bool {
+    a.device == b.device || a.chain.iter().any(|device| b.chain.contains(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::host::OptionEntry;
+    use crate::finding::Status::{Fail, NotApplicable, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(filekey: &str) -> Made {
+        mariadb().variable("file_key_management_filename", "/etc/mysql/keys.enc").variable(VARIABLE, filekey)
+    }
+
+    #[test]
+    fn beside_or_inline_fails_and_the_value_is_never_shown() {
+        assert_eq!(with("FILE:/etc/mysql/password").statuses(&CHECK), [Fail]);
+        let found = with("swordfish").judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(!format!("{found:?}").contains("swordfish"));
+    }
+
+    #[test]
+    fn an_option_file_with_the_password_fails() {
+        let entry = OptionEntry {
+            file: "/etc/mysql/my.cnf".to_owned(),
+            line: 9,
+            group: "mariadb".to_owned(),
+            key: VARIABLE.to_owned(),
+            value: None,
+            secret: true,
+            read_by_server: true,
+        };
+        let found = with("FILE:/root/password").host(|host| host.options.push(entry)).judge(&CHECK);
+        assert_eq!(found[0].artefact, "/etc/mysql/my.cnf");
+    }
+
+    #[test]
+    fn elsewhere_is_unknown_from_afar() {
+        assert_eq!(with("FILE:/root/password").statuses(&CHECK), [Unknown]);
+        assert_eq!(with("").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

@@ -1,0 +1,90 @@
+//! `key-foreign-uuid`.
+
+use super::{nothing_wrapped, wrapped};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-foreign-uuid",
+    title: "A tablespace is wrapped under another server's uuid",
+    severity: Severity::Medium,
+    explanation: "After a clone or a restore, page 0 names the master key of the server that the data came from: both \
+        servers then share a key, and whoever holds the other's keyring opens this data. Compared: the uuid in page 0 \
+        with @@server_uuid, offline with auto.cnf.",
+    applies: "MySQL 5.7.12 and newer",
+    fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY on this server",
+    cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
+    standards: &["PCI DSS 4.0.1 3.7.7"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces = wrapped(cx, true);
+    if spaces.is_empty() {
+        return nothing_wrapped(cx);
+    }
+    let (own, evidence) = own_uuid(cx)?;
+    let mut verdict = Verdict::new();
+    for space in &spaces {
+        let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&own)) else { continue };
+        let message = format!("{} is wrapped by a key of server {uuid}", space.name);
+        verdict.push(
+            Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence()).evidence(evidence.clone()),
+        );
+    }
+    let words = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words).evidence(evidence));
+    Ok(verdict)
+}
+
+fn own_uuid(cx: &Context<'_>) -> Seen<(String, Evidence)> {
+    if let Some(uuid) = cx.facts.sql.as_ref().and_then(|sql| sql.identity.server_uuid.clone()) {
+        let evidence = Evidence::Query { sql: "SELECT @@server_uuid".to_owned(), answer: uuid.clone() };
+        return Ok((uuid, evidence));
+    }
+    let uuid = cx.facts.files.as_ref().and_then(|files| files.server_uuid.clone()).ok_or_else(|| Unseen {
+        what: "this server's uuid".to_owned(),
+        why: "no server was asked, and the data directory has no readable auto.cnf".to_owned(),
+        remedy: "audit the running server, or give the data directory with its auto.cnf".to_owned(),
+    })?;
+    let evidence = Evidence::Host { source: "auto.cnf".to_owned(), observation: format!("server-uuid={uuid}") };
+    Ok((uuid, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{UUID, space};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    const OTHER: &str = "11111111-e4cd-11f1-8c02-02fc00000001";
+
+    fn with(uuid: &str) -> Made {
+        let mut made = mysql().file("demo/a.ibd", space(1, uuid));
+        made.0.sql.as_mut().unwrap().identity.server_uuid = Some(UUID.to_owned());
+        made
+    }
+
+    #[test]
+    fn another_servers_uuid_fails() {
+        assert_eq!(with(OTHER).statuses(&CHECK), [Fail]);
+        assert_eq!(with(UUID).statuses(&CHECK), [Pass]);
+        assert_eq!(with(&UUID.to_uppercase()).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn offline_auto_cnf_tells_the_own_uuid() {
+        let mut made = Made::nothing().file("demo/a.ibd", space(1, OTHER));
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        made.0.files.as_mut().unwrap().server_uuid = Some(UUID.to_owned());
+        assert_eq!(made.statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn mariadb_has_no_uuid() {
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

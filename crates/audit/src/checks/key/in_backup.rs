@@ -1,0 +1,143 @@
+//! `key-in-backup`.
+
+use super::{holds_keys, store_evidence};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact, FileFacts, Root};
+use crate::facts::host::Role;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-in-backup",
+    title: "A backup holds both the data and its keys",
+    severity: Severity::Critical,
+    explanation: "Backups travel further than the server's disk, and one with its keys inside is not encrypted for whoever \
+        finds it. Backup directories are searched for key files, archives are looked into, and a data directory that is \
+        itself a copy made by xtrabackup or mariadb-backup is treated as a backup.",
+    applies: "every server",
+    fix: "keep keys out of the backup, store them apart, and rotate the master key: what was copied stays readable",
+    cost: "rotation re-wraps the tablespace keys in seconds; the backup with the key must be destroyed",
+    standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
+    judge,
+};
+
+/// What the backup tools leave beside the files that they copied.
+const MARKS: &[&str] = &[
+    "xtrabackup_checkpoints",
+    "xtrabackup_info",
+    "mariadb_backup_checkpoints",
+    "mariadb_backup_info",
+    "backup-my.cnf",
+];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let mut verdict = Verdict::new();
+    let mut looked_at = 0_usize;
+    for file in &files.files {
+        if let Content::Backup { backup } = &file.content {
+            looked_at = looked_at.saturating_add(1);
+            if backup.holds_keys {
+                verdict.push(fail(file, format!("{} holds keys beside data", file.name)).evidence(Evidence::Bytes {
+                    path: file.path.clone(),
+                    offset: 0,
+                    hex: String::new(),
+                    meaning: format!("{} with a key store inside", backup.layers.join(" > ")),
+                }));
+            }
+        }
+    }
+    for root in backups(files) {
+        looked_at = looked_at.saturating_add(usize::from(keys_beside_data(files, root, &mut verdict)));
+    }
+    if looked_at == 0 {
+        return Err(Unseen {
+            what: "backups".to_owned(),
+            why: "no backup was found below the directories that were read".to_owned(),
+            remedy: "name the backup directories to the audit, or audit one with `sealant audit --offline DIR`"
+                .to_owned(),
+        });
+    }
+    verdict.pass_if_clean(Ruling::pass(
+        "server",
+        Grade::Bytes,
+        format!("no key in {looked_at} backups and backup directories"),
+    ));
+    Ok(verdict)
+}
+
+/// Directories that are backups by role or by the marks of a backup tool.
+fn backups(files: &FileFacts) -> impl Iterator<Item = &Root> {
+    files.roots.iter().filter(|root| {
+        let marked = || below(files, root).any(|file| MARKS.contains(&file.name.as_str()));
+        root.error.is_none() && (root.role == Role::Backup || (root.role == Role::Data && marked()))
+    })
+}
+
+fn below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a FileFact> {
+    files.files.iter().filter(|file| std::path::Path::new(&file.path).starts_with(&root.path))
+}
+
+/// Judges a backup directory, and says whether there is data in it at all.
+fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bool {
+    let is_data = |file: &FileFact| {
+        matches!(
+            file.content,
+            Content::Tablespace { .. } | Content::Backup { .. } | Content::Redo { .. } | Content::BinaryLog { .. }
+        )
+    };
+    if !below(files, root).any(is_data) {
+        return false;
+    }
+    for file in below(files, root) {
+        let Content::KeyStore { summary } = &file.content else { continue };
+        // A password-protected file is recognised by six letters that `openssl enc` puts before anything.
+        if holds_keys(summary) && summary.readable_without_password && !summary.entries.is_empty() {
+            let message = format!("{} lies in the same backup directory as data ({})", file.name, root.path);
+            verdict.push(fail(file, message).evidence(store_evidence(file, summary)));
+        }
+    }
+    true
+}
+
+fn fail(file: &FileFact, message: String) -> Ruling {
+    Ruling::fail(&file.path, Grade::Bytes, message).fix(format!(
+        "move the keys of {} to a place of their own (shred -u the copy), then rotate the master key on the server",
+        file.path
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::json;
+    use super::*;
+    use crate::facts::files::BackupFile;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::Made;
+
+    fn archive(holds_keys: bool) -> Content {
+        Content::Backup {
+            backup: BackupFile { layers: vec!["gzip".to_owned(), "tar".to_owned()], readable: Some(true), holds_keys },
+        }
+    }
+
+    #[test]
+    fn an_archive_with_keys_fails_and_one_without_passes() {
+        assert_eq!(Made::nothing().file("b.tar.gz", archive(true)).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().file("b.tar.gz", archive(false)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn keys_in_a_copied_data_directory_fail() {
+        let made = || Made::nothing().file("component_keyring_file", json(&[1])).file("dump.sql", archive(false));
+        assert_eq!(made().statuses(&CHECK), [Pass]);
+        let copied = made().file("xtrabackup_checkpoints", Content::Structure);
+        assert_eq!(copied.judge(&CHECK)[0].artefact, "/var/lib/mysql/component_keyring_file");
+    }
+
+    #[test]
+    fn without_a_backup_nothing_is_proven() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().file("component_keyring_file", json(&[1])).statuses(&CHECK), [Unknown]);
+    }
+}

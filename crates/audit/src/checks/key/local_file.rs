@@ -1,0 +1,86 @@
+//! `key-local-file`.
+
+use super::{can_encrypt, keyring, live_stores, store_evidence};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-local-file",
+    title: "The keys lie in a file of this host",
+    severity: Severity::Medium,
+    explanation: "Who takes the host or its backup takes data and keys together; MySQL's and MariaDB's manuals call their \
+        file key stores unfit for compliance. Judged from the name of the active component or plug-in, offline from \
+        key files that were found.",
+    applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer",
+    fix: "use a KMS, KMIP or Vault component or plug-in and migrate the keys",
+    cost: "a restart; MySQL's mysql_migrate_keyring needs the server stopped; MariaDB's tables are re-encrypted in the background",
+    standards: &["PCI DSS 4.0.1 3.6.1.2", "NIST SP 800-53r5 SC-12", "CIS MySQL 3.10"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let Some(sql) = &cx.facts.sql else { return offline(cx) };
+    if !can_encrypt(sql) {
+        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+    }
+    let Some(keyring) = keyring(sql)? else {
+        return Ok(Verdict::not_applicable("no key store is loaded"));
+    };
+    if !keyring.is_local_file() {
+        let pass = Ruling::pass("keyring", Grade::Reported, format!("{} keeps its keys elsewhere", keyring.name));
+        return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
+    }
+    let found = live_stores(cx).next();
+    let grade = if found.is_some() { Grade::Bytes } else { Grade::Reported };
+    let ruling = Ruling::fail("keyring", grade, format!("{} keeps its keys in a file of this host", keyring.name))
+        .evidence(keyring.evidence(sql))
+        .fix(if sql.is_mariadb() {
+            "plugin_load_add = hashicorp_key_management (or aws_key_management) under [mariadb], restart, then let the \
+             background threads re-encrypt"
+        } else if sql.mysql_since(8, 0, 24) {
+            "configure a KMS, KMIP or Vault component and move the keys with mysql_migrate_keyring"
+        } else {
+            "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld --keyring-migration-*"
+        });
+    Ok(Verdict::one(
+        found.into_iter().fold(ruling, |ruling, (file, store)| ruling.evidence(store_evidence(file, store))),
+    ))
+}
+
+fn offline(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    for (file, store) in live_stores(cx).filter(|(_, store)| !store.entries.is_empty()) {
+        verdict.push(
+            Ruling::fail(&file.name, Grade::Bytes, format!("{} is a key file", file.name))
+                .evidence(store_evidence(file, store)),
+        );
+    }
+    if verdict.is_empty() {
+        cx.facts.sql()?;
+    }
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{json, with_component, with_plugins};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn files_fail_and_services_pass() {
+        assert_eq!(with_component(mysql(), "Active", "/k").statuses(&CHECK), [Fail]);
+        assert_eq!(with_plugins(mariadb(), &[["file_key_management", "ENCRYPTION"]]).statuses(&CHECK), [Fail]);
+        assert_eq!(with_plugins(mariadb(), &[["hashicorp_key_management", "ENCRYPTION"]]).statuses(&CHECK), [Pass]);
+        assert_eq!(with_plugins(mariadb(), &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn offline_a_key_file_decides() {
+        let made = Made::nothing().file("component_keyring_file", json(&[1]));
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

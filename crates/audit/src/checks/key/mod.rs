@@ -1,0 +1,393 @@
+//! Keys: whether there are any, where they lie, who may read them, how old they are.
+
+pub(super) mod backup_missing;
+pub(super) mod binlog_age;
+pub(super) mod cannot_open;
+pub(super) mod file_clear;
+pub(super) mod file_perms;
+pub(super) mod filekey_colocated;
+pub(super) mod foreign_uuid;
+pub(super) mod in_backup;
+pub(super) mod local_file;
+pub(super) mod master_age;
+pub(super) mod not_loaded;
+pub(super) mod retired_needed_by_backup;
+pub(super) mod rotation_pending;
+pub(super) mod same_disk;
+pub(super) mod sql_crypto_ecb;
+pub(super) mod stale_backup_file;
+pub(super) mod vault_weak;
+pub(super) mod version_static;
+pub(super) mod wrap_lag;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use innodb::redo::RedoKey;
+use innodb::tablespace::{Encryption, MySqlMagic};
+use keyring::{KeyName, StoreKind, StoreSummary};
+
+use crate::check::Context;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::Role;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::Evidence;
+
+/// The key store that the server says it uses.
+#[derive(Debug, Clone, Copy)]
+struct Keyring<'a> {
+    /// `component_keyring_file`, `keyring_file`, `file_key_management`, …
+    name: &'a str,
+    /// Whether it works; a component can be loaded and `Disabled`.
+    active: bool,
+    /// What it says of its state.
+    status: &'a str,
+    /// The answer behind it.
+    source: &'static str,
+}
+
+impl Keyring<'_> {
+    /// Whether its keys lie in a file of this host.
+    fn is_local_file(&self) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        // MariaDB's two plug-ins for tests compute their keys: worse than a file, and as local.
+        let tests = ["example_key_management", "debug_key_management"];
+        name.ends_with("keyring_file")
+            || name.ends_with("encrypted_file")
+            || name == "file_key_management"
+            || tests.contains(&name.as_str())
+    }
+
+    /// Whether the file itself is protected by a password of MySQL Enterprise.
+    fn is_password_protected(&self) -> bool {
+        self.name.to_ascii_lowercase().ends_with("encrypted_file")
+    }
+
+    fn evidence(&self, sql: &SqlFacts) -> Evidence {
+        sql.evidence(self.source, format!("{}: {}", self.name, self.status))
+    }
+}
+
+/// The key store that the server has loaded, none if it has none.
+///
+/// # Errors
+/// [`Unseen`] if the answers that would name one were refused.
+fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
+    if !sql.is_mariadb()
+        && let Some(component) = component(sql)
+    {
+        return Ok(Some(component));
+    }
+    let kind = if sql.is_mariadb() { "ENCRYPTION" } else { "KEYRING" };
+    let plugins = sql.active_plugins()?;
+    // By type, not by name: `keyring_udf` and `daemon_keyring_proxy_plugin` hold no keys.
+    if let Some(plugin) = plugins.iter().find(|plugin| plugin.kind.eq_ignore_ascii_case(kind)) {
+        return Ok(Some(Keyring { name: plugin.name, active: true, status: "ACTIVE", source: "plugins" }));
+    }
+    if plugins.is_empty() {
+        return Err(Unseen {
+            what: "plug-ins".to_owned(),
+            why: "the server listed none, and every server has some".to_owned(),
+            remedy: sql.grant("SELECT ON performance_schema.*"),
+        });
+    }
+    // Components exist since 8.0.24; from then on the plug-ins alone prove nothing.
+    if sql.mysql_since(8, 0, 24) {
+        sql.rows("keyring_status")?;
+    }
+    Ok(None)
+}
+
+fn component(sql: &SqlFacts) -> Option<Keyring<'_>> {
+    let name = component_property(sql, "Component_name")?;
+    let status = component_property(sql, "Component_status").unwrap_or("");
+    Some(Keyring { name, active: status.eq_ignore_ascii_case("Active"), status, source: "keyring_status" })
+}
+
+/// A property of the keyring component, such as `Data_file`.
+fn component_property<'a>(sql: &'a SqlFacts, key: &str) -> Option<&'a str> {
+    let rows = sql.rows("keyring_status").ok()?;
+    rows.iter().find(|row| row.text("key").eq_ignore_ascii_case(key)).and_then(|row| row.get("value"))
+}
+
+/// Whether this version can encrypt at all.
+fn can_encrypt(sql: &SqlFacts) -> bool {
+    sql.mysql_since(5, 7, 11) || sql.mariadb_since(10, 1, 3)
+}
+
+/// Where the server says its key file is, absolute, and what says so.
+fn key_path(sql: &SqlFacts) -> Option<(String, &'static str)> {
+    const VARIABLES: &[&str] = &["file_key_management_filename", "keyring_file_data", "keyring_encrypted_file_data"];
+    if let Some(path) = component_property(sql, "Data_file").filter(|path| looks_like_path(path)) {
+        return Some((absolute(sql, path), "keyring_status"));
+    }
+    VARIABLES.iter().find_map(|name| {
+        let path = sql.variable_or_none(name).filter(|path| looks_like_path(path))?;
+        Some((absolute(sql, path), *name))
+    })
+}
+
+/// Components without a file write `<NONE>` and the like.
+fn looks_like_path(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('<')
+}
+
+fn absolute(sql: &SqlFacts, path: &str) -> String {
+    let joined = Path::new(&sql.identity.datadir).join(path.trim_start_matches("./"));
+    joined.to_string_lossy().into_owned()
+}
+
+/// Evidence of [`key_path`].
+fn path_evidence(sql: &SqlFacts, path: &str, source: &'static str) -> Evidence {
+    if source == "keyring_status" {
+        sql.evidence(source, format!("Data_file = {path}"))
+    } else {
+        sql.variable_evidence(source)
+    }
+}
+
+/// Files that hold keys and are not part of a backup.
+///
+/// `Salted__` begins whatever `openssl enc` wrote, so that only a place for keys makes it a key file.
+fn live_stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
+    let known = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
+    stores(cx).filter(move |(file, summary)| {
+        let placed = file.role == Role::Key || known.as_deref() == Some(file.path.as_str());
+        file.role != Role::Backup
+            && !file.base_name().ends_with(".backup")
+            && (placed || !matches!(summary.kind, StoreKind::OpensslSalted))
+    })
+}
+
+/// All files that hold keys, wherever they are.
+fn stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    files.filter_map(|file| match &file.content {
+        Content::KeyStore { summary } if holds_keys(summary) => Some((file, summary)),
+        _ => None,
+    })
+}
+
+const fn holds_keys(summary: &StoreSummary) -> bool {
+    use StoreKind::{AwsPlugin, ComponentFile, MariaDbPlain, OpensslSalted, PluginFileV1, PluginFileV2};
+    matches!(summary.kind, ComponentFile | PluginFileV1 | PluginFileV2 | MariaDbPlain | OpensslSalted | AwsPlugin)
+}
+
+/// What a key file is, in words.
+const fn kind_words(kind: StoreKind) -> &'static str {
+    match kind {
+        StoreKind::ComponentFile => "JSON keyring with clear keys",
+        StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => "keyring_file keyring, obfuscated with a public constant",
+        StoreKind::MariaDbPlain => "key file with clear keys",
+        StoreKind::OpensslSalted => "key file encrypted with a password",
+        StoreKind::AwsPlugin => "file of keyring_aws",
+        _ => "key store",
+    }
+}
+
+/// The key file as evidence: what it is and how many keys, never a key.
+fn store_evidence(file: &FileFact, summary: &StoreSummary) -> Evidence {
+    Evidence::Bytes {
+        path: file.path.clone(),
+        offset: 0,
+        hex: String::new(),
+        meaning: format!("{}, {} keys", kind_words(summary.kind), summary.entries.len()),
+    }
+}
+
+/// A tablespace or log of the server whose key is wrapped by a MySQL master key.
+#[derive(Debug, Clone)]
+struct Wrapped<'a> {
+    /// What findings call it.
+    name: &'a str,
+    /// Where the file is.
+    path: &'a str,
+    /// Number of the master key; 0 is the key of bootstrap, which is public.
+    id: u32,
+    /// The server in the key's name; none in files of 5.7.11.
+    uuid: Option<&'a str>,
+    /// Where the encryption information begins in the file, in bytes.
+    offset: u64,
+    /// Its first seven bytes: magic and number.
+    hex: String,
+}
+
+impl Wrapped<'_> {
+    /// Name of its master key in a keyring.
+    fn key_name(&self) -> String {
+        format!("INNODBKey-{}-{}", self.uuid.unwrap_or("SERVER_ID"), self.id)
+    }
+
+    /// The bytes that name the key.
+    fn evidence(&self) -> Evidence {
+        Evidence::Bytes {
+            path: self.path.to_owned(),
+            offset: self.offset,
+            hex: self.hex.clone(),
+            meaning: format!("encryption information: wrapped by {}", self.key_name()),
+        }
+    }
+}
+
+/// Where the encryption information stands on page 0: behind the extent descriptors.
+///
+/// Source: formats, "Encryption info on page 0"; 10390 for pages of 16 KiB.
+fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> u64 {
+    let extent_pages = match logical_page_bytes {
+        4096 => 256,
+        8192 => 128,
+        _ => 64,
+    };
+    let descriptor_bytes = 24 + extent_pages / 4;
+    150 + u64::from(physical_page_bytes / extent_pages) * u64::from(descriptor_bytes)
+}
+
+/// Where the same information stands in a redo log's header.
+const REDO_INFO_OFFSET: u64 = 1024 + 48;
+
+const fn magic_hex(magic: MySqlMagic) -> &'static str {
+    match magic {
+        MySqlMagic::V1 => "6c4341",
+        MySqlMagic::V2 => "6c4342",
+        MySqlMagic::V3 => "6c4343",
+    }
+}
+
+/// What the server's own files (`live`), or those of its backups, have wrapped.
+fn wrapped<'a>(cx: &'a Context<'_>, live: bool) -> Vec<Wrapped<'a>> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    let wanted = files.filter(|file| (file.role != Role::Backup) == live);
+    wanted.filter_map(wrapped_file).collect()
+}
+
+fn wrapped_file(file: &FileFact) -> Option<Wrapped<'_>> {
+    let (magic, id, uuid, offset) = match &file.content {
+        Content::Tablespace { scan } => match &scan.page0.encryption {
+            Encryption::MySql { magic, master_key_id, server_uuid, .. } => {
+                let offset = info_offset(scan.page0.logical_page_bytes, scan.page0.physical_page_bytes);
+                (*magic, master_key_id.0, server_uuid, offset)
+            }
+            _ => return None,
+        },
+        // The header stays when encryption is switched off: blocks tell whether the key still matters.
+        Content::Redo { scan } if scan.blocks.encrypted > 0 => match &scan.key {
+            Some(RedoKey::MySql { magic, master_key_id, server_uuid }) => {
+                (*magic, master_key_id.0, server_uuid, REDO_INFO_OFFSET)
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let hex = format!("{}{id:08x}", magic_hex(magic));
+    Some(Wrapped { name: &file.name, path: &file.path, id, uuid: uuid.as_deref(), offset, hex })
+}
+
+/// Newest master key of each server uuid that the key files or the running keyring name.
+fn newest_master_keys(cx: &Context<'_>) -> BTreeMap<String, u32> {
+    let mut newest = BTreeMap::new();
+    for name in known_keys(cx) {
+        if let KeyName::InnodbMaster { owner, number } = name {
+            let known = newest.entry(owner.to_ascii_lowercase()).or_insert(number);
+            *known = number.max(*known);
+        }
+    }
+    newest
+}
+
+/// Every key name of the key files and of `performance_schema.keyring_keys`.
+fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
+    let in_files = live_stores(cx).flat_map(|(_, summary)| summary.entries.iter().map(|entry| entry.name.clone()));
+    let rows = cx.facts.sql.as_ref().and_then(|sql| sql.rows("keyring_keys").ok()).unwrap_or_default();
+    let in_memory = rows.iter().map(|row| KeyName::parse(row.text("key_id")));
+    in_files.chain(in_memory).collect()
+}
+
+/// Why nothing can be said of master keys, or that none concerns this server.
+fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
+    use crate::check::Verdict;
+    if is_mariadb(cx) {
+        return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
+    }
+    if cx.facts.files()?.data_seen() {
+        return Ok(Verdict::not_applicable("no tablespace is wrapped by a master key"));
+    }
+    Err(Unseen {
+        what: "page 0 of the tablespaces".to_owned(),
+        why: "the data directory could not be read".to_owned(),
+        remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+    })
+}
+
+/// Whether server or files are MariaDB's.
+fn is_mariadb(cx: &Context<'_>) -> bool {
+    cx.facts.sql.as_ref().map_or_else(|| cx.artefacts.written_by_mariadb() == Some(true), SqlFacts::is_mariadb)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use innodb::MasterKeyId;
+    use keyring::inspect;
+
+    use super::*;
+    use crate::testing::{Made, tablespace_with};
+
+    /// Server uuid of the tests.
+    pub(in crate::checks) const UUID: &str = "95b2f013-e4cd-11f1-8c02-02fc00000001";
+
+    /// A JSON keyring with these InnoDB master keys and 32 bytes of nothing as key.
+    pub(in crate::checks) fn json(numbers: &[u32]) -> Content {
+        let element = |n: &u32| {
+            let data = "00".repeat(32);
+            format!(
+                r#"{{"user":"","data_id":"INNODBKey-{UUID}-{n}","data_type":"AES","data":"{data}","extension":[]}}"#
+            )
+        };
+        let elements = numbers.iter().map(element).collect::<Vec<_>>().join(",");
+        let text = format!(r#"{{"version":"1.0","elements":[{elements}]}}"#);
+        Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() }
+    }
+
+    /// A tablespace of MySQL wrapped by this master key.
+    pub(in crate::checks) fn space(number: u32, uuid: &str) -> Content {
+        tablespace_with("encrypted", 10, 0, |scan| {
+            scan.page0.encryption = Encryption::MySql {
+                magic: MySqlMagic::V3,
+                master_key_id: MasterKeyId(number),
+                server_uuid: Some(uuid.to_owned()),
+                flag_set: true,
+            };
+        })
+    }
+
+    #[test]
+    fn the_information_stands_where_the_format_says() {
+        let known =
+            [(16384, 16384, 10390), (16384, 8192, 5270), (16384, 1024, 790), (4096, 4096, 1558), (8192, 8192, 3734)];
+        for (logical, physical, offset) in known {
+            assert_eq!(info_offset(logical, physical), offset);
+        }
+        assert_eq!(info_offset(65536, 65536), 41110);
+    }
+
+    /// MariaDB's key file in clear.
+    pub(in crate::checks) fn mariadb_keys() -> Content {
+        let text = format!("1;{}\n2;{}\n", "0a".repeat(32), "0b".repeat(32));
+        Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() }
+    }
+
+    /// Makes the server name an active file component.
+    pub(in crate::checks) fn with_component(made: Made, status: &str, path: &str) -> Made {
+        let rows: &[&[&str]] =
+            &[&["Component_name", "component_keyring_file"], &["Component_status", status], &["Data_file", path]];
+        with_plugins(made, &[]).answer("keyring_status", &["key", "value"], rows)
+    }
+
+    /// Makes the server list its plug-ins, InnoDB among them.
+    pub(in crate::checks) fn with_plugins(made: Made, plugins: &[[&str; 2]]) -> Made {
+        let mut rows = vec![vec!["InnoDB", "ACTIVE", "STORAGE ENGINE", ""]];
+        rows.extend(plugins.iter().map(|[name, kind]| vec![*name, "ACTIVE", *kind, ""]));
+        let rows: Vec<&[&str]> = rows.iter().map(Vec::as_slice).collect();
+        made.answer("plugins", &["name", "status", "type", "library"], &rows)
+    }
+}

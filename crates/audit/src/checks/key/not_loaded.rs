@@ -1,0 +1,172 @@
+//! `key-not-loaded`.
+
+use super::{can_encrypt, keyring};
+use crate::artefact::State;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-not-loaded",
+    title: "No key store is active: nothing can be encrypted, or opened",
+    severity: Severity::Critical,
+    explanation: "Without an active keyring a switch such as innodb_redo_log_encrypt can be SET with success and stays \
+        OFF, and files that are encrypted cannot be opened at the next start. A component counts only if its \
+        Component_status is Active (it can be loaded and Disabled); a plug-in counts by its type KEYRING, on MariaDB \
+        ENCRYPTION, because plug-ins with keyring in their name hold no keys. Critical if encryption is asked for or \
+        already there, high if nothing is.",
+    applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer",
+    fix: "configure a keyring component (MySQL 8.0.24+), keyring plug-in or MariaDB encryption plug-in, then restart",
+    cost: "one restart",
+    standards: &["CIS MySQL 3.10", "PCI DSS 4.0.1 3.6.1"],
+    judge,
+};
+
+/// Variables that ask for encryption at rest, on either fork.
+const REQUESTS: &[&str] = &[
+    "innodb_redo_log_encrypt",
+    "innodb_undo_log_encrypt",
+    "innodb_sys_tablespace_encrypt",
+    "innodb_temp_tablespace_encrypt",
+    "binlog_encryption",
+    "default_table_encryption",
+    "innodb_encrypt_tables",
+    "innodb_encrypt_log",
+    "innodb_encrypt_temporary_tables",
+    "encrypt_binlog",
+    "encrypt_tmp_files",
+    "encrypt_tmp_disk_tables",
+    "aria_encrypt_tables",
+];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !can_encrypt(sql) {
+        let why = format!("{} has no encryption at rest", sql.identity.version);
+        return Ok(Verdict::not_applicable(why));
+    }
+    let found = keyring(sql)?;
+    if let Some(keyring) = found.filter(|keyring| keyring.active) {
+        let pass = Ruling::pass("keyring", Grade::Reported, format!("{} is active", keyring.name));
+        return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
+    }
+    let (wanted, mut evidence) = wanted(cx, sql);
+    let (missing, seen) = match found {
+        Some(keyring) => (format!("{} is loaded but {:?}", keyring.name, keyring.status), keyring.evidence(sql)),
+        None => ("no keyring is loaded".to_owned(), absence(sql)),
+    };
+    evidence.insert(0, seen);
+    let (severity, consequence) = if wanted.is_empty() {
+        (Severity::High, "nothing can be encrypted".to_owned())
+    } else {
+        (Severity::Critical, format!("although encryption is asked for or present: {}", wanted.join(", ")))
+    };
+    let ruling =
+        Ruling::fail("keyring", Grade::Reported, format!("{missing}: {consequence}")).severity(severity).fix(fix(sql));
+    Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))
+}
+
+/// The answers that would have shown a key store.
+fn absence(sql: &SqlFacts) -> Evidence {
+    if sql.is_mariadb() {
+        sql.evidence("plugins", "no active plug-in of type ENCRYPTION")
+    } else if sql.answers.contains_key("keyring_status") {
+        sql.evidence("keyring_status", "no component; no active plug-in of type KEYRING either")
+    } else {
+        sql.evidence("plugins", "no active plug-in of type KEYRING")
+    }
+}
+
+/// What is asked for or already encrypted.
+fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
+    let (mut words, mut evidence) = (Vec::new(), Vec::new());
+    for name in REQUESTS {
+        let value = sql.variable_or_none(name).unwrap_or("");
+        let asks =
+            is_on(value) || value.eq_ignore_ascii_case("FORCE") || value.eq_ignore_ascii_case("ONLINE_TO_KEYRING");
+        if asks {
+            words.push(format!("{name} = {value}"));
+            evidence.push(sql.variable_evidence(name));
+        }
+    }
+    let requested = sql.rows("encrypted_tables_requested").map_or(0, |rows| rows.len());
+    if requested > 0 {
+        words.push(format!("{requested} tables with the option"));
+        evidence.push(sql.evidence("encrypted_tables_requested", format!("{requested} tables")));
+    }
+    let encrypted = |state| matches!(state, State::Encrypted | State::Partly);
+    let mut present = cx.artefacts.iter().filter(|a| a.bytes.is_some_and(encrypted));
+    if let Some(first) = present.next() {
+        words.push(format!("{} encrypted files", present.count().saturating_add(1)));
+        evidence.extend(first.evidence(cx.facts));
+    }
+    (words, evidence)
+}
+
+fn fix(sql: &SqlFacts) -> &'static str {
+    if sql.is_mariadb() {
+        "plugin_load_add = file_key_management and file_key_management_filename = FILE under [mariadb] of the option file \
+         (better: hashicorp_key_management or aws_key_management), then restart"
+    } else if sql.mysql_since(8, 0, 24) {
+        "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
+         mysqld and the component's .cnf to plugin_dir, then restart"
+    } else {
+        "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under [mysqld] \
+         of the option file, then restart"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{with_component, with_plugins};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    const STATUS: &[&str] = &["key", "value"];
+
+    #[test]
+    fn an_active_component_passes_although_no_plugin_is_there() {
+        assert_eq!(with_component(mysql(), "Active", "/k").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_disabled_component_fails() {
+        let found = with_component(mysql(), "Disabled", "/k").judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(found[0].message.contains("Disabled"));
+    }
+
+    #[test]
+    fn a_switch_that_stayed_off_without_keyring_fails() {
+        let made =
+            with_plugins(mysql(), &[["daemon_keyring_proxy_plugin", "DAEMON"]]).answer("keyring_status", STATUS, &[]);
+        let found = made.variable("innodb_redo_log_encrypt", "OFF").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::High));
+        let made =
+            with_plugins(mysql(), &[]).answer("keyring_status", STATUS, &[]).variable("default_table_encryption", "ON");
+        assert_eq!(made.judge(&CHECK)[0].severity, Severity::Critical);
+    }
+
+    #[test]
+    fn plugins_count_by_type() {
+        let old = |plugins: &[[&str; 2]]| with_plugins(Made::server("5.7.44", "MySQL Community Server (GPL)"), plugins);
+        assert_eq!(old(&[["keyring_file", "KEYRING"]]).statuses(&CHECK), [Pass]);
+        assert_eq!(old(&[["keyring_udf", "DAEMON"]]).statuses(&CHECK), [Fail]);
+        assert_eq!(with_plugins(mariadb(), &[["file_key_management", "ENCRYPTION"]]).statuses(&CHECK), [Pass]);
+        assert_eq!(with_plugins(mariadb(), &[]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn what_was_refused_is_unknown() {
+        assert_eq!(with_plugins(mysql(), &[]).refused("keyring_status", 1142).statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().answer("plugins", &["name"], &[]).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_server_without_encryption_is_not_concerned() {
+        assert_eq!(Made::server("5.6.24", "Source distribution").statuses(&CHECK), [NotApplicable]);
+    }
+}

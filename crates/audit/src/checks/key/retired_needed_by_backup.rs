@@ -1,0 +1,131 @@
+//! `key-retired-needed-by-backup`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyring::KeyName;
+
+use super::{is_mariadb, known_keys, wrapped};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-retired-needed-by-backup",
+    title: "Retired master keys are kept, and backups may need them",
+    severity: Severity::Info,
+    explanation: "Rotation leaves the old master keys in the keyring. They open every backup made before it: removed too \
+        early, those backups are lost; kept for ever, a stolen old backup stays open. Compared: the keys in the keyring \
+        with those that page 0 names on the server and in the backups that were read. A backup whose key is gone is a \
+        failure of high severity.",
+    applies: "MySQL 5.7.11 and newer",
+    fix: "keep each old key until the last backup that needs it is destroyed, then remove it",
+    cost: "none",
+    standards: &["PCI DSS 4.0.1 3.7.5"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if is_mariadb(cx) {
+        return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
+    }
+    let keys: BTreeSet<(String, u32)> = known_keys(cx)
+        .into_iter()
+        .filter_map(|name| match name {
+            KeyName::InnodbMaster { owner, number } => Some((owner.to_ascii_lowercase(), number)),
+            _ => None,
+        })
+        .collect();
+    if keys.is_empty() {
+        return no_keys(cx);
+    }
+    let needed = needed_by_backups(cx);
+    let mut verdict = Verdict::new();
+    for (key, backup) in needed.iter().filter(|(key, _)| !keys.contains(*key)) {
+        let message = format!("{backup} needs INNODBKey-{}-{}, which the keyring holds no more", key.0, key.1);
+        verdict.push(
+            Ruling::fail(backup, Grade::Bytes, message)
+                .severity(Severity::High)
+                .fix("keep that key with the backup's copy of the keyring, or destroy the backup"),
+        );
+    }
+    for key in retired(&keys) {
+        let backup = needed.get(key);
+        let use_of_it =
+            backup.map_or_else(|| "no backup that was read needs it".to_owned(), |b| format!("{b} needs it"));
+        let name = format!("INNODBKey-{}-{}", key.0, key.1);
+        let (grade, seen) = listed(cx);
+        let message = format!("{name} is retired and still kept; {use_of_it}");
+        verdict.push(Ruling::fail(&name, grade, message).evidence(seen));
+    }
+    let (grade, seen) = listed(cx);
+    verdict.pass_if_clean(Ruling::pass("keyring", grade, "the keyring holds no retired master key").evidence(seen));
+    Ok(verdict)
+}
+
+fn no_keys(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !super::can_encrypt(sql) || super::keyring(sql)?.is_none() {
+        return Ok(Verdict::not_applicable("no key store is loaded"));
+    }
+    // An answer without keys and a key file without keys are both a keyring not yet used.
+    if super::live_stores(cx).next().is_some() {
+        return Ok(Verdict::not_applicable("the keyring holds no InnoDB master key"));
+    }
+    if sql.rows("keyring_keys")?.is_empty() {
+        return Ok(Verdict::not_applicable("the keyring lists no InnoDB master key"));
+    }
+    Err(Unseen {
+        what: "names of the master keys".to_owned(),
+        why: "the keyring lists keys, but none by InnoDB's name".to_owned(),
+        remedy: "list the keys at the key management service".to_owned(),
+    })
+}
+
+/// All but the newest of each server.
+fn retired(keys: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &(String, u32)> {
+    let newest: BTreeMap<&str, u32> = keys.iter().map(|(owner, number)| (owner.as_str(), *number)).collect();
+    keys.iter().filter(move |(owner, number)| newest.get(owner.as_str()).is_some_and(|newest| number < newest))
+}
+
+/// Keys that backups name, each with one file that does.
+fn needed_by_backups(cx: &Context<'_>) -> BTreeMap<(String, u32), String> {
+    let spaces = wrapped(cx, false);
+    let named =
+        spaces.iter().filter_map(|space| Some(((space.uuid?.to_ascii_lowercase(), space.id), space.path.to_owned())));
+    named.filter(|((_, id), _)| *id > 0).collect()
+}
+
+/// Where the keys' names were read.
+fn listed(cx: &Context<'_>) -> (Grade, Evidence) {
+    if let Some((file, store)) = super::live_stores(cx).next() {
+        return (Grade::Bytes, super::store_evidence(file, store));
+    }
+    let seen = match &cx.facts.sql {
+        Some(sql) => sql.evidence("keyring_keys", "names of the keys"),
+        None => Evidence::Host { source: "keyring".to_owned(), observation: "names of its keys".to_owned() },
+    };
+    (Grade::Reported, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::json;
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn a_retired_key_is_told_and_a_single_one_passes() {
+        let found = mysql().file("component_keyring_file", json(&[1, 2])).judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].severity), (1, Fail, Severity::Info));
+        assert!(found[0].artefact.ends_with("-1"));
+        assert_eq!(mysql().file("component_keyring_file", json(&[2])).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_a_keyring_to_look_into_it_is_unknown() {
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

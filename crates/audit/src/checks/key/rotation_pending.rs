@@ -1,0 +1,125 @@
+//! `key-rotation-pending`.
+
+use super::is_mariadb;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::files::Content;
+use crate::facts::host::Role;
+use crate::facts::sql::is_on;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-rotation-pending",
+    title: "Background re-encryption is not finished",
+    severity: Severity::Medium,
+    explanation: "MariaDB re-encrypts page by page in the background. Until it is done, a tablespace holds pages of an older \
+        key version, or clear ones. Judged from MIN_KEY_VERSION, CURRENT_KEY_VERSION and ROTATING_OR_FLUSHING, and from \
+        the key versions on the pages.",
+    applies: "MariaDB 10.1 and newer with encrypted tablespaces",
+    fix: "wait, or raise innodb_encryption_threads and innodb_encryption_rotation_iops",
+    cost: "background reads and writes of the pages that are left",
+    standards: &["PCI DSS 4.0.1 3.7.4"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if cx.facts.sql.is_some() && !is_mariadb(cx) {
+        return Ok(Verdict::not_applicable("MySQL re-wraps keys at once; see key-wrap-lag"));
+    }
+    let mut verdict = Verdict::new();
+    let by_pages = by_pages(cx, &mut verdict);
+    let by_rows = match &cx.facts.sql {
+        Some(sql) => by_rows(sql, &mut verdict)?,
+        // Without a server only a look at more than page 0 tells.
+        None if by_pages == 0 && !cx.facts.files()?.data_seen() => {
+            cx.facts.sql()?;
+            0
+        }
+        None => 0,
+    };
+    let seen = by_rows.max(by_pages);
+    if seen == 0 && verdict.is_empty() {
+        return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
+    }
+    let grade = if by_rows > 0 { Grade::Reported } else { Grade::Bytes };
+    verdict.pass_if_clean(Ruling::pass("server", grade, format!("{seen} tablespaces are each on one key version")));
+    Ok(verdict)
+}
+
+/// Judges the server's rows and counts the encrypted ones.
+fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usize> {
+    let rows = sql.rows("tablespaces")?;
+    let encrypted: Vec<_> = rows.iter().filter(|row| matches!(row.text("encrypted"), "Y" | "P")).collect();
+    for row in &encrypted {
+        let (oldest, newest) = (row.number("min_key_version"), row.number("current_key_version"));
+        let behind = matches!((oldest, newest), (Some(oldest), Some(newest)) if oldest < newest);
+        let rotating = is_on(row.text("rotating")) || row.number("rotating").is_some_and(|n| n > 0);
+        if !behind && !rotating {
+            continue;
+        }
+        let name = row.text("name");
+        let number = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
+        let state = format!("oldest key version {}, newest {}, rotating: {rotating}", number(oldest), number(newest));
+        verdict.push(
+            Ruling::fail(name, Grade::Reported, format!("{name} is still being re-encrypted: {state}"))
+                .evidence(sql.evidence("tablespaces", format!("{name}: {state}")))
+                .fix(threads(sql)),
+        );
+    }
+    Ok(encrypted.len())
+}
+
+fn threads(sql: &crate::facts::sql::SqlFacts) -> &'static str {
+    if sql.variable_or_none("innodb_encryption_threads") == Some("0") {
+        "SET GLOBAL innodb_encryption_threads = 4: none is running, so that it never ends"
+    } else {
+        "wait, or SET GLOBAL innodb_encryption_rotation_iops = 1000"
+    }
+}
+
+/// Judges pages of several key versions and counts the tablespaces with encrypted pages.
+fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
+    let mut seen = 0_usize;
+    for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {
+        let Content::Tablespace { scan } = &file.content else { continue };
+        let versions: Vec<_> = scan.key_versions.iter().filter(|pages| pages.version.0 > 0).collect();
+        seen = seen.saturating_add(usize::from(!versions.is_empty()));
+        if versions.len() > 1 {
+            let list: Vec<String> =
+                versions.iter().map(|pages| format!("{} pages of version {}", pages.pages, pages.version.0)).collect();
+            let message = format!("{} has pages of several key versions: {}", file.name, list.join(", "));
+            let ruling = Ruling::fail(&file.name, Grade::Bytes, message);
+            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(encrypted: &str, oldest: &str, rotating: &str) -> Made {
+        let columns =
+            ["space_id", "name", "type", "encrypted", "key_id", "current_key_version", "min_key_version", "rotating"];
+        mariadb().answer("tablespaces", &columns, &[&["5", "demo/t", "Single", encrypted, "1", "2", oldest, rotating]])
+    }
+
+    #[test]
+    fn old_versions_and_running_rotations_fail() {
+        assert_eq!(with("Y", "1", "0").statuses(&CHECK), [Fail]);
+        assert_eq!(with("P", "0", "0").statuses(&CHECK), [Fail]);
+        assert_eq!(with("Y", "2", "1").statuses(&CHECK), [Fail]);
+        assert_eq!(with("Y", "2", "0").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn clear_tables_have_no_key_to_rotate() {
+        assert_eq!(with("N", "0", "0").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,212 @@
+//! `key-same-disk`.
+
+use std::path::Path;
+
+use super::{can_encrypt, key_path, keyring, live_stores, path_evidence, store_evidence};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-same-disk",
+    title: "Keys lie on the same disk as the data",
+    severity: Severity::High,
+    explanation: "Encryption at rest is against the stolen disk, and one that carries its key is not encrypted for the \
+        thief. A key inside the data directory also goes into every file copy of it. Compared: the place of the key \
+        file with the data directory, and the block devices below both.",
+    applies: "servers with a key file",
+    fix: "move the key file to another device, or use a KMS",
+    cost: "one restart",
+    standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    for (file, store) in
+        live_stores(cx).filter(|(_, store)| !store.entries.is_empty() || !store.readable_without_password)
+    {
+        if data_directory(cx, followed(cx, &file.path)).is_some() {
+            let message = format!("{} lies in the data directory", file.name);
+            verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+        }
+    }
+    // The same file as the server and the host name it.
+    for path in key_paths(cx) {
+        let judged = |file: &FileFact| file.path == path && data_directory(cx, followed(cx, &file.path)).is_some();
+        if !live_stores(cx).any(|(file, _)| judged(file)) {
+            match by_place(cx, &path) {
+                Ok(ruling) => verdict.push(ruling),
+                Err(unseen) => verdict.unseen(&path, unseen),
+            }
+        }
+    }
+    if verdict.is_empty() { no_file(cx) } else { Ok(verdict) }
+}
+
+/// Key files by the server's word, or where the host facts found them.
+fn key_paths(cx: &Context<'_>) -> Vec<String> {
+    let host = cx.facts.host.iter().flat_map(|host| &host.paths);
+    let keys = host.filter(|path| path.role == Role::Key && !is_configuration(cx, &path.path));
+    let mut paths: Vec<String> = keys.map(|path| path.path.clone()).collect();
+    let told = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
+    if let Some(told) = told.filter(|_| paths.is_empty()) {
+        paths.push(told);
+    }
+    paths
+}
+
+/// A manifest or a component's configuration says where keys are, and holds none.
+fn is_configuration(cx: &Context<'_>, path: &str) -> bool {
+    use keyring::StoreKind::{ComponentConfig, Manifest, VaultConfig};
+    let file = cx.facts.files.as_ref().and_then(|files| files.at(path));
+    matches!(
+        file.map(|file| &file.content),
+        Some(Content::KeyStore { summary }) if matches!(summary.kind, Manifest | ComponentConfig | VaultConfig)
+    )
+}
+
+fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !can_encrypt(sql) || keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
+        return Ok(Verdict::not_applicable("no file key store is loaded"));
+    }
+    Err(Unseen {
+        what: "path of the key file".to_owned(),
+        why: "neither the server nor the host told it".to_owned(),
+        remedy: sql.grant("SELECT ON performance_schema.*"),
+    })
+}
+
+/// The data directory that holds `path`, if one does.
+fn data_directory<'a>(cx: &'a Context<'_>, path: &str) -> Option<&'a str> {
+    let told = cx.facts.sql.iter().map(|sql| sql.identity.datadir.as_str());
+    let roots = cx.facts.files.iter().flat_map(|files| &files.roots).filter(|root| root.role == Role::Data);
+    let mut directories = told.chain(roots.map(|root| root.path.as_str())).filter(|dir| !dir.is_empty());
+    directories.find(|dir| Path::new(path).starts_with(dir))
+}
+
+/// A key file's path with links resolved, where the host shows it: a link can lead out of the data directory.
+fn followed<'a>(cx: &'a Context<'_>, path: &'a str) -> &'a str {
+    let place = cx.facts.host.as_ref().and_then(|host| place(host, path, Role::Key));
+    place.filter(|place| place.path == path && !place.resolved.is_empty()).map_or(path, |place| &place.resolved)
+}
+
+fn by_place(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
+    if let Some(directory) = data_directory(cx, followed(cx, path)) {
+        let ruling = Ruling::fail(path, Grade::Reported, format!("{path} lies in the data directory {directory}"));
+        return Ok(with_source(cx, path, ruling));
+    }
+    let host = cx.facts.host()?;
+    let (Some(key), Some(data)) = (place(host, path, Role::Key), host.paths.iter().find(|p| p.role == Role::Data))
+    else {
+        return Err(Unseen {
+            what: format!("device of {path}"),
+            why: "its path, or the data directory's, could not be followed to a device".to_owned(),
+            remedy: "run on the server's host as root, or as the server's user".to_owned(),
+        });
+    };
+    let evidence = |place: &PathOnDisk| Evidence::Host {
+        source: place.path.clone(),
+        observation: format!(
+            "{} on {}, device {} ({})",
+            place.fs_type,
+            place.mount_point,
+            place.device,
+            place.chain.join(" > ")
+        ),
+    };
+    Ok(compare(path, key, data)?.evidence(evidence(key)).evidence(evidence(data)))
+}
+
+fn place<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a PathOnDisk> {
+    let same = |place: &PathOnDisk| Path::new(path).starts_with(&place.path) || place.resolved == path;
+    host.paths.iter().find(|place| place.role == role && same(place))
+}
+
+fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
+    if key.layer == DiskLayer::Memory {
+        return Ok(Ruling::pass(path, Grade::Bytes, format!("{path} lies in memory only ({})", key.fs_type)));
+    }
+    if key.device == data.device {
+        return Ok(Ruling::fail(
+            path,
+            Grade::Bytes,
+            format!("{path} lies on the data's file system, device {}", key.device),
+        ));
+    }
+    if let Some(shared) = key.chain.iter().find(|device| data.chain.contains(device)) {
+        return Ok(Ruling::fail(path, Grade::Bytes, format!("{path} and the data lie on the same disk {shared}")));
+    }
+    if key.chain.is_empty() || data.chain.is_empty() {
+        return Err(Unseen {
+            what: format!("disk of {path}"),
+            why: format!(
+                "the block devices below {} cannot be told from here",
+                if key.chain.is_empty() { &key.path } else { &data.path }
+            ),
+            remedy: "run on the host itself, outside of containers, or attest the separation in a waiver".to_owned(),
+        });
+    }
+    Ok(Ruling::pass(path, Grade::Bytes, format!("{path} lies on another disk than the data")))
+}
+
+fn with_source(cx: &Context<'_>, path: &str, ruling: Ruling) -> Ruling {
+    match cx.facts.sql.as_ref().and_then(|sql| Some((sql, key_path(sql)?))) {
+        Some((sql, (told, source))) => ruling.evidence(path_evidence(sql, &told, source)),
+        None => ruling.evidence(Evidence::Host { source: path.to_owned(), observation: "key file".to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{json, with_component, with_plugins};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn on(path: &str, role: Role, device: &str, chain: &[&str]) -> PathOnDisk {
+        PathOnDisk {
+            path: path.to_owned(),
+            resolved: path.to_owned(),
+            role,
+            via: String::new(),
+            mount_point: "/".to_owned(),
+            fs_type: "ext4".to_owned(),
+            device: device.to_owned(),
+            chain: chain.iter().map(|c| (*c).to_owned()).collect(),
+            layer: DiskLayer::Plain,
+        }
+    }
+
+    fn placed(key: PathOnDisk) -> Made {
+        let data = on("/var/lib/mysql", Role::Data, "8:1", &["sda1", "sda"]);
+        with_component(mysql(), "Active", "/keys/k").host(|host| host.paths = vec![data, key])
+    }
+
+    #[test]
+    fn inside_the_data_directory_fails_by_path_and_by_bytes() {
+        assert_eq!(with_component(mysql(), "Active", "/var/lib/mysql/k").statuses(&CHECK), [Fail]);
+        let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+    }
+
+    #[test]
+    fn devices_decide_outside_of_it() {
+        assert_eq!(placed(on("/keys/k", Role::Key, "8:1", &["sda1", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(placed(on("/keys/k", Role::Key, "8:2", &["sda2", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(placed(on("/keys/k", Role::Key, "8:17", &["sdb1", "sdb"])).statuses(&CHECK), [Pass]);
+        assert_eq!(placed(on("/keys/k", Role::Key, "0:40", &[])).statuses(&CHECK), [Unknown]);
+        let memory = PathOnDisk { layer: DiskLayer::Memory, ..on("/keys/k", Role::Key, "0:40", &[]) };
+        assert_eq!(placed(memory).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn from_afar_another_path_proves_nothing() {
+        assert_eq!(with_component(mysql(), "Active", "/keys/k").statuses(&CHECK), [Unknown]);
+        assert_eq!(with_plugins(mysql(), &[["keyring_okv", "KEYRING"]]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

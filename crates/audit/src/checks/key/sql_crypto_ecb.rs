@@ -1,0 +1,53 @@
+//! `key-sql-crypto-ecb`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-sql-crypto-ecb",
+    title: "AES_ENCRYPT() works in ECB mode",
+    severity: Severity::Medium,
+    explanation: "In ECB, equal plain blocks give equal cipher blocks, so that a column encrypted with AES_ENCRYPT() tells \
+        which rows are alike. aes-128-ecb is the default of block_encryption_mode on both forks (observed).",
+    applies: "MySQL 5.6.17 and newer, MariaDB 11.2 and newer; older MariaDB has only ECB",
+    fix: "block_encryption_mode = 'aes-256-cbc', and a random IV as third argument",
+    cost: "no lock; old values must be decrypted with the old mode and encrypted anew",
+    standards: &["CIS MySQL 2.12", "NIST SP 800-53r5 SC-13"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(5, 6, 17) && !sql.mariadb_since(11, 2, 0) {
+        let why = format!("{} has no block_encryption_mode: AES_ENCRYPT() knows only ECB there", sql.identity.version);
+        return Ok(Verdict::not_applicable(why));
+    }
+    let mode = sql.variable("block_encryption_mode")?;
+    let evidence = sql.variable_evidence("block_encryption_mode");
+    Ok(Verdict::one(if mode.to_ascii_lowercase().ends_with("-ecb") {
+        Ruling::fail("block_encryption_mode", Grade::Declared, format!("AES_ENCRYPT() uses {mode}"))
+            .evidence(evidence)
+            .fix(set_variable(sql, "block_encryption_mode", "'aes-256-cbc'"))
+    } else {
+        Ruling::pass("block_encryption_mode", Grade::Declared, format!("AES_ENCRYPT() uses {mode}")).evidence(evidence)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn the_mode_decides_where_there_is_one() {
+        assert_eq!(mysql().variable("block_encryption_mode", "aes-128-ecb").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("block_encryption_mode", "aes-256-cbc").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        let new = Made::server("11.8.6-MariaDB", "").variable("block_encryption_mode", "aes-128-ecb");
+        assert_eq!(new.statuses(&CHECK), [Fail]);
+    }
+}

@@ -1,0 +1,77 @@
+//! `key-stale-backup-file`.
+
+use super::{is_mariadb, store_evidence, stores};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::Role;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-stale-backup-file",
+    title: "A keyring's .backup file is left beside it",
+    severity: Severity::High,
+    explanation: "keyring_file writes FILE.backup before it changes FILE and removes it afterwards. One that is left tells \
+        of a crash in between; at its next start the server takes the backup for the truth and puts it over the keyring, \
+        with whatever key is missing in it. Told from the files beside the key file.",
+    applies: "MySQL 5.7 to 8.3 with keyring_file, Percona XtraDB Cluster; the file component's .backup is as short-lived",
+    fix: "compare the key names of both files, keep the complete one as the keyring, remove the .backup",
+    cost: "none; with the server stopped",
+    standards: &["PCI DSS 4.0.1 3.7.7"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if is_mariadb(cx) {
+        return Ok(Verdict::not_applicable("MariaDB's key files are written by hand"));
+    }
+    let mut verdict = Verdict::new();
+    let mut looked_at = 0_usize;
+    for (file, store) in stores(cx).filter(|(file, _)| file.role != Role::Backup) {
+        looked_at = looked_at.saturating_add(1);
+        if file.base_name().ends_with(".backup") {
+            let message =
+                format!("{} with {} keys may replace the keyring at the next start", file.path, store.entries.len());
+            verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+        }
+    }
+    if looked_at == 0 {
+        return nothing_seen(cx);
+    }
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, format!("no .backup file among {looked_at} key files")));
+    Ok(verdict)
+}
+
+fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !super::can_encrypt(sql) || super::keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
+        return Ok(Verdict::not_applicable("no file key store is loaded"));
+    }
+    let path = super::key_path(sql).map_or_else(|| "the key file".to_owned(), |(path, _)| path);
+    Err(Unseen {
+        what: format!("directory of {path}"),
+        why: "no key file could be read".to_owned(),
+        remedy: format!("run on the server's host as a user who can read {path}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{json, with_component, with_plugins};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    #[test]
+    fn a_left_backup_fails() {
+        let made = || mysql().file("keyring", json(&[2]));
+        assert_eq!(made().statuses(&CHECK), [Pass]);
+        assert_eq!(made().file("keyring.backup", json(&[1])).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn without_files_only_servers_with_a_key_file_are_unknown() {
+        assert_eq!(with_component(mysql(), "Active", "/k").statuses(&CHECK), [Unknown]);
+        assert_eq!(with_plugins(mysql(), &[["keyring_okv", "KEYRING"]]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

@@ -1,0 +1,166 @@
+//! `key-vault-weak`.
+
+use keyring::{StoreSummary, VaultIssue};
+
+use super::{can_encrypt, keyring};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::Role;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-vault-weak",
+    title: "The way to the Vault or key service is weak",
+    severity: Severity::High,
+    explanation: "The token in the configuration fetches every key. Over http it crosses the network in clear; without a \
+        CA file anybody can pretend to be the Vault; readable by others, it is theirs. Told from the configuration file \
+        that the plug-in or component reads, on MariaDB from the variables of hashicorp_key_management.",
+    applies: "servers with keyring_vault, component_keyring_vault, component_keyring_hashicorp or hashicorp_key_management",
+    fix: "https with a CA file, a short-lived token of an AppRole, mode 0600",
+    cost: "one restart",
+    standards: &["PCI DSS 4.0.1 3.6.1.3", "PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    for (file, store) in configurations(cx) {
+        verdict.push(by_file(file, store));
+    }
+    if let Some(sql) = cx.facts.sql.as_ref().filter(|sql| sql.variable_or_none(URL).is_some()) {
+        verdict.push(by_variables(sql));
+    }
+    if verdict.is_empty() { nothing_seen(cx) } else { Ok(verdict) }
+}
+
+const URL: &str = "hashicorp_key_management_vault_url";
+const CA: &str = "hashicorp_key_management_vault_ca";
+
+fn configurations<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
+    files.filter_map(|file| match &file.content {
+        Content::KeyStore { summary } if summary.vault.is_some() => Some((file, summary)),
+        _ => None,
+    })
+}
+
+fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
+    let mut faults: Vec<&str> = store.vault.iter().flat_map(|vault| &vault.issues).filter_map(words).collect();
+    if file.mode & 0o077 != 0 && store.readable_without_password {
+        faults.push("others than its owner may read the token");
+    }
+    let evidence = Evidence::Bytes {
+        path: file.path.clone(),
+        offset: 0,
+        hex: String::new(),
+        meaning: format!(
+            "Vault configuration, mode {:04o}: {}",
+            file.mode & 0o7777,
+            if faults.is_empty() { "sound".to_owned() } else { faults.join("; ") }
+        ),
+    };
+    if faults.is_empty() {
+        Ruling::pass(&file.path, Grade::Bytes, format!("{} names https, a CA, and is private", file.path))
+    } else {
+        Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; ")))
+            .fix(format!("vault_url = https://…, vault_ca = PEM file, then chmod 0600 {}", file.path))
+    }
+    .evidence(evidence)
+}
+
+/// A token in the file is how the plug-in works; its file's mode decides.
+const fn words(issue: &VaultIssue) -> Option<&'static str> {
+    match issue {
+        VaultIssue::PlainHttp => Some("keys and token cross the network in clear (no https)"),
+        VaultIssue::NoCa => Some("no CA file: the Vault's identity is not checked against yours"),
+        VaultIssue::NoUrl => Some("no address of the Vault"),
+        _ => None,
+    }
+}
+
+fn by_variables(sql: &SqlFacts) -> Ruling {
+    let mut faults = Vec::new();
+    if sql.variable_or_none(URL).is_some_and(|url| !url.to_ascii_lowercase().starts_with("https://")) {
+        faults.push("keys and token cross the network in clear (no https)");
+    }
+    if sql.variable_or_none(CA).is_none_or(str::is_empty) {
+        faults.push("no CA file: the Vault's identity is not checked against yours");
+    }
+    let ruling = if faults.is_empty() {
+        Ruling::pass("hashicorp_key_management", Grade::Declared, "https with a CA file")
+    } else {
+        Ruling::fail("hashicorp_key_management", Grade::Declared, faults.join("; "))
+            .fix(format!("{URL} = https://… and {CA} = PEM file under [mariadb] of the option file, then restart"))
+    };
+    let https = if faults.iter().any(|fault| fault.contains("https")) { "not https" } else { "https" };
+    ruling.evidence(sql.evidence("variables", format!("{URL} is {https}"))).evidence(sql.variable_evidence(CA))
+}
+
+fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !can_encrypt(sql) {
+        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+    }
+    let vault = keyring(sql)?.filter(|keyring| {
+        let name = keyring.name.to_ascii_lowercase();
+        name.contains("vault") || name.contains("hashicorp")
+    });
+    let Some(keyring) = vault else {
+        return Ok(Verdict::not_applicable("no key store in a Vault is loaded"));
+    };
+    let path = sql.variable_or_none("keyring_vault_config").filter(|path| !path.is_empty());
+    Err(Unseen {
+        what: format!("configuration of {}", keyring.name),
+        why: "its file was not read".to_owned(),
+        remedy: format!(
+            "run on the server's host as a user who can read {}",
+            path.unwrap_or("the component's .cnf in plugin_dir")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use keyring::inspect;
+
+    use super::super::tests::with_plugins;
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn config(text: &str, mode: u32) -> Made {
+        let mut made =
+            mysql().file("keyring_vault.conf", Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() });
+        made.0.files.as_mut().unwrap().files[0].mode = mode;
+        made
+    }
+
+    const SOUND: &str =
+        "vault_url = https://vault:8200\nsecret_mount_point = mysql\ntoken = s.abc\nvault_ca = /etc/ca.pem\n";
+
+    #[test]
+    fn http_no_ca_or_an_open_file_fails() {
+        assert_eq!(config(SOUND, 0o600).statuses(&CHECK), [Pass]);
+        let open = config(SOUND, 0o644).judge(&CHECK);
+        assert_eq!(open[0].status, Fail);
+        assert!(!format!("{open:?}").contains("s.abc"));
+        assert_eq!(config(&SOUND.replace("https", "http"), 0o600).statuses(&CHECK), [Fail]);
+        assert_eq!(config(&SOUND.replace("vault_ca", "other"), 0o600).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn mariadbs_variables_decide() {
+        let made = |url, ca| mariadb().variable(URL, url).variable(CA, ca);
+        assert_eq!(made("http://vault:8200/v1/mariadb", "/ca.pem").statuses(&CHECK), [Fail]);
+        assert_eq!(made("https://vault:8200/v1/mariadb", "/ca.pem").statuses(&CHECK), [Pass]);
+        assert_eq!(made("https://vault:8200/v1/mariadb", "").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn only_vault_users_are_concerned() {
+        assert_eq!(with_plugins(mariadb(), &[["file_key_management", "ENCRYPTION"]]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(with_plugins(mysql(), &[["keyring_vault", "KEYRING"]]).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,115 @@
+//! `key-wrap-lag`.
+
+use std::collections::BTreeMap;
+
+use super::{Wrapped, newest_master_keys, nothing_wrapped, wrapped};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "key-wrap-lag",
+    title: "A tablespace is still wrapped by an older master key",
+    severity: Severity::High,
+    explanation: "ALTER INSTANCE ROTATE INNODB MASTER KEY re-wraps every tablespace that the server has open. One that was \
+        restored, discarded or missed by an interrupted rotation keeps the old key, which then must not be removed and \
+        still opens it for whoever has it. Page 0 names the master key in clear; compared with the newest of the same \
+        server uuid in any other page 0, redo header, key file or the running keyring. Number 0 is the key of bootstrap, \
+        which is a constant that everybody knows.",
+    applies: "MySQL 5.7.11 and newer",
+    fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
+    cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
+    standards: &["PCI DSS 4.0.1 3.7.4", "PCI DSS 4.0.1 3.7.5"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces = wrapped(cx, true);
+    if spaces.is_empty() {
+        return nothing_wrapped(cx);
+    }
+    let newest = newest(cx, &spaces);
+    let mut verdict = Verdict::new();
+    for space in &spaces {
+        if let Some(message) = behind(space, &newest) {
+            verdict.push(Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence()));
+        }
+    }
+    let keys: Vec<String> = newest.iter().map(|(uuid, id)| format!("{id} of {uuid}")).collect();
+    let words =
+        format!("{} tablespaces and logs are wrapped by the newest key known: {}", spaces.len(), keys.join(", "));
+    let pass = Ruling::pass("server", Grade::Bytes, words);
+    verdict.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, Ruling::evidence));
+    Ok(verdict)
+}
+
+/// The newest key of each server uuid; files of 5.7.11 name none and are compared among themselves.
+fn newest(cx: &Context<'_>, spaces: &[Wrapped<'_>]) -> BTreeMap<String, u32> {
+    let mut newest = BTreeMap::new();
+    for space in spaces {
+        let known = newest.entry(owner(space)).or_insert(space.id);
+        *known = space.id.max(*known);
+    }
+    for (uuid, id) in newest_master_keys(cx) {
+        if let Some(known) = newest.get_mut(&uuid) {
+            *known = id.max(*known);
+        }
+    }
+    newest
+}
+
+fn owner(space: &Wrapped<'_>) -> String {
+    space.uuid.map_or_else(|| "no uuid".to_owned(), str::to_ascii_lowercase)
+}
+
+fn behind(space: &Wrapped<'_>, newest: &BTreeMap<String, u32>) -> Option<String> {
+    if space.id == 0 {
+        return Some(format!("{} is wrapped by the key of bootstrap, which everybody knows", space.name));
+    }
+    let newest = *newest.get(&owner(space))?;
+    (space.id < newest).then(|| format!("{} is wrapped by master key {}, the newest is {newest}", space.name, space.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{UUID, json, space};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql, tablespace};
+
+    const OTHER: &str = "11111111-e4cd-11f1-8c02-02fc00000001";
+
+    #[test]
+    fn an_older_key_than_another_space_has_fails() {
+        let made = Made::nothing().file("demo/a.ibd", space(2, UUID)).file("demo/b.ibd", space(1, UUID));
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/b.ibd"));
+        assert!(format!("{:?}", found[0].evidence).contains("6c434300000001"));
+    }
+
+    #[test]
+    fn the_keyring_tells_of_an_interrupted_rotation() {
+        let made =
+            |numbers: &[u32]| mysql().file("demo/a.ibd", space(2, UUID)).file("component_keyring_file", json(numbers));
+        assert_eq!(made(&[1, 2]).statuses(&CHECK), [Pass]);
+        assert_eq!(made(&[1, 2, 3]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn keys_of_different_servers_are_not_compared() {
+        let made = mysql().file("demo/a.ibd", space(5, UUID)).file("demo/b.ibd", space(1, OTHER));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_key_of_bootstrap_fails() {
+        assert_eq!(mysql().file("mysql.ibd", space(0, UUID)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn clear_servers_and_mariadb_are_not_concerned() {
+        assert_eq!(mysql().file("demo/a.ibd", tablespace("plain", 0, 3)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

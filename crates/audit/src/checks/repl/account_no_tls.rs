@@ -1,0 +1,73 @@
+//! `repl-account-no-tls`.
+
+use crate::channel::client::{networking_off, takes_plain_text};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::auth::{from_here_only, logins};
+use crate::checks::tls::require;
+use crate::checks::tls::user_not_required::asks_nothing;
+use crate::facts::Seen;
+use crate::facts::sql::Account;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "repl-account-no-tls",
+    title: "An account that may pull the binary log need not use TLS",
+    severity: Severity::Medium,
+    explanation: "Such an account reads every changed row of the server. Whether a replica uses TLS is decided on the \
+        replica, so the source must ask for it. From REPLICATION SLAVE in the account's global grants and its ssl_type.",
+    applies: "every server that listens on a network",
+    fix: "ALTER USER … REQUIRE X509",
+    cost: "no lock; a replica without TLS is refused when it connects again",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if networking_off(cx.facts) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
+    }
+    let (sql, accounts) = logins(cx)?;
+    let may_pull = |account: &&Account<'_>| account.replica && !from_here_only(sql, account);
+    let pulling: Vec<&Account<'_>> = accounts.iter().filter(may_pull).collect();
+    let plain = takes_plain_text(cx.facts)?;
+    let mut verdict = Verdict::new();
+    for account in pulling.iter().filter(|account| plain.value && asks_nothing(account)) {
+        let name = account.quoted();
+        let answer = format!("{name}: repl_slave = Y, ssl_type = {:?}", account.ssl_type);
+        verdict.push(
+            Ruling::fail(&name, Grade::Reported, format!("{name} may pull the binary log in clear"))
+                .evidence(sql.evidence("accounts", answer))
+                .fix(format!("{} (or X509, if the replica has a certificate)", require(sql, &name, "SSL"))),
+        );
+    }
+    let answer = format!("{} accounts from other hosts may pull the binary log, none of them in clear", pulling.len());
+    let pass = Ruling::pass("server", Grade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
+    verdict.pass_if_clean(plain.evidence.into_iter().fold(pass, Ruling::evidence));
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::auth::tests::{alice_but, with};
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    #[test]
+    fn a_replication_account_without_require_fails() {
+        let repl = alice_but(&[("user", "repl"), ("repl_slave", "Y"), ("ssl_type", "")]);
+        for made in [mysql(), mariadb()] {
+            let found = with(made, &[&repl]).judge(&CHECK);
+            assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "'repl'@'10.0.0.%'"));
+        }
+        assert_eq!(with(mysql().variable("require_secure_transport", "ON"), &[&repl]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn with_require_or_without_the_privilege_it_passes() {
+        let repl = alice_but(&[("user", "repl"), ("repl_slave", "Y"), ("ssl_type", "X509")]);
+        assert_eq!(with(mysql(), &[&repl]).statuses(&CHECK), [Pass]);
+        assert_eq!(with(mysql(), &[&alice_but(&[("ssl_type", "")])]).statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
+    }
+}

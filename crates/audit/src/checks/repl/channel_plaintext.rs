@@ -1,0 +1,107 @@
+//! `repl-channel-plaintext`.
+
+use super::change;
+use crate::channel::replica::{Channel, channels};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "repl-channel-plaintext",
+    title: "This replica pulls the binary log in clear",
+    severity: Severity::High,
+    explanation: "The binary log holds every changed row, so a clear channel carries the whole database past whoever \
+        listens, and the replication account's challenge with it. From \
+        performance_schema.replication_connection_configuration on MySQL and SHOW ALL SLAVES STATUS on MariaDB, whose \
+        performance schema is off by default and then shows an empty table.",
+    applies: "every replica",
+    fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1",
+    cost: "the channel stops for a moment",
+    standards: &["CIS MySQL 9.x", "PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let channels = channels(sql)?;
+    if channels.is_empty() {
+        return Ok(Verdict::not_applicable("no replication channel is configured"));
+    }
+    let mut verdict = Verdict::new();
+    for channel in &channels {
+        verdict.push(ruling(sql, channel));
+    }
+    Ok(verdict)
+}
+
+fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
+    let (name, source) = (channel.artefact(), channel.source());
+    let ruling = if channel.tls {
+        Ruling::pass(&name, Grade::Reported, format!("{name} pulls from {source} over TLS"))
+    } else {
+        Ruling::fail(&name, Grade::Reported, format!("{name} pulls from {source} in clear")).fix(change(
+            sql,
+            channel.name,
+            &["SSL=1"],
+        ))
+    };
+    ruling.evidence(quote(sql, channel))
+}
+
+/// The server's row of a channel.
+pub(super) fn quote(sql: &SqlFacts, channel: &Channel<'_>) -> Evidence {
+    let yes = |on: bool| if on { "yes" } else { "no" };
+    let ca = if channel.ca.is_empty() { "(empty)" } else { channel.ca };
+    let answer = format!(
+        "{} from {} as {}: ssl_allowed = {}, ssl_verify_server_certificate = {}, ssl_ca_file = {ca}",
+        channel.artefact(),
+        channel.source(),
+        channel.user,
+        yes(channel.tls),
+        yes(channel.verified),
+    );
+    sql.evidence("replica_channels", answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{channel, no_channel};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn channels_without_tls_fail_by_name() {
+        for allowed in ["NO", "No", "IGNORED", "Ignored"] {
+            let found = channel(mysql(), &[("ssl_allowed", allowed), ("channel", "east")]).judge(&CHECK);
+            assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "channel east"), "{allowed}");
+        }
+        assert_eq!(channel(mariadb(), &[("ssl_allowed", "Yes")]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn an_empty_table_of_a_performance_schema_that_is_off_is_no_evidence() {
+        assert_eq!(no_channel(mariadb().variable("performance_schema", "OFF")).statuses(&CHECK), [Unknown]);
+        assert_eq!(no_channel(mysql().variable("performance_schema", "ON")).statuses(&CHECK), [NotApplicable]);
+        let mut shown = no_channel(mariadb().variable("performance_schema", "OFF"));
+        shown.0.sql.as_mut().unwrap().answers.get_mut("replica_channels").unwrap().sql =
+            "SHOW ALL SLAVES STATUS".to_owned();
+        assert_eq!(shown.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn channels_of_a_group_are_judged_with_it() {
+        let made = channel(
+            mysql().variable("performance_schema", "ON"),
+            &[("channel", "group_replication_applier"), ("ssl_allowed", "NO")],
+        );
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn refusal_is_unknown() {
+        assert_eq!(mysql().refused("replica_channels", 1142).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

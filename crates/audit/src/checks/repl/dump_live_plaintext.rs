@@ -1,0 +1,90 @@
+//! `repl-dump-live-plaintext`.
+
+use crate::channel::client::{Connection, connections, networking_off};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "repl-dump-live-plaintext",
+    title: "A replica pulls this server's binary log in clear right now",
+    severity: Severity::High,
+    explanation: "Every changed row of this server crosses the network readable. From performance_schema.threads: the \
+        connection type of each Binlog Dump thread. Backup tools that stream the binary log show up, too.",
+    applies: "MySQL 5.7+, MariaDB 10.5+ with performance_schema = ON",
+    fix: "on the replica: CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1; \
+        then REQUIRE SSL for its account here",
+    cost: "the channel stops for a moment",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if networking_off(cx.facts) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
+    }
+    let sql = cx.facts.sql()?;
+    let connections = connections(sql).map_err(|unseen| name_replicas(sql, unseen))?;
+    let dumps: Vec<&Connection<'_>> = connections.iter().filter(|connection| connection.is_dump()).collect();
+    if dumps.is_empty() {
+        return Ok(Verdict::not_applicable("no replica is connected at this moment"));
+    }
+    let mut verdict = Verdict::new();
+    for dump in dumps {
+        let who = dump.who();
+        let ruling = if dump.clear() {
+            Ruling::fail(&who, Grade::Reported, format!("{who} pulls the binary log in clear"))
+        } else {
+            Ruling::pass(&who, Grade::Reported, format!("{who} pulls the binary log over {}", dump.kind))
+        };
+        let answer = format!("thread {} of {who}: {}, connection_type = {}", dump.thread_id, dump.command, dump.kind);
+        verdict.push(ruling.evidence(sql.evidence("connections", answer)));
+    }
+    Ok(verdict)
+}
+
+/// Without connection types the registered replicas are at least worth naming.
+fn name_replicas(sql: &SqlFacts, unseen: Unseen) -> Unseen {
+    let rows = sql.rows("replicas").unwrap_or_default();
+    let hosts: Vec<String> = rows.iter().map(|row| format!("{}:{}", row.text("host"), row.text("port"))).collect();
+    let why = if hosts.is_empty() {
+        unseen.why
+    } else {
+        format!("{}; registered replicas: {}", unseen.why, hosts.join(", "))
+    };
+    Unseen { what: "how replicas are connected".to_owned(), why, ..unseen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(command: &str, kind: &str) -> Made {
+        let columns = ["thread_id", "user", "host", "command", "connection_type"];
+        mysql().answer("connections", &columns, &[&["9", "repl", "10.0.0.2", command, kind]])
+    }
+
+    #[test]
+    fn the_dump_threads_connection_decides() {
+        let found = with("Binlog Dump GTID", "TCP/IP").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "repl@10.0.0.2"));
+        assert_eq!(with("Binlog Dump", "TCP/IP").statuses(&CHECK), [Fail]);
+        assert_eq!(with("Binlog Dump GTID", "SSL/TLS").statuses(&CHECK), [Pass]);
+        assert_eq!(with("Sleep", "TCP/IP").statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn without_the_performance_schema_replicas_are_named_and_unknown() {
+        let made = mariadb().variable("performance_schema", "OFF").answer(
+            "replicas",
+            &["host", "port"],
+            &[&["10.0.0.2", "3306"]],
+        );
+        let found = made.judge(&CHECK);
+        assert_eq!(found[0].status, Unknown);
+        assert!(found[0].message.contains("10.0.0.2:3306"));
+    }
+}

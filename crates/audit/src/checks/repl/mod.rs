@@ -1,0 +1,70 @@
+//! Replication: channels that pull, accounts that may pull, replicas that do.
+
+pub(super) mod account_no_tls;
+pub(super) mod channel_plaintext;
+pub(super) mod channel_unverified;
+pub(super) mod dump_live_plaintext;
+
+use crate::facts::sql::SqlFacts;
+
+/// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
+///
+/// `STOP REPLICA` came with MySQL 8.0.22, `CHANGE REPLICATION SOURCE` with 8.0.23; MariaDB names
+/// a connection where MySQL says `FOR CHANNEL`.
+pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> String {
+    let role = if sql.mysql_since(8, 0, 23) { "SOURCE" } else { "MASTER" };
+    let replica = if sql.mysql_since(8, 0, 22) { "REPLICA" } else { "SLAVE" };
+    let what = if role == "SOURCE" { "REPLICATION SOURCE" } else { "MASTER" };
+    let assigned = |assignment: &&str| match assignment.strip_prefix("GET_") {
+        Some(rest) => format!("GET_{role}_{rest}"),
+        None => format!("{role}_{assignment}"),
+    };
+    let assigned = assignments.iter().map(assigned).collect::<Vec<_>>().join(", ");
+    let quoted = channel.replace('\'', "''");
+    let (connection, for_channel) = match (channel.is_empty(), sql.is_mariadb()) {
+        (true, _) => (String::new(), String::new()),
+        (false, true) => (format!(" '{quoted}'"), String::new()),
+        (false, false) => (String::new(), format!(" FOR CHANNEL '{quoted}'")),
+    };
+    format!(
+        "STOP {replica}{connection}{for_channel}; CHANGE {what}{connection} TO {assigned}{for_channel}; \
+         START {replica}{connection}{for_channel}"
+    )
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::testing::{Made, mariadb, mysql};
+
+    const COLUMNS: &[&str] =
+        &["channel", "host", "port", "user", "ssl_allowed", "ssl_verify", "ssl_ca", "get_public_key", "io_state"];
+
+    /// A channel with TLS and verification, with some columns changed.
+    pub(in crate::checks) fn channel(made: Made, changes: &[(&str, &str)]) -> Made {
+        let mut row = ["", "10.0.0.1", "3306", "repl", "YES", "YES", "/etc/mysql/ca.pem", "NO", "ON"];
+        for (column, value) in changes {
+            let at = COLUMNS.iter().position(|name| name == column).unwrap();
+            row[at] = value;
+        }
+        made.answer("replica_channels", COLUMNS, &[&row])
+    }
+
+    /// An answer without any channel.
+    pub(in crate::checks) fn no_channel(made: Made) -> Made {
+        made.answer("replica_channels", COLUMNS, &[])
+    }
+
+    #[test]
+    fn statements_fit_the_version() {
+        let statement = |made: Made, channel| change(&made.0.sql.unwrap(), channel, &["SSL=1", "GET_PUBLIC_KEY=0"]);
+        assert_eq!(
+            statement(mysql(), "east"),
+            "STOP REPLICA FOR CHANNEL 'east'; CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0 \
+             FOR CHANNEL 'east'; START REPLICA FOR CHANNEL 'east'"
+        );
+        assert!(statement(Made::server("8.0.22", ""), "").starts_with("STOP REPLICA; CHANGE MASTER TO MASTER_SSL=1"));
+        assert!(statement(Made::server("5.7.44", ""), "").starts_with("STOP SLAVE; CHANGE MASTER TO MASTER_SSL=1"));
+        assert!(statement(mariadb(), "east").starts_with("STOP SLAVE 'east'; CHANGE MASTER 'east' TO MASTER_SSL=1"));
+    }
+}

@@ -1,0 +1,79 @@
+//! `rest-aria-log-plaintext`.
+
+use super::{OWN_SCHEMAS, Terms, data_seen, judge_all};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-aria-log-plaintext",
+    title: "The Aria log holds rows in clear",
+    severity: Severity::High,
+    explanation: "aria_log.* repeats every change of a transactional Aria table, rows of encrypted ones too, and no \
+        version of MariaDB encrypts it. Without Aria tables of users it holds changes of MariaDB's own tables only, \
+        which weighs less. Judged from the files.",
+    applies: "MariaDB",
+    fix: "put aria_log_dir_path onto an encrypted disk, and keep sensitive rows in InnoDB",
+    cost: "a restart",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+/// A log of one page holds its header only. Source: `ma_loghandler.h` (`TRANSLOG_PAGE_SIZE`).
+const PAGE_BYTES: u64 = 8192;
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if super::mariadb(cx) == Some(false) {
+        return Ok(Verdict::not_applicable("only MariaDB has an Aria log"));
+    }
+    let logs =
+        cx.artefacts.of_kind(Kind::AriaLog).filter(|log| log.file.is_some_and(|file| file.size_bytes > PAGE_BYTES));
+    let low = has_files_of_users(cx) == Some(false);
+    let severity = |_: &Artefact<'_>| low.then_some(Severity::Low);
+    let terms = Terms { noun: "Aria logs", partly_fails: true, severity: &severity, fix: &|_| CHECK.fix.to_owned() };
+    let verdict = judge_all(cx, logs, &terms);
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    if data_seen(cx) {
+        return Ok(Verdict::one(Ruling::pass("server", Grade::Bytes, "no Aria log holds a change")));
+    }
+    cx.facts.files().map(|_| Verdict::new())
+}
+
+/// Whether users have Aria tables, as far as files tell.
+fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
+    let own = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()));
+    data_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !own(table)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    #[test]
+    fn a_log_fails_and_weighs_less_without_tables_of_users() {
+        let made = mariadb().file("aria_log.00000001", Content::AriaLog);
+        assert_eq!(made.judge(&CHECK)[0].severity, Severity::Low);
+        let made = made.file("demo/a.MAD", Content::Empty);
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::High));
+        assert_eq!(made.encrypted_disk().statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_log_without_a_change_passes() {
+        let made = mariadb().file("aria_log.00000001", Content::AriaLog).last_file(|file| file.size_bytes = 8192);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn no_file_is_unknown_and_mysql_has_none() {
+        assert_eq!(mariadb().statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+    }
+}

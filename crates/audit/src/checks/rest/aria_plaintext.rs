@@ -1,0 +1,169 @@
+//! `rest-aria-plaintext`.
+
+use super::{OWN_SCHEMAS, Terms, data_seen, hidden_tables, judge_all, sees_all_tables};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-aria-plaintext",
+    title: "Aria tables are in clear",
+    severity: Severity::High,
+    explanation: "aria_encrypt_tables concerns tables made or rebuilt while it is on, and ROW_FORMAT=PAGE only: rows \
+        added to older tables stay clear. MariaDB keeps its own tables in Aria, too: password hashes in global_priv, \
+        smallest and largest values of columns in column_stats. Judged from the pages of the .MAD files. Left out: help \
+        texts and time zones, which everybody has.",
+    applies: "MariaDB 10.1 and newer",
+    fix: "aria_encrypt_tables=ON, then ALTER TABLE t ENGINE=Aria ROW_FORMAT=PAGE for each",
+    cost: "copies the table and blocks its writes meanwhile",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if super::mariadb(cx) == Some(false) {
+        return Ok(Verdict::not_applicable("only MariaDB has Aria tables"));
+    }
+    let tables = cx.artefacts.of_kind(Kind::AriaTable).filter(|table| !is_public(table));
+    let terms = Terms { noun: "Aria tables", partly_fails: true, severity: &severity, fix: &|table| fix(cx, table) };
+    let mut verdict = judge_all(cx, tables, &terms);
+    if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
+        by_list(sql)?.into_iter().for_each(|ruling| verdict.push(ruling));
+    }
+    if verdict.is_empty() && data_seen(cx) {
+        return Ok(Verdict::not_applicable("no Aria table lies in the data directory"));
+    }
+    if verdict.is_empty() {
+        cx.facts.files()?;
+    }
+    Ok(verdict)
+}
+
+/// Help texts, time zones and the like: the same on every server.
+fn is_public(table: &Artefact<'_>) -> bool {
+    let public =
+        |name: &str| name.starts_with("help_") || name.starts_with("time_zone") || name == "plugin" || name == "func";
+    table.table().is_some_and(|(schema, name)| schema == "sys" || schema == "mysql" && public(&name))
+}
+
+/// The server's own tables weigh less, but for those with values of columns or credentials.
+fn severity(table: &Artefact<'_>) -> Option<Severity> {
+    const TELLING: [&str; 4] = ["column_stats", "global_priv", "user", "servers"];
+    let (schema, name) = table.table()?;
+    (schema == "mysql").then_some(if TELLING.contains(&name.as_str()) { Severity::Medium } else { Severity::Low })
+}
+
+fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
+    let rows = sql.rows("tables")?;
+    let aria = rows.iter().filter(|row| row.text("engine").eq_ignore_ascii_case("Aria"));
+    let tables: Vec<String> = aria
+        .filter(|row| !OWN_SCHEMAS.contains(&row.text("schema")))
+        .map(|row| format!("{}.{}", row.text("schema"), row.text("table")))
+        .collect();
+    let on = sql.variable_on("aria_encrypt_tables")?;
+    if !on {
+        return Ok(switched_off(sql, tables));
+    }
+    if tables.is_empty() && !sees_all_tables(sql) {
+        return Err(hidden_tables(sql));
+    }
+    Err(Unseen {
+        what: "pages of Aria tables".to_owned(),
+        why: "aria_encrypt_tables is ON, but tables made before it was set, MariaDB's own among them, stay clear"
+            .to_owned(),
+        remedy: "run on the server's host as a user who can read the .MAD files".to_owned(),
+    })
+}
+
+fn switched_off(sql: &SqlFacts, mut tables: Vec<String>) -> Vec<Ruling> {
+    let own_only = tables.is_empty();
+    if own_only {
+        tables.push("aria_encrypt_tables".to_owned());
+    }
+    let ruling = |table: String| {
+        let ruling =
+            Ruling::fail(&table, Grade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
+                .evidence(sql.variable_evidence("aria_encrypt_tables"))
+                .fix(set_variable(sql, "aria_encrypt_tables", "ON"));
+        if own_only { ruling.severity(Severity::Medium) } else { ruling }
+    };
+    tables.into_iter().map(ruling).collect()
+}
+
+fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
+    let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
+    let on = on.map(|sql| format!("{}; then ", set_variable(sql, "aria_encrypt_tables", "ON"))).unwrap_or_default();
+    match table.table() {
+        Some((schema, name)) => format!("{on}ALTER TABLE `{schema}`.`{name}` ENGINE=Aria ROW_FORMAT=PAGE"),
+        None => CHECK.fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+    use innodb::aria::{AriaCounts, AriaScan};
+
+    fn aria(encrypted: u64, clear: u64) -> Content {
+        let counts = AriaCounts {
+            total: encrypted + clear,
+            scanned: encrypted + clear,
+            encrypted,
+            clear,
+            ..AriaCounts::default()
+        };
+        Content::AriaData {
+            scan: AriaScan {
+                file_bytes: 1 << 20,
+                complete: true,
+                counts,
+                key_versions: None,
+                clear_offsets: vec![8192],
+            },
+        }
+    }
+
+    #[test]
+    fn old_tables_fail_although_the_switch_is_on() {
+        let made = mariadb()
+            .variable("aria_encrypt_tables", "ON")
+            .file("demo/old_aria.MAD", aria(1, 3))
+            .file("mysql/column_stats.MAD", aria(0, 1))
+            .file("mysql/help_topic.MAD", aria(0, 90));
+        let found = made.judge(&CHECK);
+        assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`old_aria` ENGINE=Aria ROW_FORMAT=PAGE"));
+        assert_eq!((found[1].artefact.as_str(), found[1].severity), ("mysql/column_stats.MAD", Severity::Medium));
+    }
+
+    #[test]
+    fn encrypted_and_empty_tables_pass() {
+        let made = Made::nothing().file("demo/a.MAD", aria(4, 0)).file("demo/b.MAD", aria(0, 0));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_files_the_switch_can_only_fail() {
+        let list = |value| {
+            mariadb().variable("aria_encrypt_tables", value).answer(
+                "tables",
+                &["schema", "table", "engine"],
+                &[&["demo", "a", "Aria"]],
+            )
+        };
+        assert_eq!(list("OFF").judge(&CHECK)[0].artefact, "demo.a");
+        assert_eq!(list("ON").statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn mysql_has_none() {
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

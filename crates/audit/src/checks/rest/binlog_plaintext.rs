@@ -1,0 +1,178 @@
+//! `rest-binlog-plaintext`.
+
+use super::{Terms, data_seen, first_variable, judge_all};
+use crate::artefact::{Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{set_at_start, set_variable};
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-binlog-plaintext",
+    title: "Binary logs are in clear",
+    severity: Severity::High,
+    explanation: "The binary log repeats every change, rows of encrypted tables too. The switch concerns logs begun \
+        after it was set: older ones stay clear until they are purged, and on MariaDB nothing lists them. Judged from \
+        the first bytes of each file, then from SHOW BINARY LOGS (MySQL 8.0.14 and newer).",
+    applies: "servers with a binary log; MySQL can encrypt it from 8.0.14 on, MariaDB from 10.1 on, Percona in 5.7",
+    fix: "encrypt the binary log, begin a new one, and purge the clear ones",
+    cost: "none on MySQL 8; a restart elsewhere. Purged logs are gone for replicas and point-in-time recovery",
+    standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28"],
+    judge,
+};
+
+/// MySQL's switch, then MariaDB's and that of Percona 5.7.
+pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), |sql| fix(cx, sql));
+    let terms = Terms { noun: "binary logs", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let told = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
+    let mut verdict = judge_all(cx, told, &terms);
+    let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    match sql.variable_on("log_bin")? {
+        false => Ok(Verdict::not_applicable("log_bin is OFF, and no binary log was found")),
+        true => {
+            verdict.push(by_switch(sql, "binary logs"));
+            Ok(verdict)
+        }
+    }
+}
+
+fn without_server(cx: &Context<'_>, verdict: Verdict) -> Seen<Verdict> {
+    if verdict.is_empty() && data_seen(cx) {
+        return Ok(Verdict::not_applicable("no binary log lies in the directories that were read"));
+    }
+    cx.facts.files().map(|_| verdict)
+}
+
+/// What the switch proves of logs whose bytes were not read and that no list tells of.
+pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
+    match first_variable(sql, &SWITCHES) {
+        Some((name, value)) if !is_switched_on(value) => {
+            Ruling::fail(logs, Grade::Declared, format!("{name} is OFF: {logs} are written in clear"))
+                .evidence(sql.variable_evidence(name))
+                .fix(switch_on(sql))
+        }
+        Some((name, _)) => Ruling::unseen(
+            logs,
+            Unseen {
+                what: logs.to_owned(),
+                why: format!("{name} is ON, but logs from before it was set stay clear"),
+                remedy: format!(
+                    "GRANT {} ON *.* TO {}, or run on the server's host as a user who can read the logs",
+                    if sql.mariadb_since(10, 5, 2) { "BINLOG MONITOR" } else { "REPLICATION CLIENT" },
+                    sql.session.account
+                ),
+            },
+        ),
+        None if sql.mysql_since(8, 0, 14) || sql.mariadb_since(10, 1, 3) => Ruling::unseen(logs, switch_unseen(sql)),
+        None => Ruling::fail(logs, Grade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
+            .evidence(sql.variable_evidence("binlog_encryption"))
+            .fix(switch_on(sql)),
+    }
+}
+
+/// A server of that version has the switch: not shown is not off.
+fn switch_unseen(sql: &SqlFacts) -> Unseen {
+    Unseen {
+        what: "binlog_encryption or encrypt_binlog".to_owned(),
+        why: format!("{} has it, but did not show it", sql.identity.version),
+        remedy: "run SHOW GLOBAL VARIABLES LIKE '%encrypt%' as the audit's account".to_owned(),
+    }
+}
+
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
+    let on = match first_variable(sql, &SWITCHES) {
+        Some((_, value)) if is_switched_on(value) => String::new(),
+        Some(_) => format!("{}; ", switch_on(sql)),
+        None => return switch_on(sql),
+    };
+    let first = first_encrypted(cx).unwrap_or_else(|| "'the first encrypted log'".to_owned());
+    format!("{on}FLUSH BINARY LOGS; once every replica has read the clear ones: PURGE BINARY LOGS TO {first}")
+}
+
+/// The oldest log of those that are encrypted with no clear one after.
+fn first_encrypted(cx: &Context<'_>) -> Option<String> {
+    let mut logs: Vec<(&str, State)> = cx
+        .artefacts
+        .of_kind(Kind::BinaryLog)
+        .filter_map(|log| Some((log.name.rsplit('/').next().unwrap_or(&log.name), log.state()?.0)))
+        .collect();
+    logs.sort_by_key(|(name, _)| (name.len(), *name));
+    let clear = logs.iter().rposition(|(_, state)| *state != State::Encrypted)?;
+    logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
+}
+
+pub(super) fn switch_on(sql: &SqlFacts) -> String {
+    if sql.mysql_since(8, 0, 14) {
+        return set_variable(sql, "binlog_encryption", "ON");
+    }
+    if first_variable(sql, &SWITCHES).is_some() {
+        return set_at_start(sql, "encrypt_binlog", "ON");
+    }
+    format!("{} cannot: upgrade, or keep the logs on an encrypted disk", sql.identity.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, binary_log, mariadb, mysql};
+
+    const COLUMNS: &[&str] = &["name", "size", "encrypted"];
+
+    #[test]
+    fn old_clear_logs_fail_by_name_after_the_switch() {
+        let made = mysql()
+            .variable("log_bin", "ON")
+            .variable("binlog_encryption", "ON")
+            .answer("binary_logs", COLUMNS, &[&["binlog.000001", "9", "No"], &["binlog.000002", "9", "Yes"]])
+            .file("binlog.000001", binary_log(true))
+            .file("binlog.000002", binary_log(false));
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].grade), (1, Fail, Some(Grade::Bytes)));
+        assert_eq!(found[0].artefact, "binlog.000001");
+        assert!(found[0].remediation.as_ref().unwrap().ends_with("PURGE BINARY LOGS TO 'binlog.000002'"));
+    }
+
+    #[test]
+    fn the_list_alone_counts_as_reported() {
+        let rows = |encrypted| {
+            mysql().variable("log_bin", "ON").answer("binary_logs", COLUMNS, &[&["binlog.000001", "9", encrypted]])
+        };
+        assert_eq!(rows("No").judge(&CHECK)[0].grade, Some(Grade::Reported));
+        assert_eq!(rows("Yes").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_switch_alone_fails_or_is_unknown() {
+        let made =
+            mariadb().variable("log_bin", "ON").answer("binary_logs", &["name", "size"], &[&["mbin.000001", "9"]]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        assert_eq!(made.variable("encrypt_binlog", "ON").statuses(&CHECK), [Unknown]);
+        let made = mariadb().variable("log_bin", "ON");
+        assert_eq!(made.variable("encrypt_binlog", "ON").statuses(&CHECK), [Unknown]);
+        let made = mariadb().variable("log_bin", "ON").variable("encrypt_binlog", "OFF");
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Declared));
+        let old = Made::server("5.7.44", "MySQL Community Server (GPL)").variable("log_bin", "ON");
+        assert!(old.judge(&CHECK)[0].message.contains("cannot"));
+    }
+
+    #[test]
+    fn no_log_is_not_applicable_unless_old_files_lie_there() {
+        let made = mysql().variable("log_bin", "OFF");
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(made.file("binlog.000001", binary_log(true)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn bytes_alone() {
+        assert_eq!(Made::nothing().file("binlog.000001", binary_log(true)).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

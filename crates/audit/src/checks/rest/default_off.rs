@@ -1,0 +1,87 @@
+//! `rest-default-off`.
+
+use super::first_variable;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-default-off",
+    title: "New tables are created in clear by default",
+    severity: Severity::Medium,
+    explanation: "Whoever forgets the word ENCRYPTION creates a clear table. default_table_encryption on MySQL makes \
+        new schemas encrypt, and FORCE in MariaDB's innodb_encrypt_tables also forbids tables that ask to be clear. \
+        Judged from the variable alone.",
+    applies: "MySQL 8.0.16 and newer, Percona Server, MariaDB",
+    fix: "default_table_encryption=ON; MariaDB: innodb_encrypt_tables=FORCE",
+    cost: "none; needs a keyring or key management plug-in, without which tables cannot be created",
+    standards: &["CIS MySQL 4.10E", "CIS MariaDB 4.9"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let names: &[&'static str] = if sql.is_mariadb() {
+        &["innodb_encrypt_tables"]
+    } else {
+        &["default_table_encryption", "innodb_encrypt_tables"]
+    };
+    sql.rows("variables")?;
+    let Some((name, value)) = first_variable(sql, names) else { return none(sql) };
+    let ruling = match value.to_ascii_uppercase().as_str() {
+        "FORCE" => Ruling::pass("server", Grade::Declared, format!("{name} is FORCE")),
+        _ if !is_switched_on(value) => {
+            Ruling::fail(name, Grade::Declared, format!("{name} is OFF: new tables are created in clear"))
+                .fix(set_variable(sql, name, if name == "innodb_encrypt_tables" { "FORCE" } else { "ON" }))
+        }
+        _ if sql.is_mariadb() => {
+            let words = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
+            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(set_variable(sql, name, "FORCE"))
+        }
+        _ => Ruling::pass("server", Grade::Declared, format!("{name} is {value}")),
+    };
+    Ok(Verdict::one(ruling.evidence(sql.variable_evidence(name))))
+}
+
+/// A server of a version that has the variable and does not show it is not understood.
+fn none(sql: &SqlFacts) -> Seen<Verdict> {
+    if sql.mysql_since(8, 0, 16) {
+        sql.variable("default_table_encryption")?;
+    }
+    if sql.mariadb_since(10, 1, 3) {
+        sql.variable("innodb_encrypt_tables")?;
+    }
+    Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn mysql_by_its_default() {
+        let found = mysql().variable("default_table_encryption", "OFF").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!(found[0].remediation.as_deref(), Some("SET PERSIST default_table_encryption = ON"));
+        assert_eq!(mysql().variable("default_table_encryption", "ON").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn mariadb_wants_force() {
+        let with = |value| mariadb().variable("innodb_encrypt_tables", value).judge(&CHECK);
+        assert_eq!((with("OFF")[0].status, with("OFF")[0].severity), (Fail, Severity::Medium));
+        assert_eq!((with("ON")[0].status, with("ON")[0].severity), (Fail, Severity::Low));
+        assert_eq!(with("FORCE")[0].status, Pass);
+    }
+
+    #[test]
+    fn old_servers_have_no_default_and_a_missing_variable_is_unknown() {
+        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

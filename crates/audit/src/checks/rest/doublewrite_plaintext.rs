@@ -1,0 +1,242 @@
+//! `rest-doublewrite-plaintext`.
+
+use std::collections::HashMap;
+
+use innodb::SpaceId;
+
+use super::{covered_by_disk, data_seen, listed, unread, with_evidence};
+use crate::artefact::{Artefact, Kind, State, byte_evidence};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-doublewrite-plaintext",
+    title: "The doublewrite buffer holds clear copies of pages of encrypted tablespaces",
+    severity: Severity::Medium,
+    explanation: "Every page is written to the doublewrite buffer before its place, and the copy stays until its slot \
+        is used again. Copies from before a tablespace was encrypted, of its still clear pages, of tables dropped or \
+        rebuilt since, and on MySQL before 8.0.23 of every encrypted page, are clear. Judged by the type and space id \
+        of each slot, joined with the tablespaces; copies of tablespaces that are clear themselves are no news here. \
+        MySQL from 8.0.20 on keeps the slots in #ib_*.dblwr files, older servers and MariaDB inside ibdata1.",
+    applies: "every server with an encrypted tablespace",
+    fix: "let the server write: slots are used again; then scan again. Until then innodb_doublewrite_dir on an encrypted disk",
+    cost: "none; a change of innodb_doublewrite_dir needs a restart",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+/// Whose clear copies a doublewrite buffer holds.
+#[derive(Default)]
+struct Copies<'a> {
+    /// Pages with rows, of tablespaces that are meant to be encrypted.
+    encrypted: u64,
+    /// The names of those.
+    names: Vec<&'a str>,
+    /// Pages with rows, of tablespaces that are no more.
+    gone: u64,
+    /// Pages with rows, of tablespaces that are clear themselves.
+    clear: u64,
+}
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces = spaces(cx);
+    if !spaces.values().any(|space| space.meant_to_be_encrypted()) {
+        return nothing_encrypted(cx, &spaces);
+    }
+    let mut verdict = Verdict::new();
+    let mut disk = Vec::new();
+    let mut seen = Copies::default();
+    for buffer in buffers(cx) {
+        let copies = copies(buffer, &spaces);
+        if copies.encrypted + copies.gone == 0 {
+            seen.clear += copies.clear;
+        } else if buffer.disk_encryption().is_some() {
+            disk.push(buffer);
+        } else {
+            verdict.push(failure(buffer, &copies));
+        }
+    }
+    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    unread(&unread_files(cx)).into_iter().for_each(|ruling| verdict.push(ruling));
+    if buffers(cx).next().is_none() {
+        verdict.unseen("doublewrite buffer", no_bytes());
+    } else if disk.is_empty() {
+        verdict.pass_if_clean(pass(cx, &seen));
+    }
+    Ok(verdict)
+}
+
+fn spaces<'c>(cx: &'c Context<'_>) -> HashMap<SpaceId, &'c Artefact<'c>> {
+    const KINDS: [Kind; 5] =
+        [Kind::Table, Kind::GeneralTablespace, Kind::MysqlTablespace, Kind::Undo, Kind::SystemTablespace];
+    let all = cx.artefacts.iter().filter(|artefact| KINDS.contains(&artefact.kind));
+    all.filter_map(|artefact| Some((artefact.space_id()?, artefact))).collect()
+}
+
+/// Doublewrite files and system tablespaces with a doublewrite area.
+fn buffers<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
+    cx.artefacts.iter().filter(|artefact| {
+        artefact.page_copies().is_some_and(|copies| copies.slots > 0 || artefact.kind == Kind::Doublewrite)
+    })
+}
+
+fn unread_files<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
+    cx.artefacts
+        .of_kind(Kind::Doublewrite)
+        .filter(|file| file.page_copies().is_none() && file.bytes != Some(State::Empty))
+        .collect()
+}
+
+fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>) -> Copies<'c> {
+    let mut found = Copies::default();
+    for pages in buffer.page_copies().iter().flat_map(|copies| &copies.by_space).filter(|pages| pages.clear_data > 0) {
+        match spaces.get(&pages.space_id) {
+            Some(space) if space.meant_to_be_encrypted() => {
+                found.encrypted += pages.clear_data;
+                found.names.push(&space.name);
+            }
+            Some(_) => found.clear += pages.clear_data,
+            // Oracle's system tablespace is not in its list, and never encrypted.
+            None if pages.space_id == SpaceId(0) => found.clear += pages.clear_data,
+            None => found.gone += pages.clear_data,
+        }
+    }
+    found
+}
+
+fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
+    let mut words = Vec::new();
+    if copies.encrypted > 0 {
+        let names = listed(copies.names.iter().copied());
+        words.push(format!("{} clear pages with rows of encrypted tablespaces ({names})", copies.encrypted));
+    }
+    if copies.gone > 0 {
+        words.push(format!("{} clear pages with rows of tablespaces that exist no more", copies.gone));
+    }
+    if copies.clear > 0 {
+        words.push(format!("{} of tablespaces that are clear themselves, which is no news", copies.clear));
+    }
+    let words = format!("{} holds {}", buffer.name, words.join(", "));
+    with_evidence(Ruling::fail(&buffer.name, Grade::Bytes, words), evidence(buffer))
+}
+
+fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
+    let news = if seen.clear > 0 {
+        format!("; {} clear copies belong to tablespaces that are clear themselves", seen.clear)
+    } else {
+        String::new()
+    };
+    let slots: u64 = buffers(cx).filter_map(|buffer| buffer.page_copies()).map(|copies| copies.slots).sum();
+    let words = format!("none of {slots} slots read holds a clear page with rows of an encrypted tablespace{news}");
+    let evidence = buffers(cx).next().map(evidence).unwrap_or_default();
+    with_evidence(Ruling::pass("server", Grade::Bytes, words), evidence)
+}
+
+fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
+    let Some(file) = buffer.file else { return Vec::new() };
+    if buffer.kind == Kind::Doublewrite {
+        return byte_evidence(file);
+    }
+    let copies = buffer.page_copies().cloned().unwrap_or_default();
+    let meaning = format!(
+        "doublewrite area: {} slots, {} encrypted, {} clear with rows, {} clear without",
+        copies.slots, copies.encrypted, copies.clear_data, copies.clear_structural
+    );
+    // Pages 64 to 191 of 16 KiB, unless page 5 says otherwise.
+    vec![Evidence::Bytes { path: file.path.clone(), offset: 1 << 20, hex: String::new(), meaning }]
+}
+
+fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Seen<Verdict> {
+    if spaces.values().any(|space| space.state().is_some()) || data_seen(cx) {
+        return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages are no news"));
+    }
+    cx.facts.files().map(|_| Verdict::new())
+}
+
+fn no_bytes() -> Unseen {
+    Unseen {
+        what: "slots of the doublewrite buffer".to_owned(),
+        why: "no server tells what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
+        remedy:
+            "run on the server's host as a user who can read #ib_*.dblwr, or ibdata1 before MySQL 8.0.20 and on MariaDB"
+                .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
+    use innodb::doublewrite::DoublewriteScan;
+    use innodb::tablespace::{DoublewriteCopies, SpacePages, TablespaceKind};
+
+    fn of_spaces(pages: &[(u32, u64)]) -> DoublewriteCopies {
+        let by_space = pages
+            .iter()
+            .map(|(space, clear)| SpacePages { space_id: SpaceId(*space), clear_data: *clear, ..SpacePages::default() })
+            .collect();
+        let clear_data = pages.iter().map(|(_, clear)| clear).sum();
+        DoublewriteCopies { slots: 64, clear_data, by_space, ..DoublewriteCopies::default() }
+    }
+
+    fn file(pages: &[(u32, u64)]) -> Content {
+        Content::Doublewrite {
+            scan: Box::new(DoublewriteScan {
+                file_bytes: 1 << 20,
+                page_bytes: 16384,
+                complete: true,
+                copies: of_spaces(pages),
+                clear_slots: Vec::new(),
+            }),
+        }
+    }
+
+    fn with_table(what: &str) -> Made {
+        mysql().file("demo/t.ibd", tablespace(what, 9, 0))
+    }
+
+    #[test]
+    fn clear_copies_of_an_encrypted_tablespace_fail() {
+        let found = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(7, 3)])).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert!(found[0].message.contains("demo/t.ibd"));
+    }
+
+    #[test]
+    fn copies_of_dropped_tables_fail_and_of_clear_ones_are_no_news() {
+        let made = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(99, 3)]));
+        assert!(made.judge(&CHECK)[0].message.contains("exist no more"));
+        let made = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(0, 3)]));
+        let found = made.judge(&CHECK);
+        assert_eq!(found[0].status, Pass);
+        assert!(found[0].message.contains("clear themselves"));
+    }
+
+    #[test]
+    fn old_servers_keep_the_slots_in_the_system_tablespace() {
+        let ibdata1 = tablespace_with("plain", 0, 0, |scan| {
+            scan.kind = TablespaceKind::System;
+            scan.page0.space_id = SpaceId(0);
+            scan.doublewrite = of_spaces(&[(7, 1)]);
+        });
+        assert_eq!(with_table("encrypted").file("ibdata1", ibdata1).judge(&CHECK)[0].artefact, "ibdata1");
+    }
+
+    #[test]
+    fn nothing_encrypted_is_not_applicable() {
+        let clear =
+            Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 9)).file("#ib_16384_0.dblwr", file(&[(7, 3)]));
+        assert_eq!(clear.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn without_bytes_it_is_unknown() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        let made = with_table("encrypted").file("#ib_16384_0.dblwr", Content::Unreadable { why: "denied".to_owned() });
+        assert!(made.statuses(&CHECK).contains(&Unknown));
+    }
+}

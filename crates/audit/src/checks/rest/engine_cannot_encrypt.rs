@@ -1,0 +1,172 @@
+//! `rest-engine-cannot-encrypt`.
+
+use std::collections::HashSet;
+
+use super::{OWN_SCHEMAS, covered_by_disk, data_seen, hidden_tables, sees_all_tables, with_evidence};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::{Row, SqlFacts};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-engine-cannot-encrypt",
+    title: "Tables use an engine that cannot encrypt",
+    severity: Severity::High,
+    explanation: "MyISAM, CSV, ARCHIVE, MyRocks, FEDERATED and others write rows in clear, whatever the encryption \
+        switches say. Judged from the files with rows (.MYD, .CSV, .ARZ) and from the engines that \
+        information_schema lists. Left out: the server's own tables, engines that keep nothing on disk, and Aria, \
+        which rest-aria-plaintext judges.",
+    applies: "every server",
+    fix: "ALTER TABLE t ENGINE=InnoDB ENCRYPTION='Y'",
+    cost: "copies the table and blocks its writes meanwhile; needs its size in free space",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+/// Engines that encrypt, are judged elsewhere, keep nothing on disk, or only stand for other tables.
+const OTHERS: [&str; 10] = [
+    "InnoDB",
+    "Aria",
+    "MEMORY",
+    "PERFORMANCE_SCHEMA",
+    "BLACKHOLE",
+    "MRG_MYISAM",
+    "SEQUENCE",
+    "ndbcluster",
+    "ndbinfo",
+    "TempTable",
+];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::PlainTable).filter(|file| !is_own(file)).collect();
+    let mut verdict = Verdict::new();
+    let (disk, open): (Vec<_>, Vec<_>) = files.iter().copied().partition(|file| file.disk_encryption().is_some());
+    open.into_iter().filter(|file| file.bytes == Some(State::Clear)).for_each(|file| verdict.push(of_file(cx, file)));
+    let disk: Vec<&Artefact<'_>> = disk.into_iter().filter(|file| file.bytes == Some(State::Clear)).collect();
+    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    let seen: HashSet<(String, String)> =
+        files.iter().filter(|file| file.bytes == Some(State::Clear)).filter_map(|file| file.table()).collect();
+    if let Some(sql) = &cx.facts.sql {
+        by_list(sql, &seen).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
+    finish(cx, verdict)
+}
+
+fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    let listed = cx.facts.sql().and_then(|sql| sql.rows("tables").map(|_| sql));
+    match listed {
+        Ok(sql) if data_seen(cx) || sees_all_tables(sql) => verdict.push(
+            Ruling::pass(
+                "server",
+                if data_seen(cx) { Grade::Bytes } else { Grade::Reported },
+                "no table uses an engine that cannot encrypt",
+            )
+            .evidence(sql.evidence("tables", "no row of such an engine outside the server's own schemas")),
+        ),
+        _ if data_seen(cx) => {
+            verdict.push(Ruling::pass(
+                "server",
+                Grade::Bytes,
+                "no file with rows of such an engine lies in the data directory",
+            ));
+        }
+        Ok(sql) => return Err(hidden_tables(sql)),
+        Err(unseen) => return Err(unseen),
+    }
+    Ok(verdict)
+}
+
+/// The server's own tables, of which the log tables have a check of their own.
+fn is_own(file: &Artefact<'_>) -> bool {
+    file.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()))
+}
+
+fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
+    let ruling =
+        Ruling::fail(&file.name, Grade::Bytes, format!("{} holds rows in clear: its engine cannot encrypt", file.name));
+    let ruling = with_evidence(ruling, file.evidence(cx.facts));
+    match file.table() {
+        Some((schema, table)) => ruling.fix(convert(&schema, &table, super::mariadb(cx) == Some(true))),
+        None => ruling,
+    }
+}
+
+fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<Ruling> {
+    let rows = sql.rows("tables").unwrap_or_default();
+    let wanted = |row: &&Row<'_>| {
+        let engine = row.text("engine");
+        let own = OWN_SCHEMAS.iter().any(|own| row.text("schema").eq_ignore_ascii_case(own));
+        let known = seen.contains(&(row.text("schema").to_owned(), row.text("table").to_owned()));
+        !own && !known && !engine.is_empty() && !OTHERS.iter().any(|other| engine.eq_ignore_ascii_case(other))
+    };
+    rows.iter().filter(wanted).map(|row| listed(sql, row)).collect()
+}
+
+fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
+    let (schema, table, engine) = (row.text("schema"), row.text("table"), row.text("engine"));
+    let elsewhere = ["FEDERATED", "SPIDER", "CONNECT", "S3"].iter().any(|remote| engine.eq_ignore_ascii_case(remote));
+    let why = if elsewhere { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
+    Ruling::fail(format!("{schema}.{table}"), Grade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
+        .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
+        .fix(convert(schema, table, sql.is_mariadb()))
+}
+
+fn convert(schema: &str, table: &str, mariadb: bool) -> String {
+    let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
+    format!("ALTER TABLE `{schema}`.`{table}` ENGINE=InnoDB {encrypted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql, tablespace};
+
+    const COLUMNS: &[&str] = &["schema", "table", "engine"];
+
+    fn isam() -> Content {
+        Content::PlainTable { engine: "MyISAM".to_owned() }
+    }
+
+    #[test]
+    fn files_and_list_name_a_table_once() {
+        let made = mysql()
+            .answer("tables", COLUMNS, &[&["demo", "isam", "MyISAM"], &["demo", "far", "FEDERATED"]])
+            .file("demo/isam.MYD", isam());
+        let found = made.judge(&CHECK);
+        assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
+        assert_eq!((found[0].artefact.as_str(), found[0].grade), ("demo/isam.MYD", Some(Grade::Bytes)));
+        assert_eq!(found[1].artefact, "demo.far");
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`isam` ENGINE=InnoDB ENCRYPTION='Y'"));
+    }
+
+    #[test]
+    fn the_servers_own_tables_do_not_count() {
+        let made = mysql()
+            .answer("tables", COLUMNS, &[&["mysql", "general_log", "CSV"]])
+            .file("mysql/general_log.CSV", Content::PlainTable { engine: "CSV".to_owned() });
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_list_that_hides_tables_is_no_proof() {
+        let made = mysql().answer("tables", COLUMNS, &[]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        let sees = made.answer("grants", &["grant"], &[&["GRANT SELECT, PROCESS ON *.* TO `audit`@`localhost`"]]);
+        assert_eq!(sees.statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().refused("tables", 1142).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn bytes_alone() {
+        assert_eq!(Made::nothing().file("demo/t.ARZ", isam()).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().file("demo/t.ARZ", isam()).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

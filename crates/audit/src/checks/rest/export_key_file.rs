@@ -1,0 +1,114 @@
+//! `rest-export-key-file`.
+
+use super::data_seen;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact, FileFacts, Root};
+use crate::facts::host::Role;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-export-key-file",
+    title: "A .cfp file gives the key of an encrypted table away",
+    severity: Severity::Critical,
+    explanation: "FLUSH TABLES … FOR EXPORT writes TABLE.cfp beside an encrypted tablespace: the tablespace's key, \
+        wrapped by a transfer key that stands in the same file in clear. Whoever has the file opens the table without \
+        the keyring. UNLOCK TABLES removes it; copies and crashes leave it. Judged by content, below the data \
+        directory and every directory that the audit was given.",
+    applies: "MySQL 5.7.11 and newer",
+    fix: "shred the file and give that table a new key",
+    cost: "the new key copies the table and blocks its writes meanwhile",
+    standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.7.3"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let mut verdict = Verdict::new();
+    files
+        .files
+        .iter()
+        .filter(|file| matches!(file.content, Content::ExportKey))
+        .for_each(|file| verdict.push(failure(file)));
+    for file in files.files.iter().filter(|file| file.base_name().ends_with(".cfp")) {
+        if let Content::Unreadable { why } = &file.content {
+            verdict.unseen(&file.name, unreadable(file, why));
+        }
+    }
+    files
+        .unseen_roots()
+        .filter(|root| matches!(root.role, Role::Data | Role::Backup))
+        .for_each(|root| verdict.unseen(&root.path, root_unseen(root)));
+    if data_seen(cx) {
+        verdict.pass_if_clean(pass(files));
+    }
+    Ok(verdict)
+}
+
+fn failure(file: &FileFact) -> Ruling {
+    let (schema, table) = file.name.trim_end_matches(".cfp").rsplit_once('/').unwrap_or(("schema", "table"));
+    let schema = schema.rsplit('/').next().unwrap_or(schema);
+    Ruling::fail(&file.name, Grade::Bytes, format!("{} holds the transfer key of {schema}.{table} in clear", file.path))
+        .evidence(Evidence::Bytes {
+            path: file.path.clone(),
+            offset: 0,
+            hex: "00000020".to_owned(),
+            meaning: "length of the transfer key, which follows in clear".to_owned(),
+        })
+        .fix(format!(
+            "UNLOCK TABLES in the session that exports, or shred -u '{}'; then a new key: ALTER TABLE `{schema}`.`{table}` \
+             ENCRYPTION='N'; ALTER TABLE `{schema}`.`{table}` ENCRYPTION='Y'",
+            file.path
+        ))
+}
+
+fn unreadable(file: &FileFact, why: &str) -> Unseen {
+    Unseen {
+        what: file.path.clone(),
+        why: why.to_owned(),
+        remedy: format!("read {} as root or as the server's user", file.path),
+    }
+}
+
+fn root_unseen(root: &Root) -> Unseen {
+    let why = root.error.clone().unwrap_or_default();
+    Unseen {
+        what: format!("files below {}", root.path),
+        why,
+        remedy: format!("run as a user who can read {}", root.path),
+    }
+}
+
+fn pass(files: &FileFacts) -> Ruling {
+    let words = format!("none of {} files is an export key", files.files.len());
+    let walked = files.roots.iter().filter(|root| root.error.is_none());
+    let evidence = walked.map(|root| Evidence::Host { source: root.path.clone(), observation: "walked".to_owned() });
+    evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, tablespace};
+
+    #[test]
+    fn each_key_fails_by_file() {
+        let found = Made::nothing().file("demo/enc.cfp", Content::ExportKey).judge(&CHECK);
+        assert_eq!(
+            (found[0].status, found[0].severity, found[0].artefact.as_str()),
+            (Fail, Severity::Critical, "demo/enc.cfp")
+        );
+        assert!(found[0].remediation.as_ref().unwrap().contains("ALTER TABLE `demo`.`enc` ENCRYPTION='Y'"));
+    }
+
+    #[test]
+    fn none_passes_and_what_was_not_read_is_unknown() {
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
+        assert_eq!(
+            Made::nothing().file("demo/t.cfp", Content::Unreadable { why: "denied".to_owned() }).statuses(&CHECK),
+            [Unknown]
+        );
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

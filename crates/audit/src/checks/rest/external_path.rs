@@ -1,0 +1,104 @@
+//! `rest-external-path`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-external-path",
+    title: "Data lies outside the encrypted mount of the data directory",
+    severity: Severity::Medium,
+    explanation: "Where the disk below the data directory is encrypted, tables with DATA DIRECTORY, undo, redo, \
+        temporary and log directories elsewhere are not protected with it. Judged from the devices below each path \
+        that variables and datafiles lead to.",
+    applies: "servers whose data directory lies on an encrypted disk",
+    fix: "move the path onto the encrypted mount",
+    cost: "a restart; the size of the data in reads and writes",
+    standards: &["PCI DSS 4.0.1 3.5.1.2", "NIST SP 800-53r5 SC-28"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let host = cx.facts.host()?;
+    let Some(data) = host.paths.iter().find(|path| path.role == Role::Data) else { return Err(no_data_directory()) };
+    let DiskLayer::Encrypted { by } = &data.layer else {
+        return Ok(Verdict::not_applicable(
+            "the data directory itself lies on no encrypted disk, see host-disk-unencrypted",
+        ));
+    };
+    let mut verdict = Verdict::new();
+    for path in elsewhere(host) {
+        match &path.layer {
+            DiskLayer::Plain => verdict.push(failure(path, by)),
+            DiskLayer::Unknown { why } => verdict.unseen(&path.path, unseen(path, why)),
+            DiskLayer::Encrypted { .. } | DiskLayer::Memory => {}
+        }
+    }
+    verdict.pass_if_clean(
+        Ruling::pass(
+            "server",
+            Grade::Bytes,
+            format!("all {} paths lie on encrypted disks or in memory", host.paths.len()),
+        )
+        .evidence(Evidence::Host { source: data.path.clone(), observation: by.clone() }),
+    );
+    Ok(verdict)
+}
+
+/// Keys have checks of their own.
+fn elsewhere(host: &HostFacts) -> impl Iterator<Item = &PathOnDisk> {
+    host.paths.iter().filter(|path| !matches!(path.role, Role::Data | Role::Key))
+}
+
+fn no_data_directory() -> Unseen {
+    Unseen {
+        what: "the disk below the data directory".to_owned(),
+        why: "it was not found on this host".to_owned(),
+        remedy: "run on the server's host".to_owned(),
+    }
+}
+
+fn unseen(path: &PathOnDisk, why: &str) -> Unseen {
+    Unseen {
+        what: format!("the disk below {} ({})", path.path, path.via),
+        why: why.to_owned(),
+        remedy: "attest the volume in a waiver".to_owned(),
+    }
+}
+
+fn failure(path: &PathOnDisk, by: &str) -> Ruling {
+    let words = format!(
+        "{} ({}, {}) lies on a plain disk; the data directory is protected by {by}",
+        path.path,
+        path.role.as_str(),
+        path.via
+    );
+    let observation = format!("mounted at {} on {}: no encryption", path.mount_point, path.chain.join(" on "));
+    Ruling::fail(&path.path, Grade::Bytes, words)
+        .evidence(Evidence::Host { source: path.path.clone(), observation })
+        .fix(format!("move {} onto the encrypted mount and set {} to the new place", path.path, path.via))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    #[test]
+    fn a_plain_path_beside_an_encrypted_one_fails() {
+        let made = || mysql().encrypted_disk();
+        assert_eq!(made().path("/tmp", Role::Temporary, DiskLayer::Plain).judge(&CHECK)[0].artefact, "/tmp");
+        assert_eq!(made().path("/tmp", Role::Temporary, DiskLayer::Plain).statuses(&CHECK), [Fail]);
+        assert_eq!(made().path("/tmp", Role::Temporary, DiskLayer::Memory).statuses(&CHECK), [Pass]);
+        let unknown = DiskLayer::Unknown { why: "virtual disk".to_owned() };
+        assert_eq!(made().path("/tmp", Role::Temporary, unknown).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_plain_data_directory_is_another_checks() {
+        assert_eq!(mysql().disk(DiskLayer::Plain).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

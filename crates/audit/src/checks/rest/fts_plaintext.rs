@@ -1,0 +1,61 @@
+//! `rest-fts-plaintext`.
+
+use super::{Terms, data_seen, judge_all, table_plaintext};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Verdict};
+use crate::facts::Seen;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-fts-plaintext",
+    title: "Tables behind full-text indexes are not encrypted",
+    severity: Severity::Medium,
+    explanation: "A FULLTEXT index keeps every word of the column in tablespaces of its own (fts_*), which can stay \
+        clear when their table is encrypted. Judged from the server's list and from page 0 and pages of their files.",
+    applies: "every server with a full-text index on InnoDB",
+    fix: "rebuild the index after its table is encrypted",
+    cost: "rebuilds the index and blocks the table's writes meanwhile",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
+    let fix = |space: &Artefact<'_>| table_plaintext::fix(cx, space);
+    let terms = Terms { noun: "full-text tablespaces", partly_fails: false, severity: &|_| None, fix: &fix };
+    let verdict = judge_all(cx, spaces, &terms);
+    if verdict.is_empty() && !data_seen(cx) {
+        cx.facts.sql()?.tablespaces()?;
+    }
+    if verdict.is_empty() {
+        return Ok(Verdict::not_applicable("this server has no full-text index on InnoDB"));
+    }
+    Ok(verdict)
+}
+
+/// `fts_` or `FTS_` and the table's id in 16 hexadecimal digits.
+fn is_auxiliary(space: &Artefact<'_>) -> bool {
+    space.table().is_some_and(|(_, name)| {
+        let rest = name.strip_prefix("fts_").or_else(|| name.strip_prefix("FTS_"));
+        rest.and_then(|rest| rest.get(..16)).is_some_and(|id| id.bytes().all(|b| b.is_ascii_hexdigit()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{TABLESPACE_COLUMNS, mysql};
+
+    #[test]
+    fn only_auxiliary_tables_count() {
+        let rows = |encrypted: &str| {
+            let aux = ["9", "demo/fts_0000000000000437_being_deleted", "Single", encrypted];
+            mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&aux, &["8", "demo/fts_notes", "Single", "N"]])
+        };
+        assert_eq!(rows("N").statuses(&CHECK), [Fail]);
+        assert_eq!(rows("Y").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

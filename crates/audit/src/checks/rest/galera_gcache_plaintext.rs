@@ -1,0 +1,135 @@
+//! `rest-galera-gcache-plaintext`.
+
+use super::{Terms, data_seen, judge_all};
+use crate::artefact::Kind;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_at_start;
+use crate::facts::Seen;
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-galera-gcache-plaintext",
+    title: "Galera's write-set cache is in clear",
+    severity: Severity::High,
+    explanation: "galera.cache and gcache.page.* keep the rows of every change for nodes that rejoin. Community Galera \
+        cannot encrypt them, whatever the switches of the server say; Percona XtraDB Cluster can (gcache.encryption). \
+        Judged from the files, then from wsrep_provider_options.",
+    applies: "Galera clusters, Percona XtraDB Cluster",
+    fix: "Percona XtraDB Cluster: gcache.encryption=yes; else put gcache.dir onto an encrypted disk",
+    cost: "a restart of the node, which may then need a full state transfer",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
+    let terms = Terms { noun: "write-set caches", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::GaleraCache), &terms);
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    match &cx.facts.sql {
+        Some(sql) if has_provider(sql)? => Ok(Verdict::one(by_options(sql)?)),
+        Some(_) => Ok(Verdict::not_applicable("this server is no node of a Galera cluster")),
+        None if data_seen(cx) => {
+            Ok(Verdict::not_applicable("no write-set cache lies there: this server was no node of a Galera cluster"))
+        }
+        None => cx.facts.files().map(|_| Verdict::new()),
+    }
+}
+
+fn has_provider(sql: &SqlFacts) -> Seen<bool> {
+    sql.rows("variables")?;
+    let provider = sql.variable_or_none("wsrep_provider").unwrap_or("none");
+    Ok(!provider.is_empty() && !provider.eq_ignore_ascii_case("none"))
+}
+
+/// Options are `key = value` pairs: a search for words would take `gcache.encryption = no` for a yes.
+fn option<'s>(options: &'s str, key: &str) -> Option<&'s str> {
+    let pairs = options.split(';').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(k, v)| (k.trim(), v.trim())).find(|(k, _)| *k == key).map(|(_, v)| v)
+}
+
+fn by_options(sql: &SqlFacts) -> Seen<Ruling> {
+    let options = sql.variable("wsrep_provider_options")?;
+    let value = option(options, "gcache.encryption");
+    let dir = option(options, "gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
+    let quoted = format!("gcache.encryption = {}", value.unwrap_or("(no such option)"));
+    let evidence = sql.evidence("variables", format!("wsrep_provider_options: {quoted}"));
+    let ruling = if value.is_some_and(is_on) {
+        Ruling::pass("galera.cache", Grade::Declared, quoted)
+    } else {
+        let why = if value.is_some() { "is not switched on" } else { "is something this provider does not know" };
+        Ruling::fail("galera.cache", Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
+            .fix(fix(sql))
+    };
+    Ok(ruling.evidence(evidence))
+}
+
+fn fix(sql: &SqlFacts) -> String {
+    let knows = sql
+        .variable_or_none("wsrep_provider_options")
+        .is_some_and(|options| option(options, "gcache.encryption").is_some());
+    if knows {
+        return set_at_start(
+            sql,
+            "wsrep_provider_options",
+            "\"gcache.encryption=yes\" (with the options already there)",
+        );
+    }
+    "put gcache.dir onto an encrypted disk: community Galera cannot encrypt it".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use innodb::galera::{CacheScan, Preamble};
+    use innodb::randomness::StreamSample;
+
+    fn node(options: &str) -> Made {
+        mariadb()
+            .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
+            .variable("wsrep_provider_options", options)
+    }
+
+    fn cache(encrypted: Option<bool>, random: u64, clear: u64) -> Content {
+        let content = StreamSample {
+            file_bytes: 1 << 20,
+            scanned_bytes: 1 << 20,
+            empty: 0,
+            random,
+            clear,
+            first_clear_offset: Some(1024),
+        };
+        Content::GaleraCache {
+            cache: CacheScan { preamble: Some(Preamble { encrypted, ..Preamble::default() }), content },
+        }
+    }
+
+    #[test]
+    fn the_file_decides() {
+        assert_eq!(node("").file("galera.cache", cache(None, 3, 9)).statuses(&CHECK), [Fail]);
+        assert_eq!(node("").file("galera.cache", cache(None, 3, 0)).statuses(&CHECK), [Fail]);
+        assert_eq!(node("").file("galera.cache", cache(Some(true), 3, 0)).statuses(&CHECK), [Pass]);
+        assert_eq!(Made::nothing().file("galera.cache", cache(None, 0, 1)).encrypted_disk().statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn options_are_read_as_pairs() {
+        assert_eq!(node("gcache.dir = /x; gcache.encryption = no").statuses(&CHECK), [Fail]);
+        assert_eq!(node("gcache.encryption = yes; gcache.size = 1G").statuses(&CHECK), [Pass]);
+        assert_eq!(node("gcache.size = 1G").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn no_node_is_not_applicable() {
+        assert_eq!(mariadb().variable("wsrep_provider", "none").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

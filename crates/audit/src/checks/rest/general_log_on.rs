@@ -1,0 +1,206 @@
+//! `rest-general-log-on`.
+
+use super::with_evidence;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::DiskLayer;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-general-log-on",
+    title: "The general log writes every statement in clear",
+    severity: Severity::High,
+    explanation: "The general log holds every statement with its values, of every table, and no server encrypts it. \
+        With log_raw=ON passwords in statements are written, too. Judged from general_log, log_output and log_raw, and \
+        from a general log's file that lies there, whether or not it is still written.",
+    applies: "every server",
+    fix: "general_log=OFF, then shred the file",
+    cost: "none",
+    standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 10.3", "CIS MySQL 6"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let facts = cx.facts;
+    let mut verdict = Verdict::new();
+    let on = match &facts.sql {
+        Some(sql) => is_written(sql)?,
+        None => false,
+    };
+    if let (Some(sql), true) = (&facts.sql, on) {
+        verdict.push(written(facts, sql));
+        return Ok(verdict);
+    }
+    for file in left_behind(facts) {
+        verdict.push(old_file(facts, file));
+    }
+    match &facts.sql {
+        Some(sql) => verdict.pass_if_clean(pass(sql)),
+        None if verdict.is_empty() => {
+            facts.files()?;
+            verdict.unseen("general_log", switch_unknown());
+        }
+        None => {}
+    }
+    Ok(verdict)
+}
+
+fn switch_unknown() -> Unseen {
+    Unseen {
+        what: "general_log".to_owned(),
+        why: "no general log lies in the directories that were read, and only the server tells whether it writes one"
+            .to_owned(),
+        remedy: "run against the live server".to_owned(),
+    }
+}
+
+/// On, and not sent nowhere.
+fn is_written(sql: &SqlFacts) -> Seen<bool> {
+    let nowhere = sql.variable_or_none("log_output").is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
+    Ok(sql.variable_on("general_log")? && !nowhere)
+}
+
+fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
+    let output = sql.variable_or_none("log_output").unwrap_or("FILE").to_ascii_uppercase();
+    let raw = sql.variable_on("log_raw") == Ok(true);
+    let file = to_file(&output).then(|| log_file(facts, sql)).flatten();
+    let artefact = file.map_or_else(|| name(sql, &output), |file| file.path.clone());
+    let words =
+        format!("the general log is on and goes to {output}: every statement is written to {artefact} in clear");
+    let ruling = match (file.and_then(|file| disk_layer(facts, file)), raw) {
+        (Some(layer), false) => return covered(&artefact, &layer, sql),
+        (_, true) => Ruling::fail(&artefact, Grade::Declared, format!("{words}, passwords included (log_raw)"))
+            .severity(Severity::Critical),
+        _ => Ruling::fail(&artefact, Grade::Declared, words),
+    };
+    let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
+    let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
+    with_evidence(ruling, evidence.chain(file.map(size)).collect())
+        .fix(format!("{}; then shred {artefact}", set_variable(sql, "general_log", "OFF")))
+}
+
+fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
+    let words =
+        format!("the general log is on, its file in clear and covered by the disk only ({layer}), see PCI DSS 3.5.1.2");
+    Ruling::pass(artefact, Grade::Declared, words)
+        .severity(Severity::Info)
+        .evidence(sql.variable_evidence("general_log"))
+}
+
+fn to_file(output: &str) -> bool {
+    output.split(',').any(|part| part.trim() == "FILE")
+}
+
+fn name(sql: &SqlFacts, output: &str) -> String {
+    match sql.variable_or_none("general_log_file") {
+        Some(file) if to_file(output) => file.to_owned(),
+        _ => "mysql.general_log".to_owned(),
+    }
+}
+
+fn log_file<'f>(facts: &'f Facts, sql: &SqlFacts) -> Option<&'f FileFact> {
+    let path = sql.variable_or_none("general_log_file")?;
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("{}/{path}", sql.identity.datadir.trim_end_matches('/'))
+    };
+    facts.files.as_ref()?.at(&path)
+}
+
+/// General logs that lie about, although none is written.
+fn left_behind(facts: &Facts) -> Vec<&FileFact> {
+    let files = facts.files.iter().flat_map(|files| &files.files);
+    files
+        .filter(|file| file.size_bytes > 0 && matches!(&file.content, Content::TextLog { log } if log == "general"))
+        .collect()
+}
+
+fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
+    let ruling = match disk_layer(facts, file) {
+        Some(layer) => Ruling::pass(
+            &file.name,
+            Grade::Bytes,
+            format!("a general log in clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2"),
+        )
+        .severity(Severity::Info),
+        None => Ruling::fail(
+            &file.name,
+            Grade::Bytes,
+            format!("{} is a general log: statements with their values, in clear", file.path),
+        )
+        .fix(format!("general_log=OFF if it is still on, then shred -u '{}'", file.path)),
+    };
+    ruling.evidence(size(file))
+}
+
+fn size(file: &FileFact) -> Evidence {
+    let meaning = format!("a log in clear text of {} bytes", file.size_bytes);
+    Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
+}
+
+fn disk_layer(facts: &Facts, file: &FileFact) -> Option<String> {
+    match facts.host.as_ref()?.layer_of(&file.path)? {
+        DiskLayer::Encrypted { by } => Some(by.clone()),
+        _ => None,
+    }
+}
+
+fn pass(sql: &SqlFacts) -> Ruling {
+    let off = sql.variable_on("general_log") == Ok(false);
+    let words =
+        if off { "the general log is off" } else { "the general log is on and goes nowhere (log_output = NONE)" };
+    Ruling::pass("server", Grade::Declared, words)
+        .evidence(sql.variable_evidence("general_log"))
+        .evidence(sql.variable_evidence("log_output"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql, tablespace};
+
+    fn general() -> Content {
+        Content::TextLog { log: "general".to_owned() }
+    }
+
+    #[test]
+    fn on_fails_and_raw_is_critical() {
+        let made = mysql()
+            .variable("general_log", "ON")
+            .variable("log_output", "FILE")
+            .variable("general_log_file", "db1.log");
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity, found[0].artefact.as_str()), (Fail, Severity::High, "db1.log"));
+        assert!(found[0].remediation.as_ref().unwrap().starts_with("SET PERSIST general_log = OFF"));
+        let made = made.variable("log_raw", "ON").file("db1.log", general());
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].severity, found[0].artefact.as_str()), (Severity::Critical, "/var/lib/mysql/db1.log"));
+    }
+
+    #[test]
+    fn off_or_nowhere_passes() {
+        assert_eq!(mysql().variable("general_log", "OFF").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().variable("general_log", "ON").variable("log_output", "NONE").statuses(&CHECK), [Pass]);
+        let table = mysql().variable("general_log", "ON").variable("log_output", "TABLE");
+        assert_eq!(table.judge(&CHECK)[0].artefact, "mysql.general_log");
+    }
+
+    #[test]
+    fn an_old_file_still_fails() {
+        let made = mysql().variable("general_log", "OFF").file("db1.log", general());
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
+        assert_eq!(Made::nothing().file("db1.log", general()).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().file("db1.log", general()).encrypted_disk().statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_server_or_file_it_is_unknown() {
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().file("t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Unknown]);
+    }
+}

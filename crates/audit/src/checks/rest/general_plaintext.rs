@@ -1,0 +1,75 @@
+//! `rest-general-plaintext`.
+
+use super::{Terms, judge_all, mariadb, or_none_of_it};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Verdict};
+use crate::facts::Seen;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-general-plaintext",
+    title: "General tablespaces are not encrypted",
+    severity: Severity::High,
+    explanation: "A general tablespace holds many tables, and none of them can be encrypted for itself: clear, it \
+        shows the rows of all. Judged from the server's list and from page 0 and pages of its file.",
+    applies: "MySQL 5.7.6 and newer, which can encrypt them from 8.0.13 on",
+    fix: "ALTER TABLESPACE ts ENCRYPTION='Y'",
+    cost: "in place; statements on its tables wait while it begins and ends, reads and writes go on between",
+    standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if mariadb(cx) == Some(true) {
+        return Ok(Verdict::not_applicable("MariaDB has no general tablespaces"));
+    }
+    let spaces = cx.artefacts.of_kind(Kind::GeneralTablespace);
+    let terms =
+        Terms { noun: "general tablespaces", partly_fails: false, severity: &|_| None, fix: &|space| fix(cx, space) };
+    or_none_of_it(cx, judge_all(cx, spaces, &terms), "general tablespace")
+}
+
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
+    let file = space.name.rsplit('/').next().unwrap_or(&space.name);
+    let name = space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name);
+    if cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 13)) {
+        return format!("for each table in `{name}`: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
+    }
+    format!("ALTER TABLESPACE `{name}` ENCRYPTION='Y'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql};
+
+    #[test]
+    fn clear_fails_and_encrypted_passes() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "ts", "General", "N"]]);
+        let found = made.judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLESPACE `ts` ENCRYPTION='Y'"));
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "ts", "General", "Y"]]);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_dictionary_is_no_general_tablespace() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]);
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn old_servers_can_only_move_the_tables() {
+        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let found = old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "ts", "General", "N"]]).judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_file_per_table"));
+    }
+
+    #[test]
+    fn mariadb_has_none_and_a_refusal_is_unknown() {
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
+    }
+}

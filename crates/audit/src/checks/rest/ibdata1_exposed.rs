@@ -1,0 +1,267 @@
+//! `rest-ibdata1-exposed`.
+
+use innodb::tablespace::TablespaceScan;
+
+use super::{Terms, covered_by_disk, data_seen, judge_all, listed, mariadb, unread, with_evidence};
+use crate::artefact::{Artefact, Kind, Promise};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{set_at_start, set_variable};
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-ibdata1-exposed",
+    title: "The system tablespace holds data in clear",
+    severity: Severity::Medium,
+    explanation: "Oracle's server cannot encrypt ibdata1 (error 3119), so it must hold no table of a user, no undo and \
+        no entry of the change buffer, which keeps keys of secondary indexes of any table, encrypted ones too. \
+        MariaDB encrypts it by its threads, Percona when the server is initialised. Judged from the types of its \
+        pages, the tables that the server lists in space 0, innodb_file_per_table and innodb_change_buffering.",
+    applies: "every server with InnoDB",
+    fix: "move tables out of ibdata1, innodb_change_buffering=none, separate undo tablespaces; an encrypted disk for the rest",
+    cost: "moving a table copies it and blocks its writes meanwhile; ibdata1 itself never shrinks",
+    standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::SystemTablespace).collect();
+    let encryptable = mariadb(cx) == Some(true) || files.iter().any(|file| promised(file));
+    if encryptable {
+        let terms = Terms { noun: "system tablespace", partly_fails: true, severity: &|_| None, fix: &|_| encrypt(cx) };
+        let verdict = judge_all(cx, files.into_iter(), &terms);
+        return or_unseen(cx, verdict);
+    }
+    let mut verdict = Verdict::new();
+    let mut disk = Vec::new();
+    let mut unseen = Vec::new();
+    let mut harmless = Vec::new();
+    for file in files {
+        match file.scan() {
+            None => unseen.push(file),
+            Some(scan) if contents(cx, scan).is_empty() => harmless.push(file),
+            Some(_) if file.disk_encryption().is_some() => disk.push(file),
+            Some(scan) => verdict.push(failure(cx, file, scan)),
+        }
+    }
+    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    if disk.is_empty() {
+        by_settings(cx).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
+    if !verdict.has_failed() && disk.is_empty() {
+        unread(&unseen).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
+    if let Some(first) = harmless.first() {
+        verdict.pass_if_clean(pass(cx, first));
+    }
+    or_unseen(cx, verdict)
+}
+
+fn promised(file: &Artefact<'_>) -> bool {
+    file.promise().is_some_and(|promise| promise != Promise::None)
+}
+
+/// What of ibdata1's contents is somebody's data.
+fn contents(cx: &Context<'_>, scan: &TablespaceScan) -> Vec<String> {
+    let mut found = Vec::new();
+    if scan.change_buffer_pages > 0 {
+        found.push(format!("{} pages of the change buffer", scan.change_buffer_pages));
+    }
+    if scan.clear_undo_pages > 0 {
+        found.push(format!("{} undo pages", scan.clear_undo_pages));
+    }
+    let tables = scan.clear_index_pages.saturating_sub(scan.change_buffer_pages);
+    // Before MySQL 8 the dictionary's own tables lie there, too, and pages do not tell whose they are.
+    if tables > 0 && !holds_dictionary(cx, scan) {
+        found.push(format!("{tables} index pages of tables"));
+    }
+    found
+}
+
+fn holds_dictionary(cx: &Context<'_>, scan: &TablespaceScan) -> bool {
+    match &cx.facts.sql {
+        Some(sql) => !sql.mysql_since(8, 0, 0),
+        None => scan.page0.server_version.is_none(),
+    }
+}
+
+fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruling {
+    let words = format!("{} holds in clear: {}", file.name, contents(cx, scan).join(", "));
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, words).fix(fix(cx, scan));
+    let ruling = with_evidence(ruling, file.evidence(cx.facts));
+    match &cx.facts.sql {
+        Some(sql) => ruling.evidence(sql.variable_evidence("innodb_change_buffering")),
+        None => ruling,
+    }
+}
+
+/// What the server itself tells of ibdata1.
+fn by_settings(cx: &Context<'_>) -> Vec<Ruling> {
+    let Some(sql) = &cx.facts.sql else { return Vec::new() };
+    [tables_inside(sql), new_tables_inside(sql), undo_inside(sql)].into_iter().flatten().collect()
+}
+
+fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
+    let rows = sql.rows("system_space_tables").ok()?;
+    let names: Vec<&str> = rows.iter().map(|row| row.text("name")).filter(|name| !name.starts_with("SYS_")).collect();
+    let first = names.first()?;
+    let table = first.replace('/', "`.`");
+    let ruling = Ruling::fail(
+        "tables in ibdata1",
+        Grade::Reported,
+        format!("{} tables lie in ibdata1: {}", names.len(), listed(names.iter().copied())),
+    )
+    .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
+    .fix(format!("ALTER TABLE `{table}` TABLESPACE=innodb_file_per_table ENCRYPTION='Y', and so for each"));
+    Some(ruling)
+}
+
+fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
+    let off = sql.variable_on("innodb_file_per_table") == Ok(false);
+    off.then(|| {
+        Ruling::fail(
+            "innodb_file_per_table",
+            Grade::Declared,
+            "innodb_file_per_table is OFF: new tables are made in ibdata1",
+        )
+        .evidence(sql.variable_evidence("innodb_file_per_table"))
+        .fix(set_variable(sql, "innodb_file_per_table", "ON"))
+    })
+}
+
+/// Before MySQL 8.0 undo lies in ibdata1 unless the server was initialised with undo tablespaces.
+fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
+    let inside = !sql.mysql_since(8, 0, 0) && sql.variable("innodb_undo_tablespaces") == Ok("0");
+    inside.then(|| {
+        Ruling::fail("undo in ibdata1", Grade::Declared, "innodb_undo_tablespaces is 0: undo lies in ibdata1, in clear")
+            .evidence(sql.variable_evidence("innodb_undo_tablespaces"))
+            .fix("upgrade to MySQL 8.0, which keeps undo in tablespaces that can be encrypted, or put ibdata1 onto an encrypted disk")
+    })
+}
+
+fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
+    let (read, all) = file.extent().unwrap_or_default();
+    let extent = if read == all {
+        format!("all {all} pages were read")
+    } else {
+        format!("a sample of {read} of {all} pages was read, --deep reads all")
+    };
+    let mut words =
+        format!("{} cannot be encrypted and holds no table, undo or change buffer entry: {extent}", file.name);
+    let buffering = cx.facts.sql.as_ref().and_then(|sql| sql.variable_or_none("innodb_change_buffering"));
+    if buffering.is_some_and(is_switched_on) {
+        words.push_str("; innodb_change_buffering is not none, so that keys of indexes can come to lie there");
+    }
+    with_evidence(Ruling::pass(&file.name, Grade::Bytes, words).severity(Severity::Info), file.evidence(cx.facts))
+}
+
+fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+    if verdict.is_empty() {
+        if !data_seen(cx) {
+            cx.facts.files()?;
+        }
+        verdict.unseen(
+            "ibdata1",
+            Unseen {
+                what: "pages of ibdata1".to_owned(),
+                why:
+                    "the server lists no table in it, and whether it holds undo or keys of indexes only its pages tell"
+                        .to_owned(),
+                remedy: "run on the server's host as a user who can read ibdata1 in innodb_data_home_dir".to_owned(),
+            },
+        );
+    }
+    Ok(verdict)
+}
+
+fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> String {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+    if scan.change_buffer_pages > 0 {
+        return format!(
+            "{}; SET GLOBAL innodb_fast_shutdown = 0 and a restart merge what is left",
+            set_variable(sql, "innodb_change_buffering", "none")
+        );
+    }
+    "put ibdata1 onto an encrypted disk (innodb_data_home_dir), or dump and load into a new server of MySQL 8.0 or newer".to_owned()
+}
+
+fn encrypt(cx: &Context<'_>) -> String {
+    match &cx.facts.sql {
+        Some(sql) if sql.is_mariadb() => format!(
+            "{}, then {}",
+            set_variable(sql, "innodb_encrypt_tables", "ON"),
+            set_variable(sql, "innodb_encryption_threads", "4")
+        ),
+        Some(sql) => set_at_start(sql, "innodb_sys_tablespace_encrypt", "ON"),
+        None => "MariaDB: innodb_encrypt_tables=ON and innodb_encryption_threads=4".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use innodb::SpaceId;
+    use innodb::tablespace::TablespaceKind;
+
+    fn ibdata1(change: impl FnOnce(&mut TablespaceScan)) -> Content {
+        tablespace_with("plain", 0, 0, |scan| {
+            scan.kind = TablespaceKind::System;
+            scan.page0.space_id = SpaceId(0);
+            scan.page0.server_version = Some(90704);
+            change(scan);
+        })
+    }
+
+    #[test]
+    fn a_harmless_ibdata1_is_only_info() {
+        let found = mysql().variable("innodb_change_buffering", "all").file("ibdata1", ibdata1(|_| ())).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Pass, Severity::Info));
+        assert!(found[0].message.contains("innodb_change_buffering"));
+    }
+
+    #[test]
+    fn change_buffer_undo_and_tables_fail() {
+        let found = mysql()
+            .file("ibdata1", ibdata1(|scan| (scan.change_buffer_pages, scan.clear_index_pages) = (19, 19)))
+            .judge(&CHECK);
+        assert!(found[0].status == Fail && found[0].message.contains("19 pages of the change buffer"));
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_change_buffering = none"));
+        assert_eq!(Made::nothing().file("ibdata1", ibdata1(|scan| scan.clear_undo_pages = 2)).statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().file("ibdata1", ibdata1(|scan| scan.clear_index_pages = 2)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn the_dictionary_of_old_servers_is_no_table_of_a_user() {
+        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let made = old.file("ibdata1", ibdata1(|scan| scan.clear_index_pages = 9));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(made.variable("innodb_undo_tablespaces", "0").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn settings_alone_can_fail_but_never_pass() {
+        let made = mysql().answer("system_space_tables", &["name"], &[&["demo/t"]]);
+        assert_eq!(made.statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("innodb_file_per_table", "OFF").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable("innodb_file_per_table", "ON").statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn mariadb_encrypts_it() {
+        let row = |encrypted| {
+            mariadb().answer("tablespaces", TABLESPACE_COLUMNS, &[&["0", "innodb_system", "System", encrypted]])
+        };
+        assert_eq!(row("N").statuses(&CHECK), [Fail]);
+        assert_eq!(row("Y").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn an_encrypted_disk_is_enough_for_the_rest() {
+        let made = mysql().file("ibdata1", ibdata1(|scan| scan.clear_undo_pages = 2)).encrypted_disk();
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+}

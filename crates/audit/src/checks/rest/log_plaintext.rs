@@ -1,0 +1,162 @@
+//! `rest-log-plaintext`.
+
+use super::with_evidence;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::DiskLayer;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-log-plaintext",
+    title: "Slow, error or audit logs hold statements in clear",
+    severity: Severity::Medium,
+    explanation: "The slow log and audit logs hold statements with their values, the error log those of deadlocks if \
+        innodb_print_all_deadlocks is on. No community server encrypts them; audit_log_encryption=AES does in MySQL \
+        Enterprise. Judged from the files found and from the variables that have them written. An error log without \
+        deadlocks is no failure: it holds no values.",
+    applies: "every server",
+    fix: "keep the logs on an encrypted disk, or switch off what is not needed",
+    cost: "none",
+    standards: &["CIS MySQL 4.10E", "PCI DSS 4.0.1 10.3", "NIST SP 800-53r5 AU-9"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let facts = cx.facts;
+    let mut verdict = Verdict::new();
+    let files = facts.files.iter().flat_map(|files| &files.files);
+    for file in files.filter(|file| file.size_bytes > 0 && holds_statements(&file.content)) {
+        verdict.push(of_file(facts, file));
+    }
+    if let Some(sql) = &facts.sql {
+        [slow_log(sql, &verdict), deadlocks(sql), audit_log(sql)]
+            .into_iter()
+            .flatten()
+            .for_each(|ruling| verdict.push(ruling));
+        if !verdict.is_empty() {
+            return Ok(verdict);
+        }
+        sql.variable("slow_query_log")?;
+        verdict.push(
+            Ruling::pass(
+                "server",
+                Grade::Declared,
+                "neither slow log, audit log nor deadlocks in the error log are written in clear",
+            )
+            .evidence(sql.variable_evidence("slow_query_log")),
+        );
+    } else if verdict.is_empty() {
+        facts.sql()?;
+    }
+    Ok(verdict)
+}
+
+fn holds_statements(content: &Content) -> bool {
+    matches!(content, Content::TextLog { log } if log == "slow" || log == "audit")
+}
+
+fn of_file(facts: &Facts, file: &FileFact) -> Ruling {
+    let layer = facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
+    let ruling = match layer {
+        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
+            &file.name,
+            Grade::Bytes,
+            format!("clear, covered by the disk only ({by}), see PCI DSS 3.5.1.2"),
+        )
+        .severity(Severity::Info),
+        _ => Ruling::fail(&file.name, Grade::Bytes, format!("{} is a log of statements in clear", file.path)),
+    };
+    let meaning = format!("{} bytes of clear text", file.size_bytes);
+    ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
+}
+
+/// Written, and its file not seen.
+fn slow_log(sql: &SqlFacts, seen: &Verdict) -> Option<Ruling> {
+    let file = sql.variable_or_none("log_output").is_none_or(|output| output.to_ascii_uppercase().contains("FILE"));
+    let on = sql.variable_on("slow_query_log") == Ok(true);
+    (on && file && seen.is_empty()).then(|| {
+        let path = sql.variable_or_none("slow_query_log_file").unwrap_or("the slow log");
+        Ruling::fail(
+            path,
+            Grade::Declared,
+            format!("the slow log is on: statements with their values go to {path} in clear"),
+        )
+        .evidence(sql.variable_evidence("slow_query_log"))
+        .evidence(sql.variable_evidence("slow_query_log_file"))
+    })
+}
+
+fn deadlocks(sql: &SqlFacts) -> Option<Ruling> {
+    let on = sql.variable_on("innodb_print_all_deadlocks") == Ok(true);
+    on.then(|| {
+        let log = sql.variable_or_none("log_error").filter(|path| !path.is_empty()).unwrap_or("the error log");
+        Ruling::fail(
+            log,
+            Grade::Declared,
+            format!("innodb_print_all_deadlocks is ON: statements of deadlocks go to {log} in clear"),
+        )
+        .severity(Severity::Low)
+        .evidence(sql.variable_evidence("innodb_print_all_deadlocks"))
+        .fix(set_variable(sql, "innodb_print_all_deadlocks", "OFF"))
+    })
+}
+
+fn audit_log(sql: &SqlFacts) -> Option<Ruling> {
+    let path = sql.variable_or_none("audit_log_file").or_else(|| {
+        let on = sql.variable_on("server_audit_logging") == Ok(true);
+        sql.variable_or_none("server_audit_file_path").filter(|_| on)
+    })?;
+    let encrypted = ["audit_log_encryption", "audit_log_filter.encryption", "audit_log_filter_encryption"];
+    let aes =
+        encrypted.iter().any(|name| sql.variable_or_none(name).is_some_and(|value| value.eq_ignore_ascii_case("AES")));
+    let to_file = sql.variable_or_none("server_audit_output_type").is_none_or(|kind| kind.eq_ignore_ascii_case("file"));
+    (!aes && to_file).then(|| {
+        let ruling = Ruling::fail(path, Grade::Declared, format!("the audit log {path} is written in clear"));
+        let names = ["audit_log_file", "audit_log_encryption", "server_audit_file_path", "server_audit_logging"];
+        with_evidence(
+            ruling,
+            names.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name)).collect(),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn a_slow_log_fails_by_file_then_by_variable() {
+        let log = || Content::TextLog { log: "slow".to_owned() };
+        let found = Made::nothing().file("db1-slow.log", log()).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!(Made::nothing().file("db1-slow.log", log()).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().variable("slow_query_log", "ON").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn an_error_log_alone_is_no_failure() {
+        let made =
+            mysql().variable("slow_query_log", "OFF").file("error.log", Content::TextLog { log: "error".to_owned() });
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(made.variable("innodb_print_all_deadlocks", "ON").judge(&CHECK)[0].severity, Severity::Low);
+    }
+
+    #[test]
+    fn audit_logs_are_clear_unless_aes() {
+        let made = || mysql().variable("slow_query_log", "OFF").variable("audit_log_file", "audit.log");
+        assert_eq!(made().statuses(&CHECK), [Fail]);
+        assert_eq!(made().variable("audit_log_encryption", "AES").statuses(&CHECK), [Pass]);
+        let made = mariadb().variable("slow_query_log", "OFF").variable("server_audit_logging", "ON");
+        assert_eq!(made.variable("server_audit_file_path", "server_audit.log").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn no_server_and_no_file_is_unknown() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

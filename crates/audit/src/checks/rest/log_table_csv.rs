@@ -1,0 +1,115 @@
+//! `rest-log-table-csv`.
+
+use super::data_seen;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::FileFact;
+use crate::facts::host::{DiskLayer, Role};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-log-table-csv",
+    title: "The log tables of schema mysql hold statements in clear",
+    severity: Severity::Medium,
+    explanation: "With log_output=TABLE general and slow log go to CSV tables, which no server encrypts and which keep \
+        their rows when the logs are switched off. Judged from the size of general_log.CSV and slow_log.CSV, then from \
+        the variables.",
+    applies: "every server",
+    fix: "TRUNCATE TABLE mysql.general_log; TRUNCATE TABLE mysql.slow_log; log to a file on an encrypted disk",
+    cost: "none; the logged statements are gone",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", "slow_query_log")];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    for (table, switch) in TABLES {
+        let by_switch = cx.facts.sql.as_ref().and_then(|sql| written(sql, table, switch));
+        match (by_switch, file(cx.facts, table)) {
+            (_, Some(file)) if file.size_bytes > 0 => verdict.push(filled(cx.facts, table, file)),
+            (Some(ruling), _) => verdict.push(ruling),
+            _ => {}
+        }
+    }
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    if data_seen(cx) {
+        return Ok(Verdict::one(Ruling::pass(
+            "server",
+            Grade::Bytes,
+            "neither mysql.general_log nor mysql.slow_log holds a row",
+        )));
+    }
+    cx.facts.sql()?;
+    Err(Unseen {
+        what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
+        why: "they are not written now, and rows from before were not looked at".to_owned(),
+        remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+    })
+}
+
+fn file<'f>(facts: &'f Facts, table: &str) -> Option<&'f FileFact> {
+    let name = format!("mysql/{table}.CSV");
+    let mut files = facts.files.iter().flat_map(|files| &files.files);
+    files.find(|file| file.role == Role::Data && file.name == name)
+}
+
+fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
+    let layer = facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
+    let ruling = match layer {
+        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
+            &file.name,
+            Grade::Bytes,
+            format!("clear, covered by the disk only ({by}), see PCI DSS 3.5.1.2"),
+        )
+        .severity(Severity::Info),
+        _ => Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
+            .fix(format!("TRUNCATE TABLE mysql.{table}")),
+    };
+    let meaning = format!("{} bytes of CSV", file.size_bytes);
+    ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
+}
+
+fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
+    let to_table = sql.variable_or_none("log_output")?.to_ascii_uppercase().contains("TABLE");
+    (to_table && sql.variable_on(switch) == Ok(true)).then(|| {
+        Ruling::fail(
+            format!("mysql.{table}"),
+            Grade::Declared,
+            format!("{switch} is ON and goes to mysql.{table}, in clear"),
+        )
+        .evidence(sql.variable_evidence("log_output"))
+        .evidence(sql.variable_evidence(switch))
+        .fix(format!("SET GLOBAL log_output = 'FILE'; TRUNCATE TABLE mysql.{table}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn csv() -> Content {
+        Content::PlainTable { engine: "CSV".to_owned() }
+    }
+
+    #[test]
+    fn filled_tables_fail_and_empty_ones_pass() {
+        assert_eq!(Made::nothing().file("mysql/slow_log.CSV", csv()).statuses(&CHECK), [Fail]);
+        let empty = Made::nothing().file("mysql/slow_log.CSV", Content::Empty).last_file(|file| file.size_bytes = 0);
+        assert_eq!(empty.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn variables_fail_and_never_pass() {
+        let made = mysql().variable("log_output", "FILE,TABLE").variable("general_log", "ON");
+        assert_eq!(made.judge(&CHECK)[0].artefact, "mysql.general_log");
+        assert_eq!(mysql().variable("log_output", "FILE").statuses(&CHECK), [Unknown]);
+    }
+}

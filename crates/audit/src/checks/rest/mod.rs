@@ -1,0 +1,278 @@
+//! Data at rest: InnoDB and the server's other files.
+
+pub(super) mod aria_log_plaintext;
+pub(super) mod aria_plaintext;
+pub(super) mod binlog_plaintext;
+pub(super) mod default_off;
+pub(super) mod doublewrite_plaintext;
+pub(super) mod encryption_threads_zero;
+pub(super) mod engine_cannot_encrypt;
+pub(super) mod export_key_file;
+pub(super) mod external_path;
+pub(super) mod fts_plaintext;
+pub(super) mod galera_gcache_plaintext;
+pub(super) mod general_log_on;
+pub(super) mod general_plaintext;
+pub(super) mod ibdata1_exposed;
+pub(super) mod log_plaintext;
+pub(super) mod log_table_csv;
+pub(super) mod mysql_ibd_plaintext;
+pub(super) mod optout_allowed;
+pub(super) mod orphan_file;
+pub(super) mod page_plaintext;
+pub(super) mod redo_plaintext;
+pub(super) mod relaylog_plaintext;
+pub(super) mod repl_credential_clear;
+pub(super) mod schema_default_no;
+pub(super) mod sensitive_persisted;
+pub(super) mod stats_leak;
+pub(super) mod table_plaintext;
+pub(super) mod temp_plaintext;
+pub(super) mod tmpfile_spill;
+pub(super) mod undo_plaintext;
+
+use crate::artefact::{Artefact, Promise, State};
+use crate::check::{Context, Ruling, Verdict};
+use crate::facts::files::FileFacts;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+/// Schemas that every server brings along.
+pub(super) const OWN_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
+
+/// More than this many artefacts of one fate are told in one ruling.
+const MANY: usize = 20;
+
+/// How the artefacts of one kind are judged.
+pub(super) struct Terms<'t> {
+    /// What they are, in the plural.
+    pub(super) noun: &'t str,
+    /// Whether one that is partly clear fails here; else it is left to `rest-page-plaintext`,
+    /// unless its page 0 does not even promise encryption.
+    pub(super) partly_fails: bool,
+    /// Severity of a failure, if other than the check's.
+    pub(super) severity: &'t dyn Fn(&Artefact<'_>) -> Option<Severity>,
+    /// The command that mends it.
+    pub(super) fix: &'t dyn Fn(&Artefact<'_>) -> String,
+}
+
+/// Judges artefacts by their state: clear fails, a disk layer alone passes with a note.
+/// The verdict is empty if there are none.
+pub(super) fn judge_all<'c>(
+    cx: &Context<'_>,
+    artefacts: impl Iterator<Item = &'c Artefact<'c>>,
+    terms: &Terms<'_>,
+) -> Verdict {
+    let mut tally = Tally::default();
+    let mut verdict = Verdict::new();
+    for artefact in artefacts {
+        match artefact.state() {
+            None => tally.unread.push(artefact),
+            Some((state, grade)) if fails(artefact, state, terms) => match artefact.disk_encryption() {
+                Some(_) => tally.disk.push(artefact),
+                None => verdict.push(clear(cx, artefact, state, grade, terms)),
+            },
+            Some((state, grade)) => tally.good(artefact, state, grade),
+        }
+    }
+    tally.finish(cx, verdict, terms.noun)
+}
+
+fn fails(artefact: &Artefact<'_>, state: State, terms: &Terms<'_>) -> bool {
+    match state {
+        State::Clear => true,
+        State::Partly => terms.partly_fails || artefact.promise() == Some(Promise::None),
+        State::Encrypted | State::Empty => false,
+    }
+}
+
+fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, terms: &Terms<'_>) -> Ruling {
+    let how = if state == State::Partly { "is partly in clear" } else { "is not encrypted" };
+    let ruling = Ruling::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));
+    let ruling = match (terms.severity)(artefact) {
+        Some(severity) => ruling.severity(severity),
+        None => ruling,
+    };
+    with_evidence(ruling, artefact.evidence(cx.facts))
+}
+
+/// What did not fail.
+#[derive(Default)]
+struct Tally<'c> {
+    encrypted: u64,
+    empty: u64,
+    pages: u64,
+    pages_read: u64,
+    grade: Option<Grade>,
+    example: Option<&'c Artefact<'c>>,
+    disk: Vec<&'c Artefact<'c>>,
+    unread: Vec<&'c Artefact<'c>>,
+}
+
+impl<'c> Tally<'c> {
+    fn good(&mut self, artefact: &'c Artefact<'c>, state: State, grade: Grade) {
+        if state == State::Empty {
+            self.empty += 1;
+        } else {
+            self.encrypted += 1;
+        }
+        if let Some((read, all)) = artefact.extent() {
+            self.pages += all;
+            self.pages_read += read.min(all);
+        }
+        // As strong as the weakest of them.
+        self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
+        self.example = self.example.or(Some(artefact));
+    }
+
+    fn finish(self, cx: &Context<'_>, mut verdict: Verdict, noun: &str) -> Verdict {
+        for ruling in unread(&self.unread) {
+            verdict.push(ruling);
+        }
+        if let Some(ruling) = covered_by_disk(cx, &self.disk) {
+            verdict.push(ruling);
+        }
+        if let (Some(grade), Some(example)) = (self.grade, self.example) {
+            let ruling = Ruling::pass("server", grade, self.words(noun));
+            verdict.pass_if_clean(with_evidence(ruling, example.evidence(cx.facts)));
+        }
+        verdict
+    }
+
+    fn words(&self, noun: &str) -> String {
+        let pages = match (self.pages_read, self.pages) {
+            (_, 0) => String::new(),
+            (read, all) if read == all => format!("; all {all} pages or blocks were read"),
+            (read, all) => format!("; a sample of {read} of {all} pages or blocks was read, --deep reads all"),
+        };
+        let empty = if self.empty > 0 { format!(", {} empty", self.empty) } else { String::new() };
+        format!("{noun}: {} encrypted{empty}, none in clear{pages}", self.encrypted)
+    }
+}
+
+/// Clear artefacts on an encrypted disk: no failure, but not enough for everything.
+pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> Option<Ruling> {
+    let first = artefacts.first()?;
+    let grade = artefacts.iter().filter_map(|a| a.state()).map(|(_, grade)| grade).min()?;
+    let layer = first.disk_encryption().unwrap_or("an encrypted disk");
+    let names = listed(artefacts.iter().map(|artefact| artefact.name.as_str()));
+    let words = format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2: {names}");
+    let artefact = if artefacts.len() == 1 { first.name.as_str() } else { "server" };
+    Some(with_evidence(Ruling::pass(artefact, grade, words).severity(Severity::Info), first.evidence(cx.facts)))
+}
+
+/// One UNKNOWN for each artefact without a state; the many in one.
+pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
+    let (named, more) = artefacts.split_at(artefacts.len().min(MANY));
+    let mut rulings: Vec<Ruling> =
+        named.iter().map(|artefact| Ruling::unseen(&artefact.name, unread_one(artefact))).collect();
+    if !more.is_empty() {
+        let unseen = Unseen {
+            what: format!("{} more files", more.len()),
+            why: "their bytes could not be read and the server does not tell".to_owned(),
+            remedy: "run as a user who can read the data directory, or grant PROCESS to the audit account".to_owned(),
+        };
+        rulings.push(Ruling::unseen("server", unseen));
+    }
+    rulings
+}
+
+/// Why an artefact has no state.
+fn unread_one(artefact: &Artefact<'_>) -> Unseen {
+    use crate::facts::files::Content::{Empty, UnidentifiedTablespace, Unreadable};
+    let why = match artefact.file.map(|file| &file.content) {
+        Some(UnidentifiedTablespace { why } | Unreadable { why }) => why.clone(),
+        Some(Empty) => "the file has no byte".to_owned(),
+        _ => "its bytes were not read and the server does not tell".to_owned(),
+    };
+    let remedy = match artefact.file {
+        Some(file) => format!("look at {} as a user who can read it", file.path),
+        None => "run as a user who can read its file, or grant PROCESS to the audit account".to_owned(),
+    };
+    Unseen { what: artefact.name.clone(), why, remedy }
+}
+
+/// The names, cut where they get too many.
+pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let (shown, more) = names.split_at(names.len().min(MANY));
+    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{rest}", shown.join(", "))
+}
+
+pub(super) fn with_evidence(ruling: Ruling, evidence: Vec<Evidence>) -> Ruling {
+    evidence.into_iter().fold(ruling, Ruling::evidence)
+}
+
+/// The verdict, or, if nothing of a kind was found, why not: not applicable if somebody who would
+/// have seen it looked, unknown otherwise.
+///
+/// # Errors
+/// [`Unseen`] if neither the server nor its files could be asked.
+pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> Seen<Verdict> {
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);
+    if listed.is_ok() || data_seen(cx) {
+        return Ok(Verdict::not_applicable(format!("this server has no {noun}")));
+    }
+    match (cx.facts.files(), listed) {
+        (Err(files), Err(tables)) => {
+            Err(Unseen { remedy: format!("{}; or {}", tables.remedy, files.remedy), ..tables })
+        }
+        (_, listed) => listed.map(|_| Verdict::new()),
+    }
+}
+
+/// Whether the data directory itself was walked.
+pub(super) fn data_seen(cx: &Context<'_>) -> bool {
+    cx.facts.files.as_ref().is_some_and(FileFacts::data_seen)
+}
+
+/// Whether MySQL 8.0 or newer wrote the files: it has a mysql.ibd and undo tablespaces somewhere,
+/// and a directory without them is only a part.
+pub(super) fn written_by_mysql_8(cx: &Context<'_>) -> bool {
+    cx.artefacts.iter().any(|artefact| artefact.scan().is_some_and(|scan| scan.page0.server_version.is_some()))
+}
+
+/// Why a part of a data directory does not tell.
+pub(super) fn elsewhere(what: &str) -> Unseen {
+    Unseen {
+        what: what.to_owned(),
+        why: "MySQL 8.0 or newer wrote the files that were read, and has one that was not among them".to_owned(),
+        remedy: format!("point the audit at the whole data directory, or at the directory that holds {what}"),
+    }
+}
+
+/// Whether the data are MariaDB's, from the server or from its files; none if neither tells.
+pub(super) fn mariadb(cx: &Context<'_>) -> Option<bool> {
+    cx.facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| cx.artefacts.written_by_mariadb())
+}
+
+/// The variable of `names` that this server has, and its value.
+pub(super) fn first_variable<'s>(sql: &'s SqlFacts, names: &[&'static str]) -> Option<(&'static str, &'s str)> {
+    names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)))
+}
+
+/// Whether the account sees every table in `information_schema`, which hides what it has no
+/// privilege for; an empty list proves nothing without.
+pub(super) fn sees_all_tables(sql: &SqlFacts) -> bool {
+    const ANY_OF: [&str; 5] = ["ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "ALTER"];
+    let global = |grant: &str| {
+        let (privileges, _) = grant.to_ascii_uppercase().split_once(" ON *.*").map(|(p, _)| (p.to_owned(), ()))?;
+        let privileges = privileges.strip_prefix("GRANT ")?.to_owned();
+        Some(privileges.split(',').any(|privilege| ANY_OF.contains(&privilege.trim())))
+    };
+    sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| global(row.text("grant")) == Some(true)))
+}
+
+/// Why a list that hides what the account may not see is no proof.
+pub(super) fn hidden_tables(sql: &SqlFacts) -> Unseen {
+    Unseen {
+        what: "tables and schemas".to_owned(),
+        why: format!("information_schema shows {} only what it has a privilege for", sql.session.account),
+        remedy: format!("GRANT SELECT ON *.* TO {}, or let the audit read the data directory", sql.session.account),
+    }
+}

@@ -1,0 +1,85 @@
+//! `rest-mysql-ibd-plaintext`.
+
+use super::{Terms, elsewhere, judge_all, mariadb, or_none_of_it, written_by_mysql_8};
+use crate::artefact::Kind;
+use crate::check::{Check, Context, Verdict};
+use crate::facts::Seen;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-mysql-ibd-plaintext",
+    title: "mysql.ibd, the data dictionary, is not encrypted",
+    severity: Severity::High,
+    explanation: "mysql.ibd holds every table's definition, histograms with values of columns, password hashes of the \
+        accounts and the password by which a replica logs in at its source. Judged from the server's list and from \
+        page 0 and pages of the file.",
+    applies: "MySQL 8.0 and newer, which can encrypt it from 8.0.16 on",
+    fix: "ALTER TABLESPACE mysql ENCRYPTION='Y'",
+    cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*",
+    standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 8.3.2", "HIPAA 164.312(a)(2)(iv)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql.as_ref();
+    if mariadb(cx) == Some(true) || sql.is_some_and(|sql| !sql.mysql_since(8, 0, 0)) {
+        return Ok(Verdict::not_applicable("only MySQL 8.0 and newer keep their dictionary in mysql.ibd"));
+    }
+    let too_old = sql.filter(|sql| !sql.mysql_since(8, 0, 16));
+    let fix = || match too_old {
+        Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version),
+        None => CHECK.fix.to_owned(),
+    };
+    let terms = Terms { noun: "mysql.ibd", partly_fails: false, severity: &|_| None, fix: &|_| fix() };
+    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
+    if verdict.is_empty() && sql.is_some() {
+        // Every server of that version has one: not listed and not seen is not known.
+        sql.map_or(Ok(()), |sql| sql.tablespaces().map(|_| ()))?;
+        return Ok(verdict);
+    }
+    if verdict.is_empty() && written_by_mysql_8(cx) {
+        return Err(elsewhere("mysql.ibd"));
+    }
+    or_none_of_it(cx, verdict, "mysql.ibd")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Grade;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use innodb::tablespace::TablespaceKind;
+
+    #[test]
+    fn reported_and_bytes() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]);
+        assert_eq!(made.statuses(&CHECK), [Fail]);
+        let file = tablespace_with("encrypted", 40, 0, |scan| scan.kind = TablespaceKind::Dictionary);
+        let found = made.file("mysql.ibd", file).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Pass, Some(Grade::Bytes)));
+    }
+
+    #[test]
+    fn other_servers_have_none() {
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn not_listed_is_unknown() {
+        assert_eq!(mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        let part = tablespace_with("plain", 0, 1, |scan| scan.page0.server_version = Some(80036));
+        assert_eq!(Made::nothing().file("demo/t.ibd", part).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_server_too_old_to_encrypt_it_is_told_to_upgrade() {
+        let old = Made::server("8.0.13", "MySQL Community Server - GPL");
+        let found =
+            old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]).judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().contains("8.0.16"));
+    }
+}

@@ -1,0 +1,60 @@
+//! `rest-optout-allowed`.
+
+use super::listed;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-optout-allowed",
+    title: "Users may create clear tables against the default",
+    severity: Severity::Low,
+    explanation: "Without table_encryption_privilege_check everybody who may create a table may write ENCRYPTION='N'. \
+        With it, only accounts with TABLE_ENCRYPTION_ADMIN may. Judged from the variable; MariaDB's equal is FORCE in \
+        innodb_encrypt_tables, see rest-default-off.",
+    applies: "MySQL 8.0.16 and newer",
+    fix: "table_encryption_privilege_check=ON",
+    cost: "none",
+    standards: &["CIS MySQL 4.10E", "NIST SP 800-53r5 AC-6"],
+    judge,
+};
+
+const NAME: &str = "table_encryption_privilege_check";
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(8, 0, 16) {
+        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have this check"));
+    }
+    if !sql.variable_on(NAME)? {
+        let words = format!("{NAME} is OFF: whoever may create tables may create clear ones");
+        let ruling = Ruling::fail(NAME, Grade::Declared, words).evidence(sql.variable_evidence(NAME));
+        return Ok(Verdict::one(ruling.fix(set_variable(sql, NAME, "ON"))));
+    }
+    let grants = sql.rows("dynamic_grants").unwrap_or_default();
+    let holders: Vec<&str> = grants
+        .iter()
+        .filter(|row| row.text("privilege") == "TABLE_ENCRYPTION_ADMIN")
+        .map(|row| row.text("user"))
+        .collect();
+    let whom =
+        if holders.is_empty() { String::new() } else { format!("; may override it: {}", listed(holders.into_iter())) };
+    let ruling = Ruling::pass("server", Grade::Declared, format!("{NAME} is ON{whom}"));
+    Ok(Verdict::one(ruling.evidence(sql.variable_evidence(NAME))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    #[test]
+    fn by_the_variable() {
+        assert_eq!(mysql().variable(NAME, "OFF").statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().variable(NAME, "ON").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

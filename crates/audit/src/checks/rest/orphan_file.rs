@@ -1,0 +1,102 @@
+//! `rest-orphan-file`.
+
+use super::{data_seen, with_evidence};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-orphan-file",
+    title: "Clear tablespaces lie in the data directory that the server does not know",
+    severity: Severity::Medium,
+    explanation: "Copies, remains of interrupted table changes (#sql*) and tablespaces taken out of the server keep \
+        their rows and are encrypted by nobody. Judged by content, not by name: a file with a page 0 and clear pages \
+        that is in no list of the server.",
+    applies: "every server with InnoDB",
+    fix: "look whose it is, then shred it",
+    cost: "none",
+    standards: &["PCI DSS 4.0.1 3.2.1", "GDPR 5(1)(e)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    sql.tablespaces()?;
+    cx.facts.files()?;
+    let files: Vec<&Artefact<'_>> = [Kind::Table, Kind::GeneralTablespace]
+        .iter()
+        .flat_map(|kind| cx.artefacts.of_kind(*kind))
+        .filter(|space| space.scan().is_some())
+        .collect();
+    let (known, unknown): (Vec<_>, Vec<_>) = files.into_iter().partition(|space| space.tablespace.is_some());
+    if known.is_empty() && !unknown.is_empty() {
+        return Err(no_match());
+    }
+    let mut verdict = Verdict::new();
+    let clear = unknown.into_iter().filter(|space| matches!(space.bytes, Some(State::Clear | State::Partly)));
+    clear.filter(|space| space.disk_encryption().is_none()).for_each(|space| verdict.push(failure(cx, space)));
+    if data_seen(cx) {
+        verdict.pass_if_clean(
+            Ruling::pass("server", Grade::Bytes, "no clear tablespace lies there that the server does not know")
+                .evidence(sql.evidence("tablespaces", format!("{} tablespaces, each with its file", known.len()))),
+        );
+    }
+    Ok(verdict)
+}
+
+fn no_match() -> Unseen {
+    Unseen {
+        what: "files of the server's tablespaces".to_owned(),
+        why:
+            "no file that was read belongs to a tablespace that the server lists: it may be another server's directory"
+                .to_owned(),
+        remedy: "point the audit at the data directory of this very server".to_owned(),
+    }
+}
+
+fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
+    let path = space.file.map_or(space.name.as_str(), |file| &file.path);
+    let ruling =
+        Ruling::fail(&space.name, Grade::Bytes, format!("{path} is a clear tablespace that the server does not know"))
+            .fix(format!("look whose it is; if nobody's: shred -u '{path}'"));
+    let id = space.space_id().map_or(0, |id| id.0);
+    let listed: Vec<Evidence> = cx
+        .facts
+        .sql
+        .iter()
+        .map(|sql| sql.evidence("tablespaces", format!("no row for this file (space {id})")))
+        .collect();
+    with_evidence(with_evidence(ruling, listed), space.evidence(cx.facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace};
+
+    fn server() -> Made {
+        mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]])
+    }
+
+    #[test]
+    fn a_clear_copy_fails_and_an_encrypted_one_does_not() {
+        let made =
+            server().file("demo/t.ibd", tablespace("encrypted", 4, 0)).file("demo/old.ibd", tablespace("plain", 0, 4));
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/old.ibd"));
+        let made = server()
+            .file("demo/t.ibd", tablespace("encrypted", 4, 0))
+            .file("demo/u.ibd", tablespace("encrypted", 4, 0));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn another_servers_directory_is_unknown() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["3", "demo/z", "Single", "Y"]]);
+        assert_eq!(made.file("demo/old.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [Unknown]);
+        assert_eq!(server().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,201 @@
+//! `rest-page-plaintext`.
+
+use super::{covered_by_disk, data_seen, listed, with_evidence};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-page-plaintext",
+    title: "Encrypted tablespaces still hold pages in clear",
+    severity: Severity::High,
+    explanation: "A tablespace is called encrypted as soon as the conversion is asked for. MySQL encrypts undo pages \
+        only as they are written again, MariaDB converts in the background, and a conversion can be cut off; the \
+        server's tables say Y all the while. Only the pages tell: their type on MySQL (15, 16 and 17 are encrypted), \
+        their key version on MariaDB. Pages without rows, such as page 0, are never encrypted and do not count.",
+    applies: "every server with an encrypted tablespace",
+    fix: "wait for the conversion or force the pages to be written again, then scan again with --deep",
+    cost: "undo tablespaces: none but a spare undo tablespace. Tables: a rebuild, which copies the table",
+    standards: &[
+        "PCI DSS 4.0.1 3.5.1",
+        "HIPAA 164.312(a)(2)(iv)",
+        "GDPR 32(1)(a)",
+        "NIST SP 800-53r5 SC-28(1)",
+        "CIS MySQL 4.10E",
+        "CIS MariaDB 4.9",
+        "DISA STIG MYS8-00-007200",
+    ],
+    judge,
+};
+
+const KINDS: [Kind; 5] =
+    [Kind::Table, Kind::GeneralTablespace, Kind::MysqlTablespace, Kind::Undo, Kind::SystemTablespace];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces: Vec<&Artefact<'_>> = KINDS.iter().flat_map(|kind| cx.artefacts.of_kind(*kind)).collect();
+    let meant: Vec<&Artefact<'_>> = spaces.iter().copied().filter(|space| space.meant_to_be_encrypted()).collect();
+    if meant.is_empty() {
+        return none_encrypted(cx, &spaces);
+    }
+    let mut verdict = Verdict::new();
+    let (partly, rest): (Vec<_>, Vec<_>) = meant.into_iter().partition(|space| holds_clear_pages(space));
+    let (on_disk, failing): (Vec<_>, Vec<_>) = partly.into_iter().partition(|space| space.disk_encryption().is_some());
+    failing.into_iter().for_each(|space| verdict.push(failure(cx, space)));
+    covered_by_disk(cx, &on_disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    let (seen, unseen): (Vec<_>, Vec<_>) = rest.into_iter().partition(|space| pages_judged(space) > 0);
+    if !unseen.is_empty() {
+        verdict.unseen("server", pages_unseen(&unseen));
+    }
+    if !seen.is_empty() {
+        verdict.pass_if_clean(pass(cx, &seen));
+    }
+    Ok(verdict)
+}
+
+/// Begun and clear throughout counts, too: the server calls it encrypted or says that it is at it.
+fn holds_clear_pages(space: &Artefact<'_>) -> bool {
+    let clear = space.scan().is_some_and(|scan| scan.counts.clear_data + scan.counts.mislabelled > 0);
+    clear && matches!(space.bytes, Some(State::Partly | State::Clear))
+}
+
+fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
+    let counts = space.scan().map(|scan| scan.counts).unwrap_or_default();
+    let mut words = format!(
+        "{} is called encrypted, and {} of {} pages read hold data in clear",
+        space.name,
+        counts.clear_data + counts.mislabelled,
+        counts.scanned
+    );
+    if counts.mislabelled > 0 {
+        words.push_str(&format!("; {} of them are marked encrypted", counts.mislabelled));
+    }
+    let ruling = Ruling::fail(&space.name, Grade::Bytes, words).fix(fix(cx, space));
+    with_evidence(ruling, space.evidence(cx.facts))
+}
+
+/// Pages that had a choice: neither exempt nor empty.
+fn pages_judged(space: &Artefact<'_>) -> u64 {
+    space.scan().map_or(0, |scan| {
+        let counts = &scan.counts;
+        // A tablespace of nothing but empty and exempt pages is seen, too, if all of it was.
+        counts.encrypted + counts.clear() + counts.mislabelled + u64::from(scan.complete)
+    })
+}
+
+fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
+    let names = listed(spaces.iter().map(|space| space.name.as_str()));
+    Unseen {
+        what: format!("pages of {names}"),
+        why: "the server calls them encrypted, and only their pages can tell; none was read".to_owned(),
+        remedy: "run on the server's host as a user who can read the data directory, with --deep".to_owned(),
+    }
+}
+
+fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
+    let sum = |of: fn(&innodb::tablespace::PageCounts) -> u64| -> u64 {
+        spaces.iter().filter_map(|space| space.scan()).map(|scan| of(&scan.counts)).sum()
+    };
+    let (read, all) = (sum(|counts| counts.scanned), sum(|counts| counts.total));
+    let extent = if spaces.iter().all(|space| space.scan().is_some_and(|scan| scan.complete)) {
+        format!("all {all} pages were read")
+    } else {
+        format!("a sample of {read} of {all} pages was read, --deep reads all")
+    };
+    let words = format!("{} encrypted tablespaces hold no data in clear: {extent}", spaces.len());
+    let evidence = spaces.first().map(|space| space.evidence(cx.facts)).unwrap_or_default();
+    with_evidence(Ruling::pass("server", Grade::Bytes, words), evidence)
+}
+
+fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
+    let told = spaces.iter().any(|space| space.state().is_some());
+    if told || data_seen(cx) {
+        return Ok(Verdict::not_applicable("no tablespace of this server is called encrypted"));
+    }
+    cx.facts.files().map(|_| Verdict::new())
+}
+
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
+    let sql = cx.facts.sql.as_ref();
+    let mariadb = super::mariadb(cx) == Some(true);
+    match (space.kind, space.table()) {
+        (_, _) if mariadb => {
+            let threads = sql.map(|sql| set_variable(sql, "innodb_encryption_threads", "4")).unwrap_or_default();
+            format!("{threads} and wait until information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0")
+                .trim_start()
+                .to_owned()
+        }
+        (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
+        (Kind::Table, Some((schema, table))) => {
+            format!("ALTER TABLE `{schema}`.`{table}` ENCRYPTION='N'; ALTER TABLE `{schema}`.`{table}` ENCRYPTION='Y'")
+        }
+        (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
+            "look in performance_schema.events_stages_current for a conversion that still runs; else ALTER TABLESPACE … \
+             ENCRYPTION='Y' again, which resumes it"
+                .to_owned()
+        }
+        _ => CHECK.fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
+    use innodb::tablespace::TablespaceKind;
+
+    #[test]
+    fn trap_1_undo_called_encrypted_with_clear_pages() {
+        let undo = tablespace_with("encrypted", 21, 290, |scan| scan.kind = TablespaceKind::Undo);
+        let made = mysql()
+            .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "innodb_undo_001", "Undo", "Y"]])
+            .file("undo_001", undo);
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert!(found[0].message.contains("290 of 312"));
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_undo_001 SET INACTIVE"));
+    }
+
+    #[test]
+    fn a_pass_says_how_much_was_read() {
+        let sample = tablespace_with("encrypted", 4, 0, |scan| {
+            scan.complete = false;
+            scan.counts.total = 900;
+        });
+        let found = Made::nothing().file("demo/t.ibd", sample).judge(&CHECK);
+        assert_eq!(found[0].status, Pass);
+        assert!(found[0].message.contains("a sample of 5 of 900"));
+        let found = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 0)).judge(&CHECK);
+        assert!(found[0].message.contains("all 5 pages"));
+    }
+
+    #[test]
+    fn the_servers_word_alone_is_unknown() {
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        let head = tablespace_with("encrypted", 0, 0, |scan| {
+            scan.complete = false;
+            scan.counts.total = 900;
+        });
+        assert_eq!(Made::nothing().file("demo/t.ibd", head).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn nothing_encrypted_is_not_applicable_and_nothing_seen_unknown() {
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_conversion_of_mariadb_that_has_begun_fails() {
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("begun", 3, 4)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn an_encrypted_disk_below_passes_with_a_note() {
+        let made = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 3, 4)).encrypted_disk();
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+}

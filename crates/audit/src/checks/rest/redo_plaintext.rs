@@ -1,0 +1,181 @@
+//! `rest-redo-plaintext`.
+
+use super::{Terms, data_seen, first_variable, judge_all, unread};
+use crate::artefact::Kind;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{set_at_start, set_variable};
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-redo-plaintext",
+    title: "The redo log holds changes in clear",
+    severity: Severity::High,
+    explanation: "The redo log repeats every changed row, those of encrypted tables too. innodb_redo_log_encrypt \
+        concerns blocks written from then on: older blocks stay clear until their file is used again, the spare files \
+        (_tmp) among them, and without a keyring the statement that sets it succeeds and the value stays OFF. Judged \
+        by the mark of each 512-byte block on MySQL and by the header on MariaDB.",
+    applies: "every server with InnoDB; MySQL can encrypt it from 8.0.1 on, MariaDB from 10.1 on",
+    fix: "encrypt the redo log, then have its files written anew",
+    cost: "MySQL: no lock, the disk writes one pass over the log's capacity; MariaDB: a restart",
+    standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+const SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    // On MySQL the switch says nothing about a file whose blocks were not read.
+    let (told, untold): (Vec<_>, Vec<_>) = cx
+        .artefacts
+        .of_kind(Kind::Redo)
+        .filter(|log| log.file.is_some())
+        .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
+    let terms = Terms { noun: "redo log files", partly_fails: true, severity: &|_| None, fix: &|_| fix(cx) };
+    let mut verdict = judge_all(cx, told.into_iter(), &terms);
+    unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
+    match &cx.facts.sql {
+        Some(sql) if verdict.is_empty() => verdict.push(by_switch(sql)),
+        Some(sql) if !verdict.has_failed() => switched_off(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling)),
+        None if verdict.is_empty() && data_seen(cx) => verdict.unseen("redo log", no_file()),
+        None if verdict.is_empty() => return cx.facts.files().map(|_| verdict),
+        _ => {}
+    }
+    Ok(verdict)
+}
+
+/// Clean files do not help if the next block will be clear.
+fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
+    let (name, value) = first_variable(sql, &SWITCHES)?;
+    let on_encrypted_disk = cx.artefacts.of_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
+    (!is_switched_on(value) && !on_encrypted_disk).then(|| off(sql, name))
+}
+
+/// What the switch alone proves, where no file was read.
+fn by_switch(sql: &SqlFacts) -> Ruling {
+    match first_variable(sql, &SWITCHES) {
+        Some((name, value)) if !is_switched_on(value) => off(sql, name),
+        Some((name, _)) if sql.is_mariadb() => {
+            // MariaDB writes the whole log anew when it starts with the switch changed.
+            Ruling::pass("redo log", Grade::Declared, format!("{name} is ON")).evidence(sql.variable_evidence(name))
+        }
+        Some((name, value)) => Ruling::unseen(
+            "redo log",
+            Unseen {
+                what: "blocks of the redo log".to_owned(),
+                why: format!("{name} is {value}, but blocks from before it was set can still be clear"),
+                remedy: "run on the server's host as a user who can read #innodb_redo in the data directory".to_owned(),
+            },
+        ),
+        // A server of that version has the switch: not shown is not off.
+        None if sql.mysql_since(8, 0, 1) || sql.mariadb_since(10, 1, 3) => Ruling::unseen("redo log", no_file()),
+        None => {
+            let words = format!("{} cannot encrypt its redo log", sql.identity.version);
+            Ruling::fail("redo log", Grade::Declared, words)
+                .evidence(sql.variable_evidence(SWITCHES[usize::from(sql.is_mariadb())]))
+                .fix("upgrade, or move the redo log onto an encrypted disk (innodb_log_group_home_dir)")
+        }
+    }
+}
+
+fn off(sql: &SqlFacts, name: &'static str) -> Ruling {
+    Ruling::fail(name, Grade::Declared, format!("{name} is OFF: the redo log is written in clear"))
+        .evidence(sql.variable_evidence(name))
+        .fix(switch_on(sql))
+}
+
+fn no_file() -> Unseen {
+    Unseen {
+        what: "redo log".to_owned(),
+        why: "no redo log file was found".to_owned(),
+        remedy: "read #innodb_redo or ib_logfile0 in innodb_log_group_home_dir".to_owned(),
+    }
+}
+
+fn switch_on(sql: &SqlFacts) -> String {
+    if sql.is_mariadb() {
+        return set_at_start(sql, "innodb_encrypt_log", "ON");
+    }
+    format!(
+        "{}, then read it back with SELECT @@innodb_redo_log_encrypt: without a keyring it stays OFF",
+        set_variable(sql, "innodb_redo_log_encrypt", "ON")
+    )
+}
+
+fn fix(cx: &Context<'_>) -> String {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+    match first_variable(sql, &SWITCHES) {
+        None => {
+            format!("{} cannot encrypt its redo log: upgrade, or move it onto an encrypted disk", sql.identity.version)
+        }
+        Some((_, value)) if !is_switched_on(value) => switch_on(sql),
+        Some(_) if sql.mysql_since(8, 0, 30) => "write the log's files anew: SET GLOBAL innodb_redo_log_capacity to a \
+            smaller value (at least 8 MiB), wait for Innodb_redo_log_resize_status = OK, and set it back"
+            .to_owned(),
+        Some(_) => {
+            "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it makes \
+            new ones; shred the old ones"
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql, redo};
+
+    #[test]
+    fn clear_blocks_fail_by_file_although_the_switch_is_on() {
+        let made = mysql()
+            .variable("innodb_redo_log_encrypt", "ON")
+            .file("#innodb_redo/#ib_redo10", redo(70, 401))
+            .file("#innodb_redo/#ib_redo11_tmp", redo(0, 30))
+            .file("#innodb_redo/#ib_redo12", redo(70, 0));
+        let found = made.judge(&CHECK);
+        assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
+        assert_eq!(found[1].artefact, "#innodb_redo/#ib_redo11_tmp");
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_redo_log_capacity"));
+    }
+
+    #[test]
+    fn trap_3_the_switch_that_stayed_off() {
+        let found = mysql().variable("innodb_redo_log_encrypt", "OFF").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        let made = mysql().variable("innodb_redo_log_encrypt", "OFF").file("#innodb_redo/#ib_redo1", redo(9, 0));
+        assert!(made.statuses(&CHECK).contains(&Fail));
+    }
+
+    #[test]
+    fn encrypted_blocks_pass() {
+        let made = mysql().variable("innodb_redo_log_encrypt", "ON").file("#innodb_redo/#ib_redo1", redo(9, 0));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_switch_alone_proves_nothing_on_mysql() {
+        assert_eq!(mysql().variable("innodb_redo_log_encrypt", "ON").statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().variable("innodb_encrypt_log", "ON").statuses(&CHECK), [Pass]);
+        let percona =
+            Made::server("5.7.44-48", "Percona Server (GPL)").variable("innodb_redo_log_encrypt", "MASTER_KEY");
+        assert_eq!(percona.statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_server_without_the_switch_cannot() {
+        let found = Made::server("5.7.44", "MySQL Community Server (GPL)").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+    }
+
+    #[test]
+    fn no_file_and_no_server_is_unknown() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            Made::nothing().file("ibdata1", crate::testing::tablespace("plain", 0, 1)).statuses(&CHECK),
+            [Unknown]
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! `rest-relaylog-plaintext`.
+
+use super::binlog_plaintext::{by_switch, switch_on};
+use super::{Terms, data_seen, judge_all};
+use crate::artefact::Kind;
+use crate::check::{Check, Context, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-relaylog-plaintext",
+    title: "Relay logs are in clear",
+    severity: Severity::High,
+    explanation: "A replica writes what it receives into relay logs before it applies it, rows of encrypted tables \
+        too. The switch is that of the binary log and concerns logs begun after it was set. Judged from the first \
+        bytes of each file.",
+    applies: "replicas, members of a replication group included",
+    fix: "encrypt binary and relay logs and have the relay logs made anew",
+    cost: "the replica stops for a moment; what it had not applied yet is fetched again",
+    standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
+    let terms = Terms { noun: "relay logs", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    match cx.facts.sql() {
+        Ok(sql) => no_file(cx, sql),
+        Err(_) if data_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
+        Err(_) => cx.facts.files().map(|_| Verdict::new()),
+    }
+}
+
+fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
+    match sql.rows("replica_channels") {
+        Ok(channels) if channels.is_empty() => {
+            Ok(Verdict::not_applicable("this server is no replica and has no relay log"))
+        }
+        Ok(_) => Ok(Verdict::one(by_switch(sql, "relay logs"))),
+        Err(_) if data_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
+        Err(unseen) => Err(unseen),
+    }
+}
+
+fn fix(sql: &SqlFacts) -> String {
+    let (stop, reset, start) = if sql.mysql_since(8, 0, 22) || sql.mariadb_since(10, 5, 1) {
+        ("STOP REPLICA", "RESET REPLICA", "START REPLICA")
+    } else {
+        ("STOP SLAVE", "RESET SLAVE", "START SLAVE")
+    };
+    // With positions instead of GTIDs, RESET forgets where the replica was.
+    format!(
+        "{}; {stop}; {reset} (only with GTID auto-positioning; else wait until the logs are purged); {start}",
+        switch_on(sql)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::host::Role;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, binary_log, mysql};
+
+    #[test]
+    fn files_are_told_from_binary_logs_by_name_and_place() {
+        let made =
+            Made::nothing().file("db1-relay-bin.000002", binary_log(true)).file("binlog.000001", binary_log(false));
+        let found = made.judge(&CHECK);
+        assert_eq!((found.len(), found[0].status), (1, Fail));
+        let made = Made::nothing().file("r.000002", binary_log(false)).last_file(|file| file.role = Role::RelayLog);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_server_without_channels_has_none() {
+        assert_eq!(mysql().answer("replica_channels", &["channel"], &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn a_replica_without_files_is_judged_by_its_switch() {
+        let replica =
+            |value| mysql().answer("replica_channels", &["channel"], &[&[""]]).variable("binlog_encryption", value);
+        assert_eq!(replica("OFF").statuses(&CHECK), [Fail]);
+        assert_eq!(replica("ON").statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().refused("replica_channels", 1227).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,272 @@
+//! `rest-repl-credential-clear`.
+
+use super::{data_seen, with_evidence};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::DiskLayer;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-repl-credential-clear",
+    title: "The password of the replication account is readable on disk",
+    severity: Severity::High,
+    explanation: "A replica stores the password for its source in clear: MySQL in mysql.slave_master_info, which lies \
+        in mysql.ibd from 8.0 on, MariaDB and old MySQL in master.info. Writing it also passes it through redo log and \
+        doublewrite buffer. Judged from master.info files, from whether a password is stored, and from the state of \
+        what holds it. The password itself is never read.",
+    applies: "replicas",
+    fix: "give the password at START REPLICA, or use an account that proves itself by certificate; encrypt what holds it",
+    cost: "after a restart the replica waits until somebody or something gives the password",
+    standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    let files = states(cx);
+    files.iter().filter(|(_, password)| *password).for_each(|(file, _)| verdict.push(in_file(cx, file)));
+    match &cx.facts.sql {
+        Some(sql) => by_server(cx, sql, &files, &mut verdict)?,
+        None => by_files(cx, &files, &mut verdict)?,
+    }
+    Ok(verdict)
+}
+
+/// `master.info` and its kin, with whether each holds a password.
+fn states<'f>(cx: &Context<'f>) -> Vec<(&'f FileFact, bool)> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    files
+        .filter_map(|file| match file.content {
+            Content::ReplicaState { password } => Some((file, password)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
+    let layer = cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
+    let ruling = match layer {
+        Some(DiskLayer::Encrypted { by }) => {
+            Ruling::pass(&file.name, Grade::Bytes, format!("a password in clear, covered by the disk only ({by})"))
+                .severity(Severity::Info)
+        }
+        _ => Ruling::fail(
+            &file.name,
+            Grade::Bytes,
+            format!("{} holds the password of the replication account in clear", file.path),
+        )
+        .fix(fix(cx)),
+    };
+    let observation = format!("its line of the password is not empty; mode {:04o}", file.mode & 0o7777);
+    ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
+}
+
+fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Seen<()> {
+    let credentials = sql.rows("replica_credentials");
+    if let Ok(rows) = &credentials {
+        for row in rows.iter().filter(|row| row.yes("password_stored")) {
+            verdict.push(in_table(cx, sql, row.text("channel"), row.text("user"))?);
+        }
+    }
+    if !verdict.is_empty() {
+        return Ok(());
+    }
+    let channels = sql.rows("replica_channels");
+    let replica = channels.as_ref().map_or(true, |channels| !channels.is_empty());
+    match (&credentials, replica) {
+        (_, false) if files.is_empty() => {
+            *verdict = Verdict::not_applicable("this server is no replica and stores no password of one")
+        }
+        (Ok(_), _) => verdict.push(none_stored(sql, "replica_credentials")),
+        // Where the table cannot be asked, the files that were read are the proof for who keeps it in files.
+        _ if data_seen(cx) && sql.is_mariadb() => verdict.push(none_stored(sql, "replica_channels")),
+        (Err(unseen), true) if !sql.is_mariadb() => return Err(unseen.clone()),
+        _ => return Err(no_file(sql)),
+    }
+    Ok(())
+}
+
+fn none_stored(sql: &SqlFacts, answer: &str) -> Ruling {
+    Ruling::pass("server", Grade::Reported, "no password of a replication account is stored")
+        .evidence(sql.evidence(answer, "no password"))
+}
+
+fn no_file(sql: &SqlFacts) -> Unseen {
+    Unseen {
+        what: "master.info".to_owned(),
+        why: "this replica stores the password for its source there, and the file was not read".to_owned(),
+        remedy: format!(
+            "read {}/master*.info as root or as the server's user",
+            sql.identity.datadir.trim_end_matches('/')
+        ),
+    }
+}
+
+/// A password in `mysql.slave_master_info` is as safe as the tablespace around it.
+fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen<Ruling> {
+    let holder = holder(cx).ok_or_else(|| Unseen {
+        what: "the tablespace of mysql.slave_master_info".to_owned(),
+        why: "a password is stored, and neither the server nor its files told whether it is encrypted".to_owned(),
+        remedy: format!("GRANT PROCESS ON *.* TO {}", sql.session.account),
+    })?;
+    let artefact = if channel.is_empty() {
+        "mysql.slave_master_info".to_owned()
+    } else {
+        format!("mysql.slave_master_info, channel {channel}")
+    };
+    let stored = sql.evidence("replica_credentials", format!("channel '{channel}', user {user}: a password is stored"));
+    let (state, grade) = holder.state().unwrap_or((State::Clear, Grade::Reported));
+    let redo = clear_redo(cx);
+    let ruling = match (state, holder.disk_encryption(), redo) {
+        (State::Clear | State::Partly | State::Empty, Some(by), _) => Ruling::pass(
+            artefact,
+            grade,
+            format!("a password in clear in {}, covered by the disk only ({by})", holder.name),
+        )
+        .severity(Severity::Info),
+        (State::Encrypted, _, None) => {
+            Ruling::pass(artefact, grade, format!("the password of {user} lies in {}, which is encrypted", holder.name))
+        }
+        (State::Encrypted, _, Some(redo)) => {
+            let words = format!(
+                "the password of {user} is encrypted in {}, but was written through the redo log, which is clear ({})",
+                holder.name, redo.name
+            );
+            with_evidence(
+                Ruling::fail(artefact, redo.state().map_or(grade, |(_, grade)| grade), words),
+                redo.evidence(cx.facts),
+            )
+            .severity(Severity::Medium)
+        }
+        _ => Ruling::fail(artefact, grade, format!("the password of {user} stands in clear in {}", holder.name))
+            .fix(fix(cx)),
+    };
+    Ok(with_evidence(ruling.evidence(stored), holder.evidence(cx.facts)))
+}
+
+/// `mysql.ibd`, or the table's own tablespace before MySQL 8.0.
+fn holder<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
+    let own = |table: &&Artefact<'_>| table.table() == Some(("mysql".to_owned(), "slave_master_info".to_owned()));
+    let own_table = cx.artefacts.of_kind(Kind::Table).find(own);
+    own_table.or_else(|| cx.artefacts.of_kind(Kind::MysqlTablespace).next()).filter(|holder| holder.state().is_some())
+}
+
+fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
+    let clear = |log: &&Artefact<'_>| {
+        matches!(log.state(), Some((State::Clear | State::Partly, _))) && log.disk_encryption().is_none()
+    };
+    cx.artefacts.of_kind(Kind::Redo).find(clear)
+}
+
+/// Bytes alone: an encrypted mysql.ibd hides a password, a clear one may hold one.
+fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Seen<()> {
+    if !verdict.is_empty() {
+        return Ok(());
+    }
+    cx.facts.files()?;
+    let dictionary = cx.artefacts.of_kind(Kind::MysqlTablespace).next();
+    match dictionary {
+        Some(holder) if holder.state().is_some_and(|(state, _)| state == State::Encrypted) => {
+            let words = "no master.info holds a password, and mysql.ibd is encrypted";
+            verdict.push(with_evidence(Ruling::pass("server", Grade::Bytes, words), holder.evidence(cx.facts)));
+        }
+        None if data_seen(cx) && files.is_empty() && super::mariadb(cx) == Some(true) => {
+            *verdict = Verdict::not_applicable("no master.info lies there: this server was no replica");
+        }
+        None if !files.is_empty() => {
+            verdict.push(Ruling::pass("server", Grade::Bytes, "no master.info holds a password"))
+        }
+        _ => verdict.unseen(
+            "mysql.slave_master_info",
+            Unseen {
+                what: "the password of the replication account".to_owned(),
+                why: "it would lie in a clear mysql.slave_master_info, whose rows this audit does not read".to_owned(),
+                remedy: "run against the live server with SELECT on mysql.slave_master_info".to_owned(),
+            },
+        ),
+    }
+    Ok(())
+}
+
+fn fix(cx: &Context<'_>) -> String {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+    if sql.mysql_since(8, 0, 16) {
+        let change = if sql.mysql_since(8, 0, 23) {
+            "STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''; START REPLICA USER='repl' PASSWORD='…'"
+        } else {
+            "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'"
+        };
+        return format!(
+            "ALTER TABLESPACE mysql ENCRYPTION='Y'; or keep it nowhere: {change}; change the password afterwards"
+        );
+    }
+    if sql.is_mariadb() {
+        return "an account that proves itself by certificate (REQUIRE X509) with CHANGE MASTER TO MASTER_PASSWORD='', \
+                MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on an encrypted disk"
+            .to_owned();
+    }
+    "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'; change the password afterwards".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, redo, tablespace_with};
+    use innodb::tablespace::TablespaceKind;
+
+    fn replica(encrypted: &str) -> Made {
+        mysql().answer("replica_credentials", &["channel", "user", "password_stored"], &[&["", "repl", "Y"]]).answer(
+            "tablespaces",
+            TABLESPACE_COLUMNS,
+            &[&["4294967294", "mysql", "General", encrypted]],
+        )
+    }
+
+    #[test]
+    fn trap_18_a_stored_password_in_a_clear_dictionary_fails() {
+        let found = replica("N").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Reported)));
+        assert!(found[0].remediation.as_ref().unwrap().contains("SOURCE_PASSWORD"));
+        assert_eq!(replica("Y").statuses(&CHECK), [Pass]);
+        assert_eq!(replica("Y").file("#innodb_redo/#ib_redo1", redo(1, 9)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn trap_18_master_info_with_a_password_fails() {
+        let made = mariadb().file("master.info", Content::ReplicaState { password: true });
+        let found = made.judge(&CHECK);
+        assert_eq!(
+            (found[0].status, found[0].grade, found[0].artefact.as_str()),
+            (Fail, Some(Grade::Bytes), "master.info")
+        );
+        let none = mariadb()
+            .answer("replica_channels", &["channel"], &[&[""]])
+            .file("master.info", Content::ReplicaState { password: false });
+        assert_eq!(none.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn no_replica_is_not_applicable() {
+        let made = mysql().answer("replica_channels", &["channel"], &[]);
+        assert_eq!(made.refused("replica_credentials", 1142).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_unknown() {
+        let channel = |made: Made| made.answer("replica_channels", &["channel"], &[&[""]]);
+        assert_eq!(channel(mysql()).refused("replica_credentials", 1142).statuses(&CHECK), [Unknown]);
+        assert_eq!(channel(mariadb()).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn bytes_alone_pass_only_with_an_encrypted_dictionary() {
+        let dictionary = |what| tablespace_with(what, 9, 0, |scan| scan.kind = TablespaceKind::Dictionary);
+        assert_eq!(Made::nothing().file("mysql.ibd", dictionary("encrypted")).statuses(&CHECK), [Pass]);
+        let clear = tablespace_with("plain", 0, 9, |scan| scan.kind = TablespaceKind::Dictionary);
+        assert_eq!(Made::nothing().file("mysql.ibd", clear).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,98 @@
+//! `rest-schema-default-no`.
+
+use super::{OWN_SCHEMAS, hidden_tables, sees_all_tables};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::{Row, SqlFacts};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-schema-default-no",
+    title: "Schemas create clear tables by their own default",
+    severity: Severity::Medium,
+    explanation: "default_table_encryption is copied into a schema when the schema is created. Schemas from before it \
+        was switched on keep creating clear tables. Judged from DEFAULT_ENCRYPTION in information_schema.SCHEMATA; \
+        the server's own schemas are left out.",
+    applies: "MySQL 8.0.16 and newer",
+    fix: "ALTER DATABASE d DEFAULT ENCRYPTION='Y'",
+    cost: "none; existing tables stay as they are",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(8, 0, 16) {
+        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default by schema"));
+    }
+    let rows = sql.rows("schemas")?;
+    let own = |row: &&Row<'_>| OWN_SCHEMAS.iter().any(|own| row.text("schema").eq_ignore_ascii_case(own));
+    let schemas: Vec<&Row<'_>> = rows.iter().filter(|row| !own(row)).collect();
+    let mut verdict = Verdict::new();
+    schemas
+        .iter()
+        .filter(|row| row.get("default_encryption").is_some() && !row.yes("default_encryption"))
+        .for_each(|row| verdict.push(failure(sql, row)));
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    if !sees_schemas(sql) {
+        return Err(hidden_tables(sql));
+    }
+    if schemas.is_empty() {
+        return Ok(Verdict::not_applicable("there is no schema but the server's own"));
+    }
+    verdict.push(
+        Ruling::pass("server", Grade::Reported, format!("all {} schemas encrypt by default", schemas.len()))
+            .evidence(sql.evidence("schemas", "DEFAULT_ENCRYPTION = YES for each")),
+    );
+    Ok(verdict)
+}
+
+/// `SHOW DATABASES` or any privilege on all tables shows every schema.
+fn sees_schemas(sql: &SqlFacts) -> bool {
+    let shows = |grant: &str| grant.contains("SHOW DATABASES") && grant.contains("ON *.*");
+    sees_all_tables(sql) || sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| shows(row.text("grant"))))
+}
+
+fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
+    let schema = row.text("schema");
+    Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
+        .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
+        .fix(format!("ALTER DATABASE `{schema}` DEFAULT ENCRYPTION='Y'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(schemas: &[&[&str]]) -> Made {
+        mysql().answer("schemas", &["schema", "default_encryption"], schemas).answer(
+            "grants",
+            &["grant"],
+            &[&["GRANT SELECT, SHOW DATABASES ON *.* TO `a`@`b`"]],
+        )
+    }
+
+    #[test]
+    fn trap_2_a_schema_from_before_fails() {
+        let found = with(&[&["early", "NO"], &["late", "YES"], &["mysql", "NO"], &["sys", "NO"]]).judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "early"));
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER DATABASE `early` DEFAULT ENCRYPTION='Y'"));
+    }
+
+    #[test]
+    fn encrypting_schemas_pass_and_none_is_not_applicable() {
+        assert_eq!(with(&[&["late", "YES"], &["sys", "NO"]]).statuses(&CHECK), [Pass]);
+        assert_eq!(with(&[&["sys", "NO"]]).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn hidden_schemas_are_unknown() {
+        let made = mysql().answer("schemas", &["schema", "default_encryption"], &[&["information_schema", "NO"]]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,107 @@
+//! `rest-sensitive-persisted`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::DiskLayer;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-sensitive-persisted",
+    title: "mysqld-auto.cnf keeps sensitive variables in clear",
+    severity: Severity::Medium,
+    explanation: "SET PERSIST of a sensitive variable writes its value to mysqld-auto.cnf, in clear unless a keyring \
+        component holds the key and persist_sensitive_variables_in_plaintext (default ON) is off. Judged from the file.",
+    applies: "MySQL 8.0.29 and newer",
+    fix: "persist_sensitive_variables_in_plaintext=OFF with a keyring component, then persist the variable again",
+    cost: "a restart",
+    standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5"],
+    judge,
+};
+
+const NAME: &str = "persist_sensitive_variables_in_plaintext";
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if super::mariadb(cx) == Some(true) || cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 29)) {
+        return Ok(Verdict::not_applicable("only MySQL 8.0.29 and newer treat variables as sensitive"));
+    }
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    let persisted: Vec<(&FileFact, &Vec<String>)> = files
+        .filter_map(|file| match &file.content {
+            Content::PersistedVariables { sensitive, .. } => Some((file, sensitive)),
+            _ => None,
+        })
+        .collect();
+    let mut verdict = Verdict::new();
+    persisted
+        .iter()
+        .filter(|(_, sensitive)| !sensitive.is_empty())
+        .for_each(|(file, sensitive)| verdict.push(ruling(cx, file, sensitive)));
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    if super::data_seen(cx) {
+        let words = if persisted.is_empty() {
+            "there is no mysqld-auto.cnf"
+        } else {
+            "mysqld-auto.cnf keeps no sensitive value in clear"
+        };
+        let evidence = persisted.iter().map(|(file, _)| seen(file, "no sensitive variable in clear"));
+        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)));
+    }
+    let sql = cx.facts.sql()?;
+    if sql.variable_on(NAME)? {
+        return Err(Unseen {
+            what: "mysqld-auto.cnf".to_owned(),
+            why: format!("{NAME} is ON, and only the file tells whether it holds a sensitive value"),
+            remedy: format!(
+                "read {}/mysqld-auto.cnf as root or as the server's user",
+                sql.identity.datadir.trim_end_matches('/')
+            ),
+        });
+    }
+    Ok(Verdict::one(
+        Ruling::pass("server", Grade::Declared, format!("{NAME} is OFF")).evidence(sql.variable_evidence(NAME)),
+    ))
+}
+
+fn ruling(cx: &Context<'_>, file: &FileFact, sensitive: &[String]) -> Ruling {
+    let names = sensitive.join(", ");
+    let ruling = match cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path)) {
+        Some(DiskLayer::Encrypted { by }) => {
+            Ruling::pass(&file.name, Grade::Bytes, format!("{names} in clear, covered by the disk only ({by})"))
+                .severity(Severity::Info)
+        }
+        _ => Ruling::fail(&file.name, Grade::Bytes, format!("{} keeps {names} in clear", file.path)),
+    };
+    ruling.evidence(seen(file, &format!("{names} in clear; mode {:04o}", file.mode & 0o7777)))
+}
+
+fn seen(file: &FileFact, observation: &str) -> Evidence {
+    Evidence::Host { source: file.path.clone(), observation: observation.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    fn persisted(sensitive: &[&str]) -> Content {
+        let sensitive = sensitive.iter().map(|name| (*name).to_owned()).collect();
+        Content::PersistedVariables { sensitive, names: Vec::new() }
+    }
+
+    #[test]
+    fn the_file_decides() {
+        assert_eq!(mysql().file("mysqld-auto.cnf", persisted(&["report_password"])).statuses(&CHECK), [Fail]);
+        assert_eq!(mysql().file("mysqld-auto.cnf", persisted(&[])).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_the_file_the_variable() {
+        assert_eq!(mysql().variable(NAME, "ON").statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().variable(NAME, "OFF").statuses(&CHECK), [Pass]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+    }
+}

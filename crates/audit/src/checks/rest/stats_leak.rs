@@ -1,0 +1,129 @@
+//! `rest-stats-leak`.
+
+use super::{data_seen, hidden_tables, listed, sees_all_tables, with_evidence};
+use crate::artefact::{Artefact, Artefacts, Kind, State};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-stats-leak",
+    title: "Optimizer statistics keep values of columns in clear",
+    severity: Severity::Medium,
+    explanation: "Histograms (MySQL) and column statistics (MariaDB) keep smallest, largest and frequent values of \
+        columns, those of encrypted tables on MariaDB too, in the server's own tables. Judged from the list of \
+        histograms with the state of mysql.ibd, and from the pages of mysql/column_stats.MAD.",
+    applies: "MySQL 8.0 and newer, MariaDB",
+    fix: "encrypt what holds them, or drop them for sensitive columns",
+    cost: "none; queries may be planned worse without",
+    standards: &["GDPR 32(1)(a)", "PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    match super::mariadb(cx) {
+        Some(true) => column_stats(cx),
+        _ => histograms(cx, cx.facts.sql()?),
+    }
+}
+
+fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
+    let named = |table: &&Artefact<'_>| table.name.ends_with("mysql/column_stats.MAD");
+    let Some(table) = cx.artefacts.of_kind(Kind::AriaTable).find(named) else {
+        if data_seen(cx) {
+            return Ok(Verdict::not_applicable("mysql.column_stats is no Aria table here"));
+        }
+        cx.facts.files()?;
+        return Ok(Verdict::new());
+    };
+    let (state, grade) = table.state().ok_or_else(|| unseen(table))?;
+    let ruling = match (state, table.disk_encryption()) {
+        (State::Encrypted | State::Empty, _) => Ruling::pass("server", grade, "mysql.column_stats holds no values in clear"),
+        (_, Some(layer)) => {
+            Ruling::pass(&table.name, grade, format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2")).severity(Severity::Info)
+        }
+        _ => Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear").fix(
+            "SET GLOBAL aria_encrypt_tables = ON; ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE; or DELETE \
+             FROM mysql.column_stats for sensitive columns, then FLUSH TABLES",
+        ),
+    };
+    Ok(Verdict::one(with_evidence(ruling, table.evidence(cx.facts))))
+}
+
+fn unseen(table: &Artefact<'_>) -> Unseen {
+    Unseen {
+        what: table.name.clone(),
+        why: "its bytes were not read".to_owned(),
+        remedy: format!("run as a user who can read {}", table.file.map_or(table.name.as_str(), |file| &file.path)),
+    }
+}
+
+fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
+    if !sql.mysql_since(8, 0, 3) {
+        return Ok(Verdict::not_applicable("histograms exist in MySQL 8.0.3 and newer"));
+    }
+    let rows = sql.rows("histograms")?;
+    if rows.is_empty() {
+        if !sees_all_tables(sql) {
+            return Err(hidden_tables(sql));
+        }
+        return Ok(Verdict::one(
+            Ruling::pass("server", Grade::Reported, "no column has a histogram")
+                .evidence(sql.evidence("histograms", "no row")),
+        ));
+    }
+    let columns: Vec<String> =
+        rows.iter().map(|row| format!("{}.{}.{}", row.text("schema"), row.text("table"), row.text("column"))).collect();
+    let names = listed(columns.iter().map(String::as_str));
+    let (state, grade) = dictionary(cx.artefacts).ok_or_else(|| Unseen {
+        what: "mysql.ibd, which holds histograms".to_owned(),
+        why: "neither the server nor its file told whether it is encrypted".to_owned(),
+        remedy: format!("GRANT PROCESS ON *.* TO {}", sql.session.account),
+    })?;
+    let ruling = if state == State::Encrypted {
+        Ruling::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))
+    } else {
+        let (schema_table, column) = columns.first().and_then(|name| name.rsplit_once('.')).unwrap_or_default();
+        Ruling::fail("mysql.ibd", grade, format!("histograms keep values of columns in clear: {names}")).fix(format!(
+            "ALTER TABLESPACE mysql ENCRYPTION='Y'; or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}"
+        ))
+    };
+    Ok(Verdict::one(ruling.evidence(sql.evidence("histograms", names))))
+}
+
+fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, Grade)> {
+    artefacts.of_kind(Kind::MysqlTablespace).find_map(Artefact::state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql};
+
+    fn with_dictionary(encrypted: &str) -> Made {
+        mysql().answer("histograms", &["schema", "table", "column"], &[&["demo", "t", "name"]]).answer(
+            "tablespaces",
+            TABLESPACE_COLUMNS,
+            &[&["4294967294", "mysql", "General", encrypted]],
+        )
+    }
+
+    #[test]
+    fn histograms_are_as_safe_as_the_dictionary() {
+        let found = with_dictionary("N").judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(found[0].remediation.as_ref().unwrap().contains("ANALYZE TABLE demo.t DROP HISTOGRAM ON name"));
+        assert_eq!(with_dictionary("Y").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn an_empty_list_is_proof_only_for_who_sees_all() {
+        let made = mysql().answer("histograms", &["schema", "table", "column"], &[]);
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
+        assert_eq!(made.answer("grants", &["grant"], &[&["GRANT SELECT ON *.* TO `a`@`b`"]]).statuses(&CHECK), [Pass]);
+        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [Unknown]);
+    }
+}

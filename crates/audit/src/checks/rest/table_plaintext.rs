@@ -1,0 +1,167 @@
+//! `rest-table-plaintext`.
+
+use super::{Terms, judge_all, mariadb, or_none_of_it};
+use crate::artefact::{Artefact, Kind, State};
+use crate::check::{Check, Context, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-table-plaintext",
+    title: "File-per-table tablespaces are not encrypted",
+    severity: Severity::High,
+    explanation: "Whoever copies an .ibd file of a clear table reads its rows with a text viewer. The server's list \
+        says what was asked for; page 0 and the pages themselves say what is so. On MariaDB a table that is absent \
+        from INNODB_TABLESPACES_ENCRYPTION is clear. Left out: sys.sys_config, which holds the sys schema's own \
+        settings and no data of anybody; tables that are only partly clear are rest-page-plaintext's.",
+    applies: "every server with InnoDB",
+    fix: "ALTER TABLE t ENCRYPTION='Y' on MySQL; innodb_encrypt_tables=FORCE with innodb_encryption_threads on MariaDB",
+    cost: "MySQL copies the table and blocks its writes meanwhile; needs the table's size in free space. MariaDB \
+        converts in the background",
+    standards: &[
+        "PCI DSS 4.0.1 3.5.1",
+        "HIPAA 164.312(a)(2)(iv)",
+        "GDPR 32(1)(a)",
+        "NIST SP 800-53r5 SC-28(1)",
+        "CIS MySQL 4.10E",
+        "CIS MariaDB 4.9",
+        "DISA STIG MYS8-00-007200",
+    ],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let tables = cx.artefacts.of_kind(Kind::Table).filter(|table| !only_settings(table));
+    let terms =
+        Terms { noun: "tablespaces of tables", partly_fails: false, severity: &severity, fix: &|table| fix(cx, table) };
+    or_none_of_it(cx, judge_all(cx, tables, &terms), "tablespace of a table")
+}
+
+/// The sys schema's settings, if they are clear: nobody can put data there.
+fn only_settings(table: &Artefact<'_>) -> bool {
+    let clear = matches!(table.state(), Some((State::Clear, _)));
+    clear && table.table().is_some_and(|(schema, name)| schema == "sys" && name == "sys_config")
+}
+
+/// The server's own tables hold names and counts; those with credentials are as bad as any.
+fn severity(table: &Artefact<'_>) -> Option<Severity> {
+    let (schema, name) = table.table()?;
+    let own = schema == "mysql" && !["slave_master_info", "servers"].contains(&name.as_str());
+    own.then_some(Severity::Low)
+}
+
+/// The command that encrypts a table.
+pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
+    let Some((schema, name)) = table.table() else { return CHECK.fix.to_owned() };
+    let sql = cx.facts.sql.as_ref();
+    if name.to_ascii_lowercase().starts_with("fts_") {
+        return format!(
+            "encrypt its parent in `{schema}`, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB"
+        );
+    }
+    match (mariadb(cx), sql) {
+        (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
+        (Some(true), _) => format!("ALTER TABLE `{schema}`.`{name}` ENCRYPTED=YES"),
+        (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => {
+            format!(
+                "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
+                sql.identity.version
+            )
+        }
+        _ => format!("ALTER TABLE `{schema}`.`{name}` ENCRYPTION='Y'"),
+    }
+}
+
+fn no_threads(sql: &SqlFacts) -> bool {
+    let wanted = sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on);
+    wanted && sql.variable_or_none("innodb_encryption_threads") == Some("0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Grade;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace};
+
+    #[test]
+    fn bytes_beat_the_list() {
+        let made = mysql()
+            .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]])
+            .file("demo/t.ibd", tablespace("plain", 0, 5));
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!(found[0].artefact, "demo/t.ibd");
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`t` ENCRYPTION='Y'"));
+    }
+
+    #[test]
+    fn the_list_alone_counts_as_reported() {
+        let rows: &[&[&str]] = &[&["7", "demo/t#p#p0", "Single", "N"], &["8", "demo/u", "Single", "Y"]];
+        let found = mysql().answer("tablespaces", TABLESPACE_COLUMNS, rows).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Reported)));
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`t` ENCRYPTION='Y'"));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn settings_of_the_sys_schema_are_no_data() {
+        let rows: &[&[&str]] = &[&["1", "sys/sys_config", "Single", "N"], &["8", "demo/u", "Single", "Y"]];
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, rows);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_directory_alone_is_judged_by_its_bytes() {
+        let made = Made::nothing().file("a@002db/t@0020x.ibd", tablespace("plain", 0, 3));
+        let found = made.judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `a-b`.`t x` ENCRYPTION='Y'"));
+        let made = Made::nothing().file("demo/t.ibd", tablespace("mariadb", 4, 0));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn damaged_and_empty_files_are_unknown() {
+        let cut = Content::UnidentifiedTablespace { why: "no page 0".to_owned() };
+        let made = Made::nothing().file("demo/cut.ibd", cut).file("demo/none.ibd", Content::Empty);
+        assert_eq!(made.statuses(&CHECK), [Unknown, Unknown]);
+    }
+
+    #[test]
+    fn a_refused_list_without_files_is_unknown_and_no_table_not_applicable() {
+        let found = mysql().refused("tablespaces", 1227).judge(&CHECK);
+        assert_eq!(found[0].status, Unknown);
+        assert!(found[0].remediation.as_ref().unwrap().contains("GRANT"));
+        assert_eq!(mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn mariadb_without_threads_is_told_so() {
+        let made = mariadb().variable("innodb_encrypt_tables", "ON").variable("innodb_encryption_threads", "0").answer(
+            "tablespaces",
+            TABLESPACE_COLUMNS,
+            &[&["7", "demo/t", "Single", "N"]],
+        );
+        let found = made.judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().starts_with("SET GLOBAL innodb_encryption_threads = 4"));
+    }
+
+    #[test]
+    fn an_encrypted_disk_alone_passes_with_a_note() {
+        let made = mysql().file("demo/t.ibd", tablespace("plain", 0, 5)).encrypted_disk();
+        let found = made.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Pass, Severity::Info));
+        assert!(found[0].message.contains("3.5.1.2"));
+    }
+
+    #[test]
+    fn servers_too_old_are_told_to_upgrade() {
+        let old = Made::server("5.6.24", "Source distribution");
+        let found = old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "N"]]).judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().contains("upgrade"));
+    }
+}

@@ -1,0 +1,163 @@
+//! `rest-temp-plaintext`.
+
+use super::{Terms, data_seen, first_variable, judge_all};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_at_start;
+use crate::facts::Seen;
+use crate::facts::host::DiskLayer;
+use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-temp-plaintext",
+    title: "Temporary tablespaces are not encrypted",
+    severity: Severity::Medium,
+    explanation: "Temporary tables, made by users or by the server to answer a query, lie in ibtmp1 and, on MySQL, in \
+        #innodb_temp/*.ibt with rows of encrypted tables in clear. Oracle's server cannot encrypt them (error 3833), \
+        MariaDB and Percona can. Judged from the pages; low if no page with rows was found at this moment.",
+    applies: "every server with InnoDB 5.7 or newer",
+    fix: "MariaDB: innodb_encrypt_temporary_tables=ON; Percona: innodb_temp_tablespace_encrypt=ON; Oracle: an encrypted \
+        disk below innodb_temp_data_file_path and innodb_temp_tablespaces_dir",
+    cost: "a restart",
+    standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    judge,
+};
+
+const SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    // MariaDB marks no promise on page 0 of these: only pages with rows tell.
+    let (empty, filled): (Vec<_>, Vec<_>) = cx
+        .artefacts
+        .of_kind(Kind::TemporaryTablespace)
+        .filter(|space| !in_memory(space))
+        .partition(|space| without_rows(space));
+    let terms = Terms {
+        noun: "temporary tablespaces",
+        partly_fails: true,
+        severity: &|_| None,
+        fix: &|_| fix(cx.facts.sql.as_ref()),
+    };
+    let mut verdict = judge_all(cx, filled.into_iter(), &terms);
+    if verdict.has_failed() {
+        return Ok(verdict);
+    }
+    if protected(cx) && verdict.is_empty() {
+        return Ok(Verdict::one(Ruling::pass(
+            "server",
+            Grade::Bytes,
+            "temporary tablespaces lie on an encrypted disk or in memory",
+        )));
+    }
+    if let (Some(sql), false) = (&cx.facts.sql, protected(cx)) {
+        by_switch(sql).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
+    if verdict.is_empty() && !empty.is_empty() {
+        verdict.push(Ruling::pass("server", Grade::Bytes, "no page of a temporary tablespace holds rows"));
+    }
+    if verdict.is_empty() && data_seen(cx) {
+        return Ok(Verdict::not_applicable(
+            "no temporary tablespace lies in the data directory: the server makes it when it starts",
+        ));
+    }
+    if verdict.is_empty() {
+        cx.facts.files()?;
+    }
+    Ok(verdict)
+}
+
+fn without_rows(space: &Artefact<'_>) -> bool {
+    space.scan().is_some_and(|scan| scan.counts.encrypted + scan.counts.clear_data + scan.counts.mislabelled == 0)
+}
+
+fn in_memory(space: &Artefact<'_>) -> bool {
+    matches!(space.disk, Some(DiskLayer::Memory))
+}
+
+fn protected(cx: &Context<'_>) -> bool {
+    let mut spaces = cx.artefacts.of_kind(Kind::TemporaryTablespace).peekable();
+    spaces.peek().is_some() && spaces.all(|space| in_memory(space) || space.disk_encryption().is_some())
+}
+
+/// What the variable says of temporary tables made from now on.
+fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
+    let ruling = match first_variable(sql, &SWITCHES) {
+        Some((name, value)) if is_switched_on(value) => {
+            Ruling::pass("server", Grade::Declared, format!("{name} is {value}")).evidence(sql.variable_evidence(name))
+        }
+        Some((name, _)) => {
+            Ruling::fail(name, Grade::Declared, format!("{name} is OFF: temporary tables are written in clear"))
+                .evidence(sql.variable_evidence(name))
+                .fix(set_at_start(sql, name, "ON"))
+        }
+        None => {
+            sql.variable("innodb_temp_data_file_path").ok()?;
+            let words = format!(
+                "{} cannot encrypt temporary tablespaces; no page with rows was seen at this moment",
+                sql.identity.version
+            );
+            Ruling::fail("ibtmp1", Grade::Declared, words)
+                .severity(Severity::Low)
+                .evidence(sql.variable_evidence("innodb_temp_data_file_path"))
+                .fix(fix(Some(sql)))
+        }
+    };
+    Some(ruling)
+}
+
+fn fix(sql: Option<&SqlFacts>) -> String {
+    let Some(sql) = sql else { return CHECK.fix.to_owned() };
+    match first_variable(sql, &SWITCHES) {
+        Some((name, _)) => set_at_start(sql, name, "ON"),
+        None => {
+            "move them onto an encrypted disk: innodb_temp_data_file_path = /ENCRYPTED/ibtmp1:12M:autoextend and, from \
+            MySQL 8.0.13 on, innodb_temp_tablespaces_dir = /ENCRYPTED/ibt under [mysqld], then restart"
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql, tablespace, tablespace_with};
+    use innodb::tablespace::TablespaceKind;
+
+    fn ibtmp1(encrypted: u64, clear: u64) -> Content {
+        tablespace_with("plain", encrypted, clear, |scan| scan.kind = TablespaceKind::GlobalTemporary)
+    }
+
+    #[test]
+    fn clear_pages_fail_and_weigh_less_without_rows() {
+        let found = mysql().file("ibtmp1", ibtmp1(0, 4)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::Medium));
+        let server = mysql().variable("innodb_temp_data_file_path", "ibtmp1:12M:autoextend");
+        let found = server.file("ibtmp1", ibtmp1(0, 0)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::Low));
+    }
+
+    #[test]
+    fn mariadb_is_judged_by_pages_then_by_its_switch() {
+        let made = mariadb().variable("innodb_encrypt_temporary_tables", "ON");
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(made.file("ibtmp1", ibtmp1(0, 0)).statuses(&CHECK), [Pass]);
+        assert_eq!(mariadb().variable("innodb_encrypt_temporary_tables", "OFF").statuses(&CHECK), [Fail]);
+        let encrypted = mariadb().variable("innodb_encrypt_temporary_tables", "ON").file("ibtmp1", ibtmp1(4, 0));
+        assert!(encrypted.judge(&CHECK).iter().all(|f| f.status == Pass));
+    }
+
+    #[test]
+    fn an_encrypted_disk_or_memory_is_enough() {
+        assert_eq!(mysql().file("ibtmp1", ibtmp1(0, 4)).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().file("ibtmp1", ibtmp1(0, 4)).disk(DiskLayer::Memory).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn nothing_seen_is_unknown_and_a_stopped_server_has_none() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [NotApplicable]);
+    }
+}

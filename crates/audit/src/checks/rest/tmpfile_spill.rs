@@ -1,0 +1,245 @@
+//! `rest-tmpfile-spill`.
+
+use super::{first_variable, listed};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_at_start;
+use crate::facts::files::{FileFacts, UnlinkedFile};
+use crate::facts::host::{DiskLayer, PathOnDisk, Role};
+use crate::facts::sql::{SqlFacts, is_on, is_switched_on};
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-tmpfile-spill",
+    title: "Temporary files of sorts, joins and table changes hold rows in clear",
+    severity: Severity::Medium,
+    explanation: "What does not fit into memory goes to files in tmpdir that are unlinked at once: no listing shows \
+        them, and a stolen disk still holds their blocks. Rows of encrypted tables are clear in them on MySQL, which \
+        cannot encrypt them; MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), Percona in part. Judged from \
+        samples of the server's unlinked files (/proc/PID/fd) and from the disk below tmpdir.",
+    applies: "every running server",
+    fix: "tmpdir on an encrypted disk, or on tmpfs with no or encrypted swap; MariaDB: encrypt_tmp_files=ON and \
+        encrypt_tmp_disk_tables=ON",
+    cost: "a restart",
+    standards: &["PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let facts = cx.facts;
+    let mut verdict = Verdict::new();
+    let clear = clear_files(facts);
+    let exposed = clear.iter().filter(|file| !covered(facts, file));
+    exposed.for_each(|file| verdict.push(failure(facts, file)));
+    if !verdict.is_empty() {
+        return Ok(verdict);
+    }
+    let sql = sql_of_running(facts)?;
+    let switches = off_switches(sql);
+    if protected(facts) {
+        return Ok(Verdict::one(by_disk(facts)));
+    }
+    if !switches.is_empty() {
+        switches.into_iter().for_each(|name| verdict.push(switched_off(sql, name)));
+    } else if sql.is_mariadb() && first_variable(sql, &["encrypt_tmp_files"]).is_some() {
+        verdict.push(by_switches(facts, sql));
+    } else {
+        verdict.push(cannot_encrypt(facts, sql));
+    }
+    Ok(verdict)
+}
+
+/// Temporary files live as long as their statement: a stopped server has none to look at.
+fn sql_of_running(facts: &Facts) -> Seen<&SqlFacts> {
+    facts.sql().map_err(|unseen| Unseen {
+        what: "temporary files of the server".to_owned(),
+        why: "they exist only while the server runs, and no server was asked".to_owned(),
+        ..unseen
+    })
+}
+
+fn clear_files(facts: &Facts) -> Vec<&UnlinkedFile> {
+    let unlinked = facts.files.iter().flat_map(|files| &files.unlinked);
+    unlinked.filter(|file| file.looks_random == Some(false) && file.size_bytes > 0).collect()
+}
+
+/// Whether the disk below an unlinked file is encrypted or memory, told by its device.
+fn covered(facts: &Facts, file: &UnlinkedFile) -> bool {
+    let paths = facts.host.iter().flat_map(|host| &host.paths);
+    paths.filter(|path| path.device == file.device).any(|path| safe(facts, &path.layer))
+}
+
+/// Memory is as safe as its swap.
+fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
+    match layer {
+        DiskLayer::Encrypted { .. } => true,
+        DiskLayer::Memory => facts.host.as_ref().is_some_and(|host| {
+            host.swaps_unseen.is_none()
+                && host.swaps.iter().all(|swap| matches!(swap.layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory))
+        }),
+        DiskLayer::Plain | DiskLayer::Unknown { .. } => false,
+    }
+}
+
+fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
+    let words = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, words).evidence(Evidence::Bytes {
+        path: file.path.clone(),
+        offset: file.clear_offset.unwrap_or(0),
+        hex: String::new(),
+        meaning: format!("unlinked file of the server; {} bytes sampled, some not like ciphertext", file.sampled_bytes),
+    });
+    ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix))
+}
+
+fn off_switches(sql: &SqlFacts) -> Vec<&'static str> {
+    let names = ["encrypt_tmp_files", "encrypt_tmp_disk_tables"];
+    names.into_iter().filter(|name| sql.variable_or_none(name).is_some_and(|value| !is_switched_on(value))).collect()
+}
+
+fn switched_off(sql: &SqlFacts, name: &str) -> Ruling {
+    Ruling::fail(name, Grade::Declared, format!("{name} is OFF: temporary files hold rows in clear"))
+        .evidence(sql.variable_evidence(name))
+        .evidence(sql.variable_evidence("tmpdir"))
+        .fix(set_at_start(sql, name, "ON"))
+}
+
+/// Directories of temporary files.
+fn temporary(facts: &Facts) -> Vec<&PathOnDisk> {
+    let paths = facts.host.iter().flat_map(|host| &host.paths);
+    paths.filter(|path| path.role == Role::Temporary).collect()
+}
+
+fn protected(facts: &Facts) -> bool {
+    let paths = temporary(facts);
+    !paths.is_empty() && paths.iter().all(|path| safe(facts, &path.layer))
+}
+
+fn by_disk(facts: &Facts) -> Ruling {
+    let paths = temporary(facts);
+    let words = format!(
+        "temporary files lie on an encrypted disk or in memory: {}",
+        listed(paths.iter().map(|p| p.path.as_str()))
+    );
+    let observed =
+        |path: &&PathOnDisk| Evidence::Host { source: path.path.clone(), observation: format!("{:?}", path.layer) };
+    paths.iter().map(observed).fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)
+}
+
+fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
+    let sampled = match &facts.files {
+        Some(FileFacts { unlinked_unseen: None, unlinked, .. }) => {
+            format!("{} unlinked files sampled, none clear", unlinked.len())
+        }
+        _ => "unlinked files were not looked at".to_owned(),
+    };
+    Ruling::pass("server", Grade::Declared, format!("encrypt_tmp_files and encrypt_tmp_disk_tables are ON; {sampled}"))
+        .evidence(sql.variable_evidence("encrypt_tmp_files"))
+        .evidence(sql.variable_evidence("encrypt_tmp_disk_tables"))
+}
+
+/// The server cannot encrypt them, and none is clear at this moment: the disk decides.
+fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
+    let plain: Vec<&PathOnDisk> = temporary(facts).into_iter().filter(|path| path.layer == DiskLayer::Plain).collect();
+    if let Some(first) = plain.first() {
+        let words =
+            format!("{} cannot encrypt temporary files, and {} lies on a plain disk", sql.identity.version, first.path);
+        return Ruling::fail(&first.path, Grade::Declared, words)
+            .evidence(Evidence::Host {
+                source: first.path.clone(),
+                observation: format!("no encryption below ({})", first.chain.join(" on ")),
+            })
+            .evidence(sql.variable_evidence("tmpdir"))
+            .fix(fix(sql));
+    }
+    let seen = facts.files.as_ref().map(|files| files.unlinked_unseen.as_deref());
+    let why = match seen {
+        Some(None) => {
+            "no temporary file held clear text at this moment, but this server cannot encrypt them".to_owned()
+        }
+        Some(Some(why)) => format!("the server's unlinked files could not be read: {why}"),
+        None => "this server cannot encrypt them, and its unlinked files and the disk below tmpdir were not looked at"
+            .to_owned(),
+    };
+    Ruling::unseen(
+        "tmpdir",
+        Unseen {
+            what: "temporary files".to_owned(),
+            why,
+            remedy:
+                "run on the server's host as root or as the server's user, and attest the disk below tmpdir in a waiver"
+                    .to_owned(),
+        },
+    )
+}
+
+fn fix(sql: &SqlFacts) -> String {
+    let off = off_switches(sql);
+    if let Some(name) = off.first() {
+        return set_at_start(sql, name, "ON");
+    }
+    if sql.variable_or_none("encrypt_tmp_files").is_some_and(is_on) {
+        return "look which kind of file it is: online table changes follow innodb_encrypt_log".to_owned();
+    }
+    set_at_start(sql, "tmpdir", "/a directory on an encrypted disk, or on tmpfs without clear swap")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql, tablespace};
+
+    fn with_spill(mut made: Made, looks_random: Option<bool>) -> Made {
+        made = made.file("demo/t.ibd", tablespace("plain", 0, 1));
+        made.0.files.as_mut().unwrap().unlinked.push(UnlinkedFile {
+            path: "/proc/7/fd/44".to_owned(),
+            name: "/tmp/MYfd=44".to_owned(),
+            size_bytes: 20 << 20,
+            looks_random,
+            clear_offset: Some(4096),
+            sampled_bytes: 65536,
+            device: "8:1".to_owned(),
+        });
+        made
+    }
+
+    #[test]
+    fn trap_6_a_clear_spill_fails() {
+        let found = with_spill(mysql(), Some(false)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert!(found[0].remediation.as_ref().unwrap().contains("tmpdir"));
+    }
+
+    #[test]
+    fn a_clear_spill_on_an_encrypted_disk_passes() {
+        let layer = DiskLayer::Encrypted { by: "dm-crypt".to_owned() };
+        assert_eq!(with_spill(mysql(), Some(false)).path("/tmp", Role::Temporary, layer).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn tmpfs_is_as_safe_as_its_swap() {
+        let made = || with_spill(mysql(), Some(false)).path("/tmp", Role::Temporary, DiskLayer::Memory);
+        assert_eq!(made().statuses(&CHECK), [Pass]);
+        let swap = crate::facts::host::Swap { name: "/dev/sda2".to_owned(), layer: DiskLayer::Plain };
+        assert_eq!(made().host(|host| host.swaps.push(swap)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn without_proc_or_spill_mysql_is_unknown_and_on_a_plain_disk_fails() {
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        assert_eq!(with_spill(mysql(), Some(true)).statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().path("/tmp", Role::Temporary, DiskLayer::Plain).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn mariadb_has_switches() {
+        let made = |files: &str, tables: &str| {
+            mariadb().variable("encrypt_tmp_files", files).variable("encrypt_tmp_disk_tables", tables)
+        };
+        assert_eq!(made("ON", "ON").statuses(&CHECK), [Pass]);
+        assert_eq!(made("OFF", "OFF").statuses(&CHECK), [Fail, Fail]);
+        assert_eq!(made("ON", "OFF").judge(&CHECK)[0].artefact, "encrypt_tmp_disk_tables");
+    }
+}

@@ -1,0 +1,129 @@
+//! `rest-undo-plaintext`.
+
+use super::{Terms, elsewhere, judge_all, or_none_of_it, written_by_mysql_8};
+use crate::artefact::{Artefact, Kind};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-undo-plaintext",
+    title: "Undo tablespaces are not encrypted, or not wholly",
+    severity: Severity::High,
+    explanation: "Undo pages keep the old versions of changed and deleted rows, those of encrypted tables too. \
+        innodb_undo_log_encrypt concerns pages written from then on: pages from before stay clear in a file that \
+        INNODB_TABLESPACES calls encrypted. Judged from page 0 and the pages; on MariaDB the encryption threads \
+        convert undo tablespaces. Undo that lies in ibdata1 is rest-ibdata1-exposed's.",
+    applies: "MySQL 8.0.1 and newer, MariaDB; older servers cannot encrypt undo",
+    fix: "innodb_undo_log_encrypt=ON, then have the old undo tablespaces emptied and written anew",
+    cost: "no lock; an undo tablespace becomes inactive only when no transaction needs it any more",
+    standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let spaces = cx.artefacts.of_kind(Kind::Undo);
+    let terms =
+        Terms { noun: "undo tablespaces", partly_fails: true, severity: &|_| None, fix: &|space| fix(cx, space) };
+    let mut verdict = judge_all(cx, spaces, &terms);
+    if !verdict.has_failed()
+        && let Some(sql) = switched_off(cx)
+    {
+        verdict.push(new_pages_are_clear(sql));
+    }
+    if verdict.is_empty() && cx.facts.sql.is_none() && written_by_mysql_8(cx) {
+        return Err(elsewhere("undo_001"));
+    }
+    or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
+}
+
+/// The server, if it writes undo in clear from now on.
+fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
+    let on_encrypted_disk = cx.artefacts.of_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
+    let sql = cx.facts.sql.as_ref()?;
+    let off = sql.variable_on("innodb_undo_log_encrypt") == Ok(false);
+    (off && !on_encrypted_disk).then_some(sql)
+}
+
+fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
+    Ruling::fail("innodb_undo_log_encrypt", Grade::Declared, "innodb_undo_log_encrypt is OFF: undo is written in clear")
+        .evidence(sql.variable_evidence("innodb_undo_log_encrypt"))
+        .fix(set_variable(sql, "innodb_undo_log_encrypt", "ON"))
+}
+
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+    if sql.is_mariadb() {
+        let threads = set_variable(sql, "innodb_encryption_threads", "4");
+        return format!("innodb_encrypt_tables = ON, then {threads}; the threads convert undo tablespaces, too");
+    }
+    if !sql.mysql_since(8, 0, 1) {
+        return format!(
+            "{} cannot encrypt undo: upgrade, or put the undo directory onto an encrypted disk",
+            sql.identity.version
+        );
+    }
+    let on = set_variable(sql, "innodb_undo_log_encrypt", "ON");
+    match (sql.variable_on("innodb_undo_log_encrypt"), sql.mysql_since(8, 0, 14)) {
+        (Ok(true), true) => rewrite(space),
+        (_, true) => format!("{on}; {}", rewrite(space)),
+        (_, false) => on,
+    }
+}
+
+/// Statements that have an undo tablespace written anew, MySQL 8.0.14 and newer. Two others must be active.
+pub(super) fn rewrite(space: &Artefact<'_>) -> String {
+    let file = space.name.rsplit('/').next().unwrap_or(&space.name).trim_end_matches(".ibu");
+    // The two tablespaces of every server are called innodb_undo_001 and _002, their files undo_001 and _002.
+    let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
+    let name = space.tablespace.map_or(of_file, |row| row.name.to_owned());
+    format!(
+        "CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'; ALTER UNDO TABLESPACE {name} SET INACTIVE; once \
+         information_schema.INNODB_TABLESPACES shows STATE = 'empty': ALTER UNDO TABLESPACE {name} SET ACTIVE"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use innodb::tablespace::TablespaceKind;
+
+    fn undo(what: &str, encrypted: u64, clear: u64) -> Content {
+        tablespace_with(what, encrypted, clear, |scan| scan.kind = TablespaceKind::Undo)
+    }
+
+    #[test]
+    fn clear_and_partly_clear_fail() {
+        assert_eq!(Made::nothing().file("undo_001", undo("plain", 0, 9)).statuses(&CHECK), [Fail]);
+        let found = mysql()
+            .variable("innodb_undo_log_encrypt", "ON")
+            .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "innodb_undo_001", "Undo", "Y"]])
+            .file("undo_001", undo("encrypted", 3, 9))
+            .judge(&CHECK);
+        assert_eq!((found.len(), found[0].status), (1, Fail));
+        assert!(found[0].message.contains("partly"));
+    }
+
+    #[test]
+    fn encrypted_pages_pass_unless_new_ones_will_be_clear() {
+        let made = mysql().file("undo_001", undo("encrypted", 9, 0));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        let found = made.variable("innodb_undo_log_encrypt", "OFF").judge(&CHECK);
+        assert!(found.iter().any(|f| f.status == Fail && f.grade == Some(Grade::Declared)));
+    }
+
+    #[test]
+    fn mariadb_without_undo_tablespaces_is_not_applicable() {
+        assert_eq!(mariadb().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn a_refusal_is_unknown() {
+        assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,87 @@
+//! `tls-admin-channel`.
+
+use super::certificates::path_of;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-admin-channel",
+    title: "The administrative port has no TLS settings of its own",
+    severity: Severity::Low,
+    explanation: "Without admin_ssl_* the administrative port uses the certificate and the versions of the main one: \
+        what must be kept open for an old application then holds for administrators, too. From \
+        performance_schema.tls_channel_status and the admin_ssl_ variables.",
+    applies: "MySQL 8.0.21+ with admin_address",
+    fix: "admin_ssl_ca, admin_ssl_cert, admin_ssl_key and admin_tls_version, then \
+        ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
+    cost: "no lock, no restart",
+    standards: &["PCI DSS 4.0.1 2.2.7"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(8, 0, 21) {
+        return Ok(Verdict::not_applicable(format!(
+            "{} has no administrative port with TLS settings",
+            sql.identity.version
+        )));
+    }
+    if sql.variable("admin_address")?.is_empty() {
+        return Ok(Verdict::not_applicable("admin_address is empty: there is no administrative port"));
+    }
+    let enabled = channel_enabled(sql);
+    let own = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
+    let grade = if enabled.is_some() { Grade::Reported } else { Grade::Declared };
+    let ruling = if own {
+        Ruling::pass("admin port", grade, "the administrative port has TLS settings of its own")
+    } else {
+        Ruling::fail("admin port", grade, "the administrative port falls back to the main port's TLS settings").fix(
+            "SET PERSIST admin_ssl_ca = '…'; SET PERSIST admin_ssl_cert = '…'; SET PERSIST admin_ssl_key = '…'; \
+             ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
+        )
+    };
+    let ruling = match enabled {
+        Some(on) => ruling
+            .evidence(sql.evidence("tls_channels", format!("mysql_admin Enabled = {}", if on { "Yes" } else { "No" }))),
+        None => ruling,
+    };
+    Ok(Verdict::one(
+        ruling.evidence(sql.variable_evidence("admin_ssl_cert")).evidence(sql.variable_evidence("admin_address")),
+    ))
+}
+
+fn channel_enabled(sql: &SqlFacts) -> Option<bool> {
+    let rows = sql.rows("tls_channels").ok()?;
+    let row = rows.iter().find(|row| row.text("channel") == "mysql_admin" && row.text("property") == "Enabled")?;
+    Some(row.yes("value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn own_settings_pass_and_fallback_fails() {
+        let admin = || mysql().variable("admin_address", "10.0.0.5");
+        let columns = ["channel", "property", "value"];
+        let with = |value: &str| {
+            admin().answer("tls_channels", &columns, &[&["mysql_admin", "Enabled", value]]).statuses(&CHECK)
+        };
+        assert_eq!(with("Yes"), [Pass]);
+        assert_eq!(with("No"), [Fail]);
+        assert_eq!(admin().variable("admin_ssl_cert", "").statuses(&CHECK), [Fail]);
+        assert_eq!(admin().variable("admin_ssl_cert", "admin.pem").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn servers_without_an_admin_port_are_not_concerned() {
+        assert_eq!(mysql().variable("admin_address", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+    }
+}

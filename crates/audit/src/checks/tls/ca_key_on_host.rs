@@ -1,0 +1,118 @@
+//! `tls-ca-key-on-host`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::bak::{looked_at, unseen_root};
+use crate::facts::Seen;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::{FileMode, Role};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-ca-key-on-host",
+    title: "The authority's private key lies on the database host",
+    severity: Severity::High,
+    explanation: "Whoever reads it issues certificates that every client of this authority takes for the server's, and \
+        every server for a client's. MySQL 5.7.6 and later leave ca-key.pem in the data directory when they make \
+        certificates. Told by a PEM private key whose file name says ca.",
+    applies: "every server; MySQL 5.7.6+ makes one by itself",
+    fix: "move the file to a machine without network, or remove it: the server does not need it",
+    cost: "none",
+    standards: &["PCI DSS 4.0.1 3.6.1.4", "NIST SP 800-53r5 SC-12"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    for file in files.filter(|file| is_authority_key(file.base_name())) {
+        if let Content::PrivateKey { encrypted, .. } = &file.content {
+            verdict.push(in_file(file, *encrypted));
+        }
+    }
+    let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
+    let seen = |path: &str| cx.facts.files.as_ref().is_some_and(|files| files.at(path).is_some());
+    for mode in modes.filter(|mode| mode.what == "ca key" && mode.mode.is_some() && !seen(&mode.path)) {
+        verdict.push(by_mode(mode));
+    }
+    if verdict.is_empty() {
+        let files = cx.facts.files()?;
+        for root in files.unseen_roots().filter(|root| matches!(root.role, Role::Data | Role::Backup | Role::Tls)) {
+            verdict.unseen(&root.path, unseen_root(root));
+        }
+        if files.data_seen() {
+            let words = format!("no authority's key below {}", looked_at(files).join(", "));
+            verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words));
+        }
+    }
+    Ok(verdict)
+}
+
+fn in_file(file: &FileFact, encrypted: bool) -> Ruling {
+    let (words, severity) = if encrypted {
+        ("holds an authority's private key, protected by a passphrase only", Severity::Medium)
+    } else {
+        ("holds an authority's private key in clear", Severity::High)
+    };
+    let observation = format!("PEM private key, mode {:04o}, passphrase: {encrypted}", file.mode & 0o7777);
+    Ruling::fail(&file.name, Grade::Bytes, format!("{} {words}", file.path))
+        .severity(severity)
+        .evidence(Evidence::Host { source: file.path.clone(), observation })
+        .fix(remove(&file.path))
+}
+
+fn by_mode(mode: &FileMode) -> Ruling {
+    let observation = format!("exists, mode {:04o}", mode.mode.unwrap_or_default() & 0o7777);
+    Ruling::fail(&mode.path, Grade::Reported, format!("{} is named like an authority's private key", mode.path))
+        .evidence(Evidence::Host { source: mode.path.clone(), observation })
+        .fix(remove(&mode.path))
+}
+
+fn remove(path: &str) -> String {
+    format!("copy {path} to a machine without network, then shred -u {path}")
+}
+
+/// Whether the name of a key file says that it is an authority's: `ca-key.pem`, `ca.key`,
+/// `cakey.pem`, `rootCA.key`, `my_ca_private.pem`.
+fn is_authority_key(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphabetic());
+    words.any(|word| {
+        ["ca", "cakey", "cakeys", "rootca", "myca", "authority"].contains(&word) || word.ends_with("rootca")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    #[test]
+    fn names_of_authorities_keys_are_recognised() {
+        for name in ["ca-key.pem", "ca.key", "CAkey.pem", "rootCA.key", "my_ca_private.pem"] {
+            assert!(is_authority_key(name), "{name}");
+        }
+        for name in ["server-key.pem", "private_key.pem", "client-key.pem", "cache-key.pem", "california.key"] {
+            assert!(!is_authority_key(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_the_authority_in_the_data_directory_fails() {
+        let key = |encrypted| Content::PrivateKey { encrypted };
+        let found = Made::nothing().file("ca-key.pem", key(false)).judge(&CHECK);
+        assert_eq!(
+            (found[0].status, found[0].artefact.as_str(), found[0].severity),
+            (Fail, "ca-key.pem", Severity::High)
+        );
+        assert_eq!(Made::nothing().file("ca-key.pem", key(true)).judge(&CHECK)[0].severity, Severity::Medium);
+        assert_eq!(Made::nothing().file("server-key.pem", key(false)).statuses(&CHECK), [Pass]);
+        // A file of that name without a key in it is none.
+        assert_eq!(Made::nothing().file("ca-key.pem", Content::Empty).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_files_nothing_is_known() {
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

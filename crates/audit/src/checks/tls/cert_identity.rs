@@ -1,0 +1,119 @@
+//! `tls-cert-identity`.
+
+use super::certificates::{Found, of_server};
+use super::{reload, without_tls};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-cert-identity",
+    title: "The certificate does not carry the name that clients use",
+    severity: Severity::Medium,
+    explanation: "A client that checks the name refuses the server, so the check is switched off, and then whoever holds \
+        any certificate of the same authority can pose as the server. Current TLS libraries look at the subject \
+        alternative name only, not at the common name. The names are compared with those given by --client-name, or \
+        else with the host's own.",
+    applies: "every server with TLS",
+    fix: "reissue the certificate with every name in subjectAltName",
+    cost: "no lock, no restart",
+    standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if let Some(none) = without_tls(cx) {
+        return Ok(none);
+    }
+    let mut verdict = Verdict::new();
+    for found in of_server(cx.facts)? {
+        verdict.push(ruling(cx, &found));
+    }
+    Ok(verdict)
+}
+
+fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
+    let certificate = found.certificate;
+    let fail =
+        |words: String| Ruling::fail(&found.artefact, found.grade, words).fix(fix(cx)).evidence(found.evidence.clone());
+    if certificate.san_dns.is_empty() && certificate.san_ip.is_empty() {
+        return fail(format!("{}: {} has no subject alternative name", found.artefact, certificate.subject));
+    }
+    let missing: Vec<&str> =
+        cx.facts.client_names.iter().filter(|name| !certificate.names_host(name)).map(String::as_str).collect();
+    let names = certificate.names().join(", ");
+    if !missing.is_empty() {
+        return fail(format!("{}: the certificate is for {names}, clients use {}", found.artefact, missing.join(", ")));
+    }
+    let used = if cx.facts.client_names.is_empty() { own_names(cx.facts) } else { cx.facts.client_names.clone() };
+    match used.iter().find(|name| certificate.names_host(name)) {
+        Some(name) => {
+            let words = format!("{}: the certificate is for {names}, {name} included", found.artefact);
+            Ruling::pass(&found.artefact, found.grade, words).evidence(found.evidence.clone())
+        }
+        None => Ruling::unseen(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
+    }
+}
+
+/// Names by which the server is likely reached: that of our own connection, and the host's.
+fn own_names(facts: &Facts) -> Vec<String> {
+    let Some(sql) = &facts.sql else { return Vec::new() };
+    let host = sql.session.endpoint.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+    [host, Some(sql.identity.hostname.clone())].into_iter().flatten().filter(|name| !name.is_empty()).collect()
+}
+
+fn no_name(names: &str) -> Unseen {
+    Unseen {
+        what: "the name that clients use".to_owned(),
+        why: format!("the certificate is for {names}, and it is not known under which name clients connect"),
+        remedy: "name it with --client-name NAME".to_owned(),
+    }
+}
+
+fn fix(cx: &Context<'_>) -> String {
+    let names = if cx.facts.client_names.is_empty() {
+        "every name that clients use".to_owned()
+    } else {
+        cx.facts.client_names.join(", ")
+    };
+    format!("reissue the certificate with {names} in subjectAltName, then {}", reload(cx.facts.sql.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use server::certificate::Certificate;
+    use server::probe::TlsProbe;
+
+    use super::super::made::{certificate, good_tls, probed};
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    fn sending(certificate: Certificate, names: &[&str]) -> Made {
+        let mut made = probed(mysql(), Some(TlsProbe { certificates: vec![certificate], ..good_tls() }));
+        made.0.client_names = names.iter().map(|name| (*name).to_owned()).collect();
+        made
+    }
+
+    #[test]
+    fn a_common_name_alone_is_no_identity() {
+        let no_san = Certificate { san_dns: Vec::new(), ..certificate() };
+        assert_eq!(sending(no_san, &["db.example"]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn every_name_that_clients_use_must_be_there() {
+        assert_eq!(sending(certificate(), &["db.example"]).statuses(&CHECK), [Pass]);
+        let found = sending(certificate(), &["db.example", "db-rw.example"]).judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(found[0].message.ends_with("clients use db-rw.example"));
+    }
+
+    #[test]
+    fn without_names_the_hosts_own_may_settle_it() {
+        assert_eq!(sending(certificate(), &[]).statuses(&CHECK), [Unknown]);
+        let mut made = sending(certificate(), &[]);
+        made.0.sql.as_mut().unwrap().identity.hostname = "db.example".to_owned();
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+}

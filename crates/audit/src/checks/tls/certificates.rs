@@ -1,0 +1,172 @@
+//! The certificates in sight: sent by the listeners, named by variables, lying in the data directory.
+
+use std::collections::HashSet;
+
+use server::certificate::Certificate;
+
+use crate::facts::files::{Content, FileFact};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen, Unseen};
+use crate::finding::{Evidence, Grade};
+
+/// A file with more certificates than this is a system's bundle of public authorities, most of
+/// which have nothing to do with the server.
+const BUNDLE: usize = 16;
+
+/// What a certificate is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// The server shows it to clients.
+    Server,
+    /// An authority, or one of those between it and the server.
+    Authority,
+    /// Not known: a client's, or left over.
+    Other,
+}
+
+/// A certificate and where it was seen.
+#[derive(Debug, Clone)]
+pub(super) struct Found<'a> {
+    /// The port that sends it, or the file that holds it.
+    pub(super) artefact: String,
+    /// The certificate.
+    pub(super) certificate: &'a Certificate,
+    /// Wire or bytes.
+    pub(super) grade: Grade,
+    /// Where a third party finds it again.
+    pub(super) evidence: Evidence,
+    /// What it is for.
+    pub(super) purpose: Use,
+}
+
+/// Every certificate in sight, each once: where it is sent, or else where it lies.
+pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
+    let mut found = sent(facts);
+    for file in facts.files.iter().flat_map(|files| &files.files) {
+        found.extend(in_file(facts, file));
+    }
+    let mut seen = HashSet::new();
+    found.retain(|found| seen.insert(found.certificate.sha256.as_str()));
+    let bundled: HashSet<&str> = bundles(facts).map(|c| c.sha256.as_str()).collect();
+    let ours = |found: &Found<'_>| found.grade == Grade::Wire || !bundled.contains(found.certificate.sha256.as_str());
+    let issuers: HashSet<String> = found.iter().filter(|f| ours(f)).map(|f| f.certificate.issuer.clone()).collect();
+    found.retain(|found| ours(found) || issuers.contains(&found.certificate.subject));
+    found
+}
+
+/// The certificates that the server shows: of each port, or of the file that `ssl_cert` names.
+///
+/// # Errors
+/// [`Unseen`] if no port was probed and the file could not be read.
+pub(super) fn of_server(facts: &Facts) -> Seen<Vec<Found<'_>>> {
+    let mut found: Vec<Found<'_>> = sent(facts).into_iter().filter(|found| found.purpose == Use::Server).collect();
+    if !found.iter().any(|found| found.artefact == "main port")
+        && let Some(file) = named_file(facts, "ssl_cert")
+        && let Some(first) = in_file(facts, file).into_iter().next()
+    {
+        found.push(first);
+    }
+    let mut seen = HashSet::new();
+    found.retain(|found| seen.insert(found.certificate.sha256.as_str()));
+    if found.is_empty() { Err(unseen(facts)) } else { Ok(found) }
+}
+
+fn unseen(facts: &Facts) -> Unseen {
+    let file = facts.sql.as_ref().and_then(|sql| path_of(sql, "ssl_cert"));
+    Unseen {
+        what: "the server's certificate".to_owned(),
+        why: "no port was probed, and the file that ssl_cert names was not read".to_owned(),
+        remedy: match file {
+            Some(file) => format!("give a TCP address that reaches the server, or run as a user who can read {file}"),
+            None => "give a TCP address that reaches the server".to_owned(),
+        },
+    }
+}
+
+fn sent(facts: &Facts) -> Vec<Found<'_>> {
+    let mut found = Vec::new();
+    for port in facts.wire.iter().flat_map(|wire| wire.ports()) {
+        let Some(tls) = port.tls else { continue };
+        for (place, certificate) in tls.certificates.iter().enumerate() {
+            let leaf = place == 0;
+            let artefact = if leaf { port.name.to_owned() } else { format!("{}: {}", port.name, certificate.subject) };
+            let observation = format!("sent: {}", describe(certificate));
+            let evidence = Evidence::Wire { endpoint: port.endpoint.to_owned(), observation };
+            let purpose = if leaf { Use::Server } else { Use::Authority };
+            found.push(Found { artefact, certificate, grade: Grade::Wire, evidence, purpose });
+        }
+    }
+    found
+}
+
+fn in_file<'a>(facts: &Facts, file: &'a FileFact) -> Vec<Found<'a>> {
+    let Content::Certificates { certificates } = &file.content else { return Vec::new() };
+    let several = certificates.len() > 1;
+    let served = ["ssl_cert", "admin_ssl_cert", "mysqlx_ssl_cert"];
+    let named = facts
+        .sql
+        .as_ref()
+        .is_some_and(|sql| served.iter().any(|name| path_of(sql, name).as_deref() == Some(&file.path)));
+    let one = |(place, certificate): (usize, &'a Certificate)| Found {
+        artefact: if several { format!("{}: {}", file.name, certificate.subject) } else { file.name.clone() },
+        certificate,
+        grade: Grade::Bytes,
+        evidence: Evidence::Host { source: file.path.clone(), observation: describe(certificate) },
+        purpose: match (named && place == 0, certificate.is_ca) {
+            (true, _) => Use::Server,
+            (false, true) => Use::Authority,
+            (false, false) => Use::Other,
+        },
+    };
+    certificates.iter().enumerate().map(one).collect()
+}
+
+fn bundles(facts: &Facts) -> impl Iterator<Item = &Certificate> {
+    let files = facts.files.iter().flat_map(|files| &files.files);
+    files
+        .filter_map(|file| match &file.content {
+            Content::Certificates { certificates } if certificates.len() > BUNDLE => Some(certificates),
+            _ => None,
+        })
+        .flatten()
+}
+
+/// The path that a variable names; relative ones are below the data directory.
+pub(super) fn path_of(sql: &SqlFacts, variable: &str) -> Option<String> {
+    let path = sql.variable_or_none(variable).filter(|path| !path.is_empty())?;
+    if path.starts_with('/') {
+        return Some(path.to_owned());
+    }
+    let relative = path.trim_start_matches("./");
+    Some(format!("{}/{relative}", sql.identity.datadir.trim_end_matches('/')))
+}
+
+/// The file that a variable names, if it was read.
+pub(super) fn named_file<'a>(facts: &'a Facts, variable: &str) -> Option<&'a FileFact> {
+    let path = path_of(facts.sql.as_ref()?, variable)?;
+    facts.files.as_ref()?.at(&path)
+}
+
+/// The certificates of a file that a variable names.
+pub(super) fn named_certificates<'a>(facts: &'a Facts, variable: &str) -> Option<&'a [Certificate]> {
+    match &named_file(facts, variable)?.content {
+        Content::Certificates { certificates } => Some(certificates),
+        _ => None,
+    }
+}
+
+/// A certificate in one line.
+pub(super) fn describe(certificate: &Certificate) -> String {
+    let bits = certificate.key_bits.map_or_else(String::new, |bits| format!(" {bits}"));
+    format!(
+        "{}, issued by {}, X.509 v{}, {}{bits}, {}, valid {} to {}, SHA-256 {}",
+        certificate.subject,
+        certificate.issuer,
+        certificate.version,
+        certificate.key_type,
+        certificate.signature_algorithm,
+        certificate.not_before,
+        certificate.not_after,
+        certificate.sha256.get(..16).unwrap_or(&certificate.sha256),
+    )
+}

@@ -1,0 +1,197 @@
+//! `tls-cipher-weak`.
+
+use server::probe::VersionProbe;
+use server::tls::TlsVersion;
+use server::tls::suites::{Strength, strength};
+
+use super::{listed_versions, tls_ports, without_tls};
+use crate::channel::client::seen_at;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
+use crate::facts::sql::SqlFacts;
+use crate::facts::wire::Port;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-cipher-weak",
+    title: "Weak cipher suites are accepted",
+    severity: Severity::High,
+    explanation: "Suites without authenticated encryption (CBC), without forward secrecy (static RSA, static DH), or \
+        with 3DES, RC4, NULL, EXPORT or no authentication let a recorded connection be read or changed later. Our own \
+        handshakes offer every suite until the server refuses; without a probe ssl_cipher tells, if it names suites. \
+        An empty ssl_cipher is the library's default, which says nothing.",
+    applies: "every server with TLS",
+    fix: "ssl_cipher with ECDHE or DHE and GCM, CCM or ChaCha20-Poly1305 only",
+    cost: "no lock; clients that know only the weak suites are refused",
+    standards: &["CIS MySQL 2.17", "CIS MariaDB 2.12", "NIST SP 800-52r2", "PCI DSS 4.0.1 12.3.3"],
+    judge,
+};
+
+/// Suites of TLS 1.2 that are good, by OpenSSL's names.
+const GOOD_LIST: &str = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256:\
+    ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+
+/// Smaller groups fall to precomputation (Logjam); NIST SP 800-52r2 asks for 2048 bits.
+const MIN_DH_BITS: u32 = 2048;
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if let Some(none) = without_tls(cx) {
+        return Ok(none);
+    }
+    let ports = tls_ports(cx);
+    let mut verdict = Verdict::new();
+    for port in &ports {
+        verdict.push(port_ruling(cx, port));
+    }
+    if !ports.iter().any(|port| port.name == "main port") {
+        verdict.push(declared(cx.facts.sql()?)?);
+    }
+    Ok(verdict)
+}
+
+fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+    let versions = port.tls.map_or(&[][..], |tls| &tls.versions);
+    let weak: Vec<(TlsVersion, Vec<String>)> =
+        versions.iter().map(|probe| (probe.version, weak_suites(probe))).filter(|(_, weak)| !weak.is_empty()).collect();
+    if !weak.is_empty() {
+        let count: usize = weak.iter().map(|(_, names)| names.len()).sum();
+        let ruling = Ruling::fail(port.name, Grade::Wire, format!("{} accepts {count} weak suites", port.name));
+        let shown = |(version, names): (TlsVersion, Vec<String>)| {
+            seen_at(port, format!("{version} accepted: {}", names.join(", ")))
+        };
+        return weak.into_iter().map(shown).fold(ruling, Ruling::evidence).fix(fix(cx.facts.sql.as_ref()));
+    }
+    let seen = |probe: &VersionProbe| seen_at(port, format!("{} accepted: {}", probe.version, suite_names(probe)));
+    let accepted = || versions.iter().filter(|probe| !probe.suites.is_empty()).map(seen);
+    if versions.iter().all(|probe| probe.complete) && accepted().next().is_some() {
+        let words = format!("{} accepts only suites with forward secrecy and authenticated encryption", port.name);
+        return accepted().fold(Ruling::pass(port.name, Grade::Wire, words), Ruling::evidence);
+    }
+    let unseen = Unseen {
+        what: format!("the suites of the {}", port.name),
+        why: "not every suite could be tried within the probe's limits; none of those found is weak".to_owned(),
+        remedy: "run again when the server answers the probe's connections".to_owned(),
+    };
+    accepted().fold(Ruling::unseen(port.name, unseen), Ruling::evidence)
+}
+
+fn weak_suites(probe: &VersionProbe) -> Vec<String> {
+    let why = |suite: &server::probe::SuiteSeen| match (strength(suite.id), suite.dh_bits) {
+        (Strength::Broken, _) => Some("broken".to_owned()),
+        (Strength::NoForwardSecrecy, _) => Some("no forward secrecy".to_owned()),
+        (Strength::NotAead, _) => Some("not AEAD".to_owned()),
+        (Strength::Good, Some(bits)) if bits < MIN_DH_BITS => Some(format!("{bits} bit group")),
+        (Strength::Good, _) => None,
+    };
+    probe.suites.iter().filter_map(|suite| Some(format!("{} ({})", suite.name, why(suite)?))).collect()
+}
+
+fn suite_names(probe: &VersionProbe) -> String {
+    probe.suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Without a probe: what the server lists for our own session, or the variable.
+fn declared(sql: &SqlFacts) -> Seen<Ruling> {
+    if sql.variable("tls_version").is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
+        let ruling = Ruling::pass("main port", Grade::Declared, "only TLS 1.3, which has no weak suites");
+        return Ok(ruling.evidence(sql.variable_evidence("tls_version")));
+    }
+    let listed = sql.status("Ssl_cipher_list").ok().filter(|list| !list.is_empty());
+    let (list, grade, evidence) = match listed {
+        Some(list) => (list, Grade::Reported, sql.evidence("status", format!("Ssl_cipher_list = {list}"))),
+        None => (sql.variable("ssl_cipher").unwrap_or_default(), Grade::Declared, sql.variable_evidence("ssl_cipher")),
+    };
+    by_list(list, grade, evidence, sql).ok_or_else(|| Unseen {
+        what: "the suites of the main port".to_owned(),
+        why: "ssl_cipher does not name suites, so the library's default or its keywords decide".to_owned(),
+        remedy: "give a TCP address that reaches the server".to_owned(),
+    })
+}
+
+fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Option<Ruling> {
+    let tokens: Vec<&str> =
+        list.split([':', ',', ' ']).filter(|token| !token.is_empty() && !token.starts_with(['!', '-', '@'])).collect();
+    let is_suite = |token: &&str| !token.contains('+') && (token.contains('-') || token.starts_with("TLS_"));
+    let weak: Vec<&str> = tokens.iter().copied().filter(|token| is_suite(token) && is_weak_openssl(token)).collect();
+    let ruling = if !weak.is_empty() {
+        Ruling::fail("main port", grade, format!("weak suites are allowed: {}", weak.join(", "))).fix(fix(Some(sql)))
+    } else if !tokens.is_empty() && tokens.iter().all(is_suite) {
+        Ruling::pass("main port", grade, "every suite listed has forward secrecy and authenticated encryption")
+    } else {
+        return None;
+    };
+    Some(ruling.evidence(evidence))
+}
+
+/// Judges a suite by OpenSSL's name for it.
+pub(super) fn is_weak_openssl(name: &str) -> bool {
+    let aead = ["GCM", "CCM", "POLY1305"].iter().any(|mode| name.contains(mode));
+    let forward_secret = ["ECDHE-", "DHE-", "TLS_"].iter().any(|prefix| name.starts_with(prefix));
+    !(aead && forward_secret)
+}
+
+fn fix(sql: Option<&SqlFacts>) -> String {
+    match sql {
+        Some(sql) if sql.mysql_since(8, 0, 16) => {
+            format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'; ALTER INSTANCE RELOAD TLS")
+        }
+        Some(sql) if sql.is_mariadb() || sql.mysql_since(5, 7, 0) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
+        Some(sql) => format!("{} knows no better suites: upgrade", sql.identity.version),
+        None => CHECK.fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{good_tls, probed, tls};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    #[test]
+    fn every_weak_suite_is_named() {
+        let weak = tls(&[(TlsVersion::Tls12, &[0xc02f, 0xc013, 0x002f, 0x0005]), (TlsVersion::Tls13, &[0x1301])]);
+        let found = probed(mysql(), Some(weak)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        let shown = format!("{:?}", found[0].evidence);
+        for (name, why) in [
+            ("TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "not AEAD"),
+            ("TLS_RSA_WITH_AES_128_CBC_SHA", "no forward secrecy"),
+            ("TLS_RSA_WITH_RC4_128_SHA", "broken"),
+        ] {
+            assert!(shown.contains(&format!("{name} ({why})")), "{shown}");
+        }
+        assert!(!shown.contains("GCM"));
+    }
+
+    #[test]
+    fn good_suites_pass_only_if_all_were_tried() {
+        assert_eq!(probed(mysql(), Some(good_tls())).statuses(&CHECK), [Pass]);
+        let mut cut = good_tls();
+        cut.versions[3].complete = false;
+        assert_eq!(probed(mysql(), Some(cut)).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn small_groups_are_weak() {
+        let mut small = tls(&[(TlsVersion::Tls12, &[0x009e])]);
+        small.versions[3].suites[0].dh_bits = Some(1024);
+        assert_eq!(probed(mysql(), Some(small)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn without_a_probe_a_list_of_suites_tells_and_keywords_do_not() {
+        let listed = |list: &str| mariadb().variable("ssl_cipher", list).statuses(&CHECK);
+        assert_eq!(listed("ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA"), [Fail]);
+        assert_eq!(listed("ECDHE-RSA-AES128-GCM-SHA256:!aNULL"), [Pass]);
+        assert_eq!(listed("HIGH:!aNULL"), [Unknown]);
+        assert_eq!(listed(""), [Unknown]);
+        assert_eq!(mysql().variable("tls_version", "TLSv1.3").variable("ssl_cipher", "").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_server_without_tls_has_no_suites() {
+        assert_eq!(probed(mysql(), None).statuses(&CHECK), [NotApplicable]);
+    }
+}

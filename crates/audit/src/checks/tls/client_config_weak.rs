@@ -1,0 +1,292 @@
+//! `tls-client-config-weak`.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::host::OptionEntry;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-client-config-weak",
+    title: "An option file lets clients connect in clear or to anybody",
+    severity: Severity::High,
+    explanation: "skip-ssl and ssl-mode=DISABLED switch TLS off, PREFERRED falls back to clear text without a word, and \
+        without verification whoever sits between reads along. On MariaDB before 11.4 the options ssl, ssl-ca, \
+        ssl-cipher and tls-version are only advice: if the server, or someone between, offers no TLS, the client goes \
+        on in clear; so does a newer one with ssl-verify-server-cert off. Read from the client groups of the option \
+        files on this host.",
+    applies: "hosts with client options",
+    fix: "ssl-mode=VERIFY_IDENTITY with ssl-ca on MySQL, ssl-verify-server-cert with ssl-ca on MariaDB",
+    cost: "none on the server; clients refuse servers that they cannot verify",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+/// Which advice of MariaDB's clients before 11.4 is not obeyed against a server without TLS.
+const ADVISORY: &[&str] = &["ssl", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key", "ssl_cipher", "tls_version"];
+
+/// What the last line about one thing in one group of one host says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setting<'a> {
+    Tls(bool),
+    Verify(bool),
+    Mode(&'a str),
+    Advice,
+}
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let host = cx.facts.host()?;
+    let mut verdict = Verdict::new();
+    let lines: Vec<(&OptionEntry, Setting<'_>)> = host
+        .options
+        .iter()
+        .filter(|entry| is_client_group(&entry.group))
+        .filter_map(|entry| Some((entry, setting(entry)?)))
+        .collect();
+    let last: Vec<&(&OptionEntry, Setting<'_>)> =
+        lines.iter().enumerate().filter(|(at, line)| !overridden(line, &lines, *at)).map(|(_, line)| line).collect();
+    for (entry, setting) in &last {
+        if let Some((severity, why)) = fault(cx.facts.sql.as_ref(), entry, *setting, &last) {
+            verdict.push(ruling(cx, entry, why, severity));
+        }
+    }
+    for (file, why) in &host.unreadable_options {
+        verdict.unseen(file, unread(file, why));
+    }
+    if last.is_empty() && verdict.is_empty() {
+        return Ok(Verdict::not_applicable("no client option on this host concerns TLS; clients use their defaults"));
+    }
+    let pass = Ruling::pass(
+        "server",
+        Grade::Declared,
+        format!("{} client options about TLS, none of them weakens it", last.len()),
+    );
+    verdict.pass_if_clean(last.iter().take(10).fold(pass, |pass, (entry, _)| pass.evidence(quote(entry))));
+    Ok(verdict)
+}
+
+/// Groups that client programs read. `[client-server]` is read by both sides.
+fn is_client_group(group: &str) -> bool {
+    const PROGRAMS: &[&str] = &[
+        "mysql",
+        "mysqldump",
+        "mysqladmin",
+        "mysqlimport",
+        "mysqlcheck",
+        "mysqlshow",
+        "mysqlslap",
+        "mysqlbinlog",
+        "mysqlpump",
+        "mysqlsh",
+        "mysql_upgrade",
+        "mariadb-client",
+        "mariadb-dump",
+        "mariadb-admin",
+        "mariadb-import",
+        "mariadb-check",
+        "mariadb-show",
+        "mariadb-slap",
+        "mariadb-binlog",
+        "mariadb-upgrade",
+        "mariadb-backup",
+        "xtrabackup",
+        "mariabackup",
+        "mydumper",
+        "myloader",
+    ];
+    group == "client" || group.starts_with("client-") || group.starts_with("client_") || PROGRAMS.contains(&group)
+}
+
+/// What a line says, in any of its spellings: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.
+fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
+    let key = entry.key.strip_prefix("loose_").unwrap_or(&entry.key);
+    let off = entry
+        .value
+        .as_deref()
+        .is_some_and(|value| ["0", "OFF", "FALSE", "NO"].iter().any(|no| value.eq_ignore_ascii_case(no)));
+    let negated = ["skip_", "disable_"].iter().find_map(|prefix| key.strip_prefix(prefix));
+    let (name, on) = match negated {
+        Some(name) => (name, off),
+        None => (key.strip_prefix("enable_").unwrap_or(key), !off),
+    };
+    match name {
+        "ssl" => Some(Setting::Tls(on)),
+        "ssl_verify_server_cert" => Some(Setting::Verify(on)),
+        "ssl_mode" => Some(Setting::Mode(entry.value.as_deref().unwrap_or_default())),
+        other if ADVISORY.contains(&other) => Some(Setting::Advice),
+        _ => None,
+    }
+}
+
+/// Whether a later line of the same group says otherwise about the same thing.
+fn overridden(line: &(&OptionEntry, Setting<'_>), lines: &[(&OptionEntry, Setting<'_>)], at: usize) -> bool {
+    lines.iter().skip(at + 1).any(|later| {
+        later.0.group == line.0.group && std::mem::discriminant(&later.1) == std::mem::discriminant(&line.1)
+    })
+}
+
+fn fault(
+    sql: Option<&SqlFacts>,
+    entry: &OptionEntry,
+    setting: Setting<'_>,
+    last: &[&(&OptionEntry, Setting<'_>)],
+) -> Option<(Severity, String)> {
+    let bad = |why: &str| Some((Severity::High, why.to_owned()));
+    match setting {
+        Setting::Tls(false) => bad("switches TLS off"),
+        Setting::Verify(false) => {
+            bad("switches verification off, and on MariaDB falls back to clear text without a word")
+        }
+        Setting::Mode(mode) if mode.eq_ignore_ascii_case("DISABLED") => bad("switches TLS off"),
+        Setting::Mode(mode) if mode.eq_ignore_ascii_case("PREFERRED") => bad("falls back to clear text without a word"),
+        Setting::Mode(mode) if mode.eq_ignore_ascii_case("REQUIRED") => {
+            let why = "encrypts, but takes any server: whoever sits between reads along, ssl-ca or not".to_owned();
+            Some((Severity::Low, why))
+        }
+        Setting::Tls(true) | Setting::Advice if advisory(sql, &entry.group) && !verified(entry, last) => {
+            bad("is only advice to these clients: against a server without TLS they go on in clear")
+        }
+        _ => None,
+    }
+}
+
+/// Whether the clients here take `ssl` for advice: those of MariaDB before 11.4 and of MySQL
+/// before 5.7.3, which come with the server of the same host. Later MySQL clients know no bare
+/// `ssl` or take it for REQUIRED, later MariaDB clients verify by default.
+fn advisory(sql: Option<&SqlFacts>, group: &str) -> bool {
+    let Some(sql) = sql else { return false };
+    let mariadb_only = group.contains("mariadb");
+    if sql.is_mariadb() { !sql.mariadb_since(11, 4, 0) } else { !mariadb_only && !sql.mysql_since(5, 7, 3) }
+}
+
+/// Whether the same programs are told to verify, which forces TLS.
+fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting<'_>)]) -> bool {
+    let strict = |setting: &Setting<'_>| match setting {
+        Setting::Verify(on) => *on,
+        Setting::Mode(mode) => mode.to_ascii_uppercase().starts_with("VERIFY_"),
+        _ => false,
+    };
+    last.iter().any(|(other, setting)| {
+        strict(setting) && (other.group == entry.group || other.group == "client" || other.group == "client-server")
+    })
+}
+
+fn ruling(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity) -> Ruling {
+    let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
+    let words = format!("{}:{} [{}]: {} {why}", entry.file, entry.line, entry.group, line(entry));
+    let mariadb = entry.group.contains("mariadb") || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
+    let instead =
+        if mariadb { "ssl-verify-server-cert and ssl-ca=FILE" } else { "ssl-mode=VERIFY_IDENTITY and ssl-ca=FILE" };
+    Ruling::fail(artefact, Grade::Declared, words).severity(severity).evidence(quote(entry)).fix(format!(
+        "in {} line {}: replace {} by {instead}",
+        entry.file,
+        entry.line,
+        line(entry)
+    ))
+}
+
+fn line(entry: &OptionEntry) -> String {
+    let key = entry.key.replace('_', "-");
+    entry.value.as_ref().map_or_else(|| key.clone(), |value| format!("{key}={value}"))
+}
+
+fn quote(entry: &OptionEntry) -> Evidence {
+    Evidence::Option {
+        file: entry.file.clone(),
+        line: entry.line,
+        setting: format!("[{}] {}", entry.group, line(entry)),
+    }
+}
+
+fn unread(file: &str, why: &str) -> Unseen {
+    Unseen {
+        what: format!("the client options of {file}"),
+        why: why.to_owned(),
+        remedy: format!("run as a user who can read {file}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{self, Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(made: Made, lines: &[(&str, &str)]) -> Made {
+        let entry = |(number, (group, text)): (usize, &(&str, &str))| {
+            let (key, value) = text.split_once('=').map_or((*text, None), |(key, value)| (key, Some(value.to_owned())));
+            OptionEntry {
+                file: "/etc/my.cnf".to_owned(),
+                line: u32::try_from(number).unwrap() + 1,
+                group: (*group).to_owned(),
+                key: key.replace('-', "_"),
+                value,
+                secret: false,
+                read_by_server: false,
+            }
+        };
+        let entries: Vec<OptionEntry> = lines.iter().enumerate().map(entry).collect();
+        made.host(|host| host.options = entries)
+    }
+
+    fn status(made: Made, lines: &[(&str, &str)]) -> Status {
+        with(made, lines).statuses(&CHECK)[0]
+    }
+
+    #[test]
+    fn tls_off_in_any_spelling_fails() {
+        for line in [
+            "skip-ssl",
+            "ssl=0",
+            "ssl=OFF",
+            "disable-ssl",
+            "loose-skip-ssl",
+            "ssl-mode=DISABLED",
+            "ssl-mode=preferred",
+            "ssl-verify-server-cert=0",
+            "disable-ssl-verify-server-cert",
+            "skip-ssl-verify-server-cert",
+        ] {
+            for group in ["client", "mysql", "client-mariadb", "mysqldump", "mariadb-client", "client-server"] {
+                assert_eq!(status(mysql(), &[(group, line)]), Fail, "[{group}] {line}");
+            }
+        }
+        assert_eq!(status(mysql(), &[("mysqld", "skip-ssl")]), NotApplicable);
+    }
+
+    #[test]
+    fn ssl_alone_is_advice_to_old_mariadb_clients_only() {
+        assert_eq!(status(mariadb(), &[("client", "ssl")]), Fail);
+        assert_eq!(status(mariadb(), &[("client", "ssl-ca=/etc/ca.pem")]), Fail);
+        assert_eq!(status(mariadb(), &[("client", "ssl"), ("client", "ssl-verify-server-cert")]), Pass);
+        let eleven = || Made::server("11.8.6-MariaDB", "");
+        assert_eq!(status(eleven(), &[("client", "ssl")]), Pass);
+        assert_eq!(
+            with(eleven(), &[("client", "ssl"), ("client", "disable-ssl-verify-server-cert")]).statuses(&CHECK),
+            [Fail]
+        );
+        assert_eq!(status(mysql(), &[("client", "ssl-ca=/etc/ca.pem")]), Pass);
+    }
+
+    #[test]
+    fn the_last_line_of_a_group_wins() {
+        assert_eq!(status(mysql(), &[("client", "ssl-mode=DISABLED"), ("client", "ssl-mode=VERIFY_IDENTITY")]), Pass);
+        assert_eq!(status(mysql(), &[("client", "ssl-mode=DISABLED"), ("mysql", "ssl-mode=VERIFY_IDENTITY")]), Fail);
+    }
+
+    #[test]
+    fn required_is_weak_but_not_clear() {
+        let found = with(mysql(), &[("client", "ssl-mode=REQUIRED")]).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].severity), (Fail, Severity::Low));
+    }
+
+    #[test]
+    fn no_options_no_case_and_unread_files_are_unknown() {
+        assert_eq!(status(mysql(), &[]), NotApplicable);
+        assert_eq!(status(mysql(), &[("client", "port=3307")]), NotApplicable);
+        let unread = mysql()
+            .host(|host| host.unreadable_options.push(("/root/.my.cnf".to_owned(), "permission denied".to_owned())));
+        assert_eq!(unread.statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,137 @@
+//! `tls-client-library-risk`.
+
+use std::collections::BTreeMap;
+
+use crate::channel::client::{Connection, connections};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-client-library-risk",
+    title: "A connected client's library treats TLS as optional or verifies badly",
+    severity: Severity::Medium,
+    explanation: "Old libraries go on in clear although TLS was asked for, and some later ones take a certificate that \
+        they should refuse, so the client's configuration looks safe and is not. Told by _client_name and \
+        _client_version that clients send when they connect; clients on a socket are left out.",
+    applies: "MySQL 5.6+, MariaDB 10.5+ with performance_schema = ON",
+    fix: "upgrade the client library",
+    cost: "none on the server",
+    standards: &["PCI DSS 4.0.1 6.3.3", "PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+/// A library, the versions concerned (first, first mended) and what is wrong with them.
+struct Risk {
+    library: &'static str,
+    from: (u16, u16, u16),
+    mended: (u16, u16, u16),
+    why: &'static str,
+}
+
+/// Source: MySQL WL#8785 and CVE-2015-3152; runs of Connector/C 3.3.20 and 3.4.9; CVE-2026-107819.
+const RISKS: &[Risk] = &[
+    Risk {
+        library: "libmysql",
+        from: (0, 0, 0),
+        mended: (5, 7, 11),
+        why: "--ssl is advisory: it goes on in clear if the server, or someone between, offers no TLS (CVE-2015-3152)",
+    },
+    Risk {
+        library: "libmariadb",
+        from: (0, 0, 0),
+        mended: (3, 4, 0),
+        why: "--ssl and --ssl-ca are advisory: only --ssl-verify-server-cert forces TLS",
+    },
+    Risk {
+        library: "libmariadb",
+        from: (3, 4, 1),
+        mended: (3, 4, 11),
+        why: "takes a certificate of an unknown authority from remote hosts if no CA file is given (CVE-2026-107819)",
+    },
+];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let clients = connections(sql)?;
+    let remote: Vec<&Connection<'_>> = clients.iter().filter(|client| client.networked()).collect();
+    let mut risky: BTreeMap<String, (&Risk, usize)> = BTreeMap::new();
+    for client in &remote {
+        if let Some(risk) = risk_of(client) {
+            let who = format!("{} ({} {})", client.who(), client.client, client.client_version);
+            risky.entry(who).or_insert((risk, 0)).1 += 1;
+        }
+    }
+    let mut verdict = Verdict::new();
+    for (who, (risk, count)) in &risky {
+        let (major, minor, patch) = risk.mended;
+        verdict.push(
+            Ruling::fail(who, Grade::Reported, format!("{who}: {}", risk.why))
+                .evidence(sql.evidence("connections", format!("{who}: {count} connections")))
+                .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.library)),
+        );
+    }
+    let told = remote.iter().filter(|client| !client.client.is_empty()).count();
+    let words = format!(
+        "{told} of {} clients on the network tell their library, and none is known to be at risk",
+        remote.len()
+    );
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("connections", words)));
+    Ok(verdict)
+}
+
+fn risk_of(client: &Connection<'_>) -> Option<&'static Risk> {
+    let version = numbers(client.client_version)?;
+    RISKS
+        .iter()
+        .find(|risk| client.client.eq_ignore_ascii_case(risk.library) && risk.from <= version && version < risk.mended)
+}
+
+fn numbers(text: &str) -> Option<(u16, u16, u16)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let mut parts = text.get(..end)?.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    const COLUMNS: &[&str] =
+        &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"];
+
+    fn status(kind: &str, name: &str, version: &str) -> crate::finding::Status {
+        let row: &[&str] = &["7", "app", "10.0.0.9:1", "Sleep", kind, name, version, ""];
+        mysql().answer("connections", COLUMNS, &[row]).statuses(&CHECK)[0]
+    }
+
+    #[test]
+    fn libraries_are_judged_by_version() {
+        let cases = [
+            ("libmysql", "5.7.10", Fail),
+            ("libmysql", "5.7.11", Pass),
+            ("libmysql", "9.7.4", Pass),
+            ("libmariadb", "3.3.20", Fail),
+            ("libmariadb", "3.4.0", Pass),
+            ("libmariadb", "3.4.9", Fail),
+            ("libmariadb", "3.4.11", Pass),
+            ("mysqlnd", "8.2.0", Pass),
+            ("", "", Pass),
+        ];
+        for (name, version, expected) in cases {
+            assert_eq!(status("SSL/TLS", name, version), expected, "{name} {version}");
+        }
+    }
+
+    #[test]
+    fn sockets_carry_no_risk() {
+        assert_eq!(status("Socket", "libmariadb", "3.3.20"), Pass);
+    }
+
+    #[test]
+    fn without_the_performance_schema_nothing_is_known() {
+        assert_eq!(mariadb().variable("performance_schema", "OFF").statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,119 @@
+//! `tls-disabled`.
+
+use crate::channel::client::{networking_off, offers_tls, seen_at};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-disabled",
+    title: "The server offers no TLS",
+    severity: Severity::Critical,
+    explanation: "Without TLS every query, row and password hash crosses the network readable. The greeting of the \
+        port shows the capability CLIENT_SSL; without a probe the audit's own connection, \
+        performance_schema.tls_channel_status or have_ssl tells. MySQL 8.4 and later have no have_ssl: its absence \
+        says nothing.",
+    applies: "every server that listens on a network",
+    fix: "set ssl_cert, ssl_key and ssl_ca, then reload or restart",
+    cost: "no lock; a restart where the server cannot reload certificates",
+    standards: &["PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(2)(ii)", "NIST SP 800-53r5 SC-8(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let said = offers_tls(cx.facts);
+    if networking_off(cx.facts) && !said.as_ref().is_ok_and(|said| said.value) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: the server listens on no network"));
+    }
+    let said = said?;
+    let ruling = if said.value {
+        Ruling::pass("main port", said.grade, "the server offers TLS")
+    } else {
+        Ruling::fail("main port", said.grade, "the server offers no TLS: everything crosses the network in clear")
+            .fix(fix(cx))
+    };
+    let mut verdict = Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence));
+    admin_port(cx, &mut verdict);
+    Ok(verdict)
+}
+
+/// The administrative port has switches of its own.
+fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
+    let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
+    for port in ports.iter().filter(|port| port.name == "admin port" && port.offers_tls == Some(false)) {
+        let ruling = Ruling::fail(port.name, Grade::Wire, "the administrative port offers no TLS").fix(fix(cx));
+        verdict.push(ruling.evidence(seen_at(port, "the greeting offers no TLS (CLIENT_SSL is not set)")));
+    }
+}
+
+fn fix(cx: &Context<'_>) -> String {
+    let files = "ssl_ca, ssl_cert and ssl_key";
+    match &cx.facts.sql {
+        Some(sql) if sql.mysql_since(8, 0, 16) => {
+            "SET PERSIST ssl_ca = 'ca.pem'; SET PERSIST ssl_cert = 'server-cert.pem'; \
+             SET PERSIST ssl_key = 'server-key.pem'; \
+             ALTER INSTANCE RELOAD TLS"
+                .to_owned()
+        }
+        Some(sql) if sql.is_mariadb() => {
+            format!("{files} below [mariadb] in the option file, no skip_ssl, then restart")
+        }
+        _ => format!("{files} below [mysqld] in the option file, no skip_ssl, then restart"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{classic, good_tls, probed};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn the_greeting_outranks_what_the_server_declares() {
+        let found = probed(mysql().variable("have_ssl", "YES"), None).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+    }
+
+    #[test]
+    fn a_server_without_have_ssl_is_not_one_without_tls() {
+        let found = probed(mysql(), Some(good_tls())).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Pass, Some(Grade::Wire)));
+        let columns = ["channel", "property", "value"];
+        let reported = mysql().answer("tls_channels", &columns, &[&["mysql_main", "Enabled", "Yes"]]);
+        assert_eq!(reported.judge(&CHECK)[0].grade, Some(Grade::Reported));
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn our_own_tls_connection_proves_it() {
+        let mut made = mysql();
+        made.0.sql.as_mut().unwrap().session.tls = Some("TLSv1.3 TLS_AES_256_GCM_SHA384".to_owned());
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn have_ssl_disabled_fails() {
+        assert_eq!(mariadb().variable("have_ssl", "DISABLED").statuses(&CHECK), [Fail]);
+        assert_eq!(mariadb().variable("have_ssl", "YES").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_server_without_network_is_not_concerned() {
+        let made = mariadb().variable("have_ssl", "DISABLED").variable("skip_networking", "ON");
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn without_a_server_nothing_is_known() {
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn the_admin_port_is_judged_by_itself() {
+        let mut made = probed(mysql(), Some(good_tls()));
+        made.0.wire.as_mut().unwrap().admin = Some(classic("127.0.0.1:33062", None));
+        let found = made.judge(&CHECK);
+        assert_eq!((found[1].status, found[1].artefact.as_str()), (Fail, "admin port"));
+    }
+}

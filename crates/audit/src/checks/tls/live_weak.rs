@@ -1,0 +1,111 @@
+//! `tls-live-weak`.
+
+use super::cipher_weak::is_weak_openssl;
+use crate::channel::client::{Connection, connections};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::{Row, SqlFacts};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-live-weak",
+    title: "Clients are connected by an old TLS version or a weak suite",
+    severity: Severity::Medium,
+    explanation: "These clients break when old versions and weak suites are switched off, and until then their traffic \
+        can be read later by whoever records it now. From performance_schema.status_by_thread, a snapshot.",
+    applies: "MySQL 5.7+",
+    fix: "upgrade that client's TLS library, then restrict tls_version and ssl_cipher",
+    cost: "none on the server",
+    standards: &["NIST SP 800-52r2"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.answers.contains_key("session_tls") {
+        return Ok(Verdict::not_applicable(format!(
+            "{} does not show the TLS of other sessions",
+            sql.identity.version
+        )));
+    }
+    let clients = connections(sql)?;
+    let rows =
+        sql.rows("session_tls").map_err(|seen| Unseen { what: "the TLS of live sessions".to_owned(), ..seen })?;
+    let sessions: Vec<Row<'_>> = rows.into_iter().filter(|row| !row.text("version").is_empty()).collect();
+    if sessions.is_empty() && clients.iter().any(|client| client.kind == "SSL/TLS") {
+        return Err(hidden(sql));
+    }
+    let mut verdict = Verdict::new();
+    for session in &sessions {
+        let (version, cipher) = (session.text("version"), session.text("cipher"));
+        let Some(why) = fault(version, cipher) else { continue };
+        let who = who(&clients, session.text("thread_id"));
+        let answer = format!("thread {}: Ssl_version = {version}, Ssl_cipher = {cipher}", session.text("thread_id"));
+        verdict.push(
+            Ruling::fail(&who, Grade::Reported, format!("{who} uses {why}"))
+                .evidence(sql.evidence("session_tls", answer)),
+        );
+    }
+    let words =
+        format!("{} sessions with TLS at this moment, all of TLS 1.2 or later with good suites", sessions.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("session_tls", words)));
+    Ok(verdict)
+}
+
+fn fault(version: &str, cipher: &str) -> Option<String> {
+    if ["SSLv3", "TLSv1", "TLSv1.0", "TLSv1.1"].contains(&version) {
+        return Some(format!("{version} with {cipher}"));
+    }
+    (!cipher.is_empty() && is_weak_openssl(cipher)).then(|| format!("the suite {cipher}"))
+}
+
+fn who(clients: &[Connection<'_>], thread: &str) -> String {
+    let client = clients.iter().find(|client| client.thread_id == thread);
+    client.map_or_else(|| format!("thread {thread}"), |client| format!("{} ({})", client.who(), client.driver()))
+}
+
+fn hidden(sql: &SqlFacts) -> Unseen {
+    Unseen {
+        what: "the TLS of live sessions".to_owned(),
+        why: "performance_schema.status_by_thread shows none, although sessions with TLS are there".to_owned(),
+        remedy: format!("GRANT SELECT ON performance_schema.* TO {}", sql.session.account),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    const CLIENTS: &[&str] =
+        &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"];
+
+    fn with(rows: &[&[&str]]) -> Made {
+        let client: &[&str] = &["7", "app", "10.0.0.9:50001", "Sleep", "SSL/TLS", "libmysql", "5.7.11", ""];
+        mysql().answer("connections", CLIENTS, &[client]).answer(
+            "session_tls",
+            &["thread_id", "version", "cipher"],
+            rows,
+        )
+    }
+
+    #[test]
+    fn old_versions_and_weak_suites_fail() {
+        let found = with(&[&["7", "TLSv1.1", "ECDHE-RSA-AES256-SHA"]]).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "app@10.0.0.9 (libmysql 5.7.11)"));
+        assert_eq!(with(&[&["7", "TLSv1.2", "AES128-SHA"]]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn sessions_of_today_pass() {
+        assert_eq!(with(&[&["7", "TLSv1.3", "TLS_AES_256_GCM_SHA384"], &["8", "", ""]]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn an_empty_table_is_no_evidence() {
+        assert_eq!(with(&[]).statuses(&CHECK), [Unknown]);
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

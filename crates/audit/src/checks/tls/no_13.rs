@@ -1,0 +1,109 @@
+//! `tls-no-13`.
+
+use server::tls::TlsVersion;
+
+use super::{accepts, listed_versions, tls_ports, version_variable, versions_seen, without_tls};
+use crate::channel::client::seen_at;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::SqlFacts;
+use crate::facts::wire::Port;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-no-13",
+    title: "TLS 1.3 is not offered",
+    severity: Severity::Low,
+    explanation: "TLS 1.3 has no weak suites left, hides the certificate and saves a round trip. A handshake shows it; \
+        without a probe tls_version does.",
+    applies: "every server with TLS",
+    fix: "tls_version = TLSv1.2,TLSv1.3 on a version that knows it",
+    cost: "no lock; a restart where the variable is read at start",
+    standards: &["NIST SP 800-52r2"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if let Some(none) = without_tls(cx) {
+        return Ok(none);
+    }
+    let ports = tls_ports(cx);
+    let mut verdict = Verdict::new();
+    for port in &ports {
+        verdict.push(port_ruling(cx, port));
+    }
+    if !ports.iter().any(|port| port.name == "main port") {
+        verdict.push(by_variable(cx.facts.sql()?, "main port")?);
+    }
+    Ok(verdict)
+}
+
+fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+    let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
+    let ruling = match accepts(port, TlsVersion::Tls13) {
+        Some(true) => Ruling::pass(port.name, Grade::Wire, format!("{} speaks TLS 1.3", port.name)),
+        Some(false) => Ruling::fail(port.name, Grade::Wire, format!("{} does not speak TLS 1.3", port.name))
+            .fix(fix(cx.facts.sql.as_ref(), port.name)),
+        None => {
+            let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
+            declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen))
+        }
+    };
+    ruling.evidence(evidence)
+}
+
+fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
+    let name = version_variable(port);
+    let value = sql.variable(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| Unseen {
+        what: format!("whether the {port} speaks TLS 1.3"),
+        why: format!("{name} does not tell"),
+        remedy: "give a TCP address that reaches the server".to_owned(),
+    })?;
+    let ruling = if listed_versions(value).contains(&TlsVersion::Tls13) {
+        Ruling::pass(port, Grade::Declared, format!("{name} lists TLS 1.3"))
+    } else {
+        Ruling::fail(port, Grade::Declared, format!("{name} does not list TLS 1.3")).fix(fix(Some(sql), port))
+    };
+    Ok(ruling.evidence(sql.variable_evidence(name)))
+}
+
+fn fix(sql: Option<&SqlFacts>, port: &str) -> String {
+    let name = version_variable(port);
+    match sql {
+        Some(sql) if sql.mysql_since(8, 0, 16) => {
+            format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'; ALTER INSTANCE RELOAD TLS")
+        }
+        Some(sql) if sql.mariadb_since(10, 4, 6) => crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3"),
+        Some(sql) if sql.is_mariadb() => {
+            format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version)
+        }
+        Some(sql) => format!("{} does not know TLS 1.3: upgrade to 8.0.16 or later", sql.identity.version),
+        None => CHECK.fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{good_tls, probed, tls};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql};
+
+    #[test]
+    fn the_handshake_tells() {
+        assert_eq!(probed(mysql(), Some(good_tls())).statuses(&CHECK), [Pass]);
+        let only_12 =
+            probed(mysql().variable("tls_version", "TLSv1.2,TLSv1.3"), Some(tls(&[(TlsVersion::Tls12, &[0xc02f])])));
+        assert_eq!((only_12.judge(&CHECK)[0].status, only_12.judge(&CHECK)[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!(probed(mysql(), None).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn without_a_probe_the_variable_tells() {
+        let old = Made::server("5.7.44", "").variable("tls_version", "TLSv1.2").judge(&CHECK);
+        assert_eq!(old[0].status, Fail);
+        assert!(old[0].remediation.as_deref().unwrap().contains("upgrade"));
+        assert_eq!(mysql().variable("tls_version", "TLSv1.3").statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+    }
+}

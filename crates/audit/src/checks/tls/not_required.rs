@@ -1,0 +1,117 @@
+//! `tls-not-required`.
+
+use crate::channel::client::{networking_off, takes_plain_text};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
+use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-not-required",
+    title: "The server takes connections in clear",
+    severity: Severity::High,
+    explanation: "Most clients fall back to clear text without a word when TLS fails or an attacker strips the offer; \
+        only the server can refuse. A login without TLS, tried from this host, shows what it does; \
+        require_secure_transport says what it shall do. It is checked after authentication, so the client's answer to \
+        the challenge has crossed the wire already.",
+    applies: "every server that listens on a network; the switch exists in MySQL 5.7.8+ and MariaDB 10.5.2+",
+    fix: "require_secure_transport = ON, once tls-live-plaintext is clean",
+    cost: "no lock; clients without TLS are refused from their next login on",
+    standards: &["CIS MySQL 8.1", "PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 2.2.7", "HIPAA 164.312(e)(1)"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if networking_off(cx.facts) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
+    }
+    let said = takes_plain_text(cx.facts)?;
+    let ruling = if said.value {
+        Ruling::fail("main port", said.grade, words(cx)).fix(fix(cx.facts.sql.as_ref()))
+    } else {
+        Ruling::pass("main port", said.grade, "connections in clear are refused")
+    };
+    Ok(Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence)))
+}
+
+fn words(cx: &Context<'_>) -> String {
+    match cx.facts.sql.as_ref() {
+        Some(sql) if sql.variable_or_none("require_secure_transport").is_none() => {
+            format!(
+                "{} cannot require TLS of everybody: every account without REQUIRE may log in in clear",
+                sql.identity.version
+            )
+        }
+        _ => "connections in clear are accepted".to_owned(),
+    }
+}
+
+fn fix(sql: Option<&SqlFacts>) -> String {
+    match sql {
+        Some(sql) if sql.variable_or_none("require_secure_transport").is_some() => {
+            advice::set_variable(sql, "require_secure_transport", "ON")
+        }
+        Some(_) => "require TLS account by account (see tls-user-not-required), \
+             and upgrade to a version with require_secure_transport"
+            .to_owned(),
+        None => CHECK.fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::probe::PlainLogin;
+
+    use super::super::made::{good_tls, probed};
+    use super::*;
+    use crate::finding::Grade;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn tried(made: Made, login: PlainLogin) -> Made {
+        let mut made = probed(made, Some(good_tls()));
+        made.0.wire.as_mut().unwrap().plain_login = Some(login);
+        made
+    }
+
+    #[test]
+    fn the_switch_decides_without_a_try() {
+        let on = mysql().variable("require_secure_transport", "ON").judge(&CHECK);
+        assert_eq!((on[0].status, on[0].grade), (Pass, Some(Grade::Declared)));
+        let off = mysql().variable("require_secure_transport", "OFF").judge(&CHECK);
+        assert_eq!(off[0].status, Fail);
+        assert_eq!(off[0].remediation.as_deref(), Some("SET PERSIST require_secure_transport = ON"));
+    }
+
+    #[test]
+    fn a_login_in_clear_outranks_the_switch() {
+        let made = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::Accepted);
+        assert_eq!((made.judge(&CHECK)[0].status, made.judge(&CHECK)[0].grade), (Fail, Some(Grade::Wire)));
+    }
+
+    #[test]
+    fn a_refusal_of_one_account_is_not_one_of_all() {
+        let own_require =
+            tried(mysql().variable("require_secure_transport", "OFF"), PlainLogin::RefusedTransport(3159));
+        assert_eq!(own_require.statuses(&CHECK), [Fail]);
+        let refused = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::RefusedTransport(3159));
+        assert_eq!(refused.judge(&CHECK)[0].grade, Some(Grade::Wire));
+        let maria = tried(mariadb().variable("require_secure_transport", "ON"), PlainLogin::Denied(1045));
+        assert_eq!((maria.judge(&CHECK)[0].status, maria.judge(&CHECK)[0].grade), (Pass, Some(Grade::Wire)));
+    }
+
+    #[test]
+    fn a_version_without_the_switch_cannot_refuse() {
+        let found = Made::server("5.6.24", "MySQL Community Server (GPL)").judge(&CHECK);
+        assert_eq!(found[0].status, Fail);
+        assert!(found[0].message.contains("cannot require TLS"));
+    }
+
+    #[test]
+    fn sockets_only_is_not_concerned_and_offline_is_unknown() {
+        let made = mysql().variable("require_secure_transport", "OFF").variable("skip_networking", "ON");
+        assert_eq!(made.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,131 @@
+//! `tls-rsa-key-fetch`.
+
+use crate::channel::replica::channels;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::Seen;
+use crate::facts::host::OptionEntry;
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-rsa-key-fetch",
+    title: "A password is sent in clear under a key fetched from whoever answers",
+    severity: Severity::Medium,
+    explanation: "Without TLS, caching_sha2_password encrypts the password with the server's RSA key. A client or replica \
+        that fetches this key over the same clear connection takes the key of whoever sits between, and hands over the \
+        password. Judged from GET_PUBLIC_KEY of channels without TLS and from get-server-public-key of client options.",
+    applies: "MySQL 8.0.4+",
+    fix: "use TLS; SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0",
+    cost: "the channel stops for a moment",
+    standards: &["PCI DSS 4.0.1 8.3.2"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if !sql.mysql_since(8, 0, 4) {
+        return Ok(Verdict::not_applicable(format!("{} does not fetch password keys", sql.identity.version)));
+    }
+    let mut verdict = Verdict::new();
+    match channels(sql) {
+        Ok(channels) => {
+            for channel in channels.iter().filter(|channel| channel.fetches_key && !channel.tls) {
+                let words = format!("{} to {} fetches the password key in clear", channel.artefact(), channel.source());
+                let answer = format!("{}: get_public_key = YES, ssl_allowed = NO", channel.artefact());
+                verdict.push(
+                    Ruling::fail(channel.artefact(), Grade::Reported, words)
+                        .evidence(sql.evidence("replica_channels", answer))
+                        .fix(crate::checks::repl::change(sql, channel.name, &["SSL=1", "GET_PUBLIC_KEY=0"])),
+                );
+            }
+        }
+        Err(unseen) => verdict.unseen("replication channels", unseen),
+    }
+    for entry in cx.facts.host.iter().flat_map(|host| &host.options).filter(|entry| fetches(entry)) {
+        if !tls_forced(cx, &entry.group) {
+            verdict.push(client(entry));
+        }
+    }
+    let pass = Ruling::pass("server", Grade::Reported, "no channel fetches a password key in clear");
+    verdict.pass_if_clean(
+        pass.evidence(sql.evidence("replica_channels", "no row with get_public_key = YES and ssl_allowed = NO")),
+    );
+    Ok(verdict)
+}
+
+fn fetches(entry: &OptionEntry) -> bool {
+    let off = entry
+        .value
+        .as_deref()
+        .is_some_and(|value| ["0", "OFF", "FALSE"].iter().any(|no| value.eq_ignore_ascii_case(no)));
+    entry.key.trim_start_matches("loose_") == "get_server_public_key" && !off
+}
+
+/// Whether the programs of a group refuse clear text, so that no key is ever fetched.
+fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
+    let mode = cx.facts.host.as_ref().and_then(|host| host.option(&[group, "client"], "ssl_mode"));
+    let mode = mode.and_then(|entry| entry.value.as_deref()).unwrap_or_default().to_ascii_uppercase();
+    mode == "REQUIRED" || mode.starts_with("VERIFY_")
+}
+
+fn client(entry: &OptionEntry) -> Ruling {
+    let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
+    let words = format!(
+        "{}:{} [{}]: clients fetch the password key from whoever answers in clear",
+        entry.file, entry.line, entry.group
+    );
+    let evidence = Evidence::Option {
+        file: entry.file.clone(),
+        line: entry.line,
+        setting: format!("[{}] get-server-public-key", entry.group),
+    };
+    Ruling::fail(artefact, Grade::Declared, words).evidence(evidence).fix(format!(
+        "in {} line {}: remove get-server-public-key and set ssl-mode=VERIFY_IDENTITY",
+        entry.file, entry.line
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::repl::tests::channel;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{mariadb, mysql};
+
+    fn option(key: &str, value: Option<&str>) -> OptionEntry {
+        OptionEntry {
+            file: "/etc/my.cnf".to_owned(),
+            line: 2,
+            group: "client".to_owned(),
+            key: key.to_owned(),
+            value: value.map(str::to_owned),
+            secret: false,
+            read_by_server: false,
+        }
+    }
+
+    #[test]
+    fn a_clear_channel_that_fetches_the_key_fails() {
+        let found = channel(mysql(), &[("get_public_key", "YES"), ("ssl_allowed", "NO")]).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "default channel"));
+        assert!(found[0].remediation.as_deref().unwrap().contains("GET_SOURCE_PUBLIC_KEY=0"));
+        assert_eq!(channel(mysql(), &[("get_public_key", "YES"), ("ssl_allowed", "YES")]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn clients_that_may_fall_back_to_clear_fail() {
+        let client = |mode: Option<&str>| {
+            let made = channel(mysql(), &[]);
+            let made = made.host(|host| host.options.push(option("get_server_public_key", None)));
+            made.host(|host| host.options.extend(mode.map(|mode| option("ssl_mode", Some(mode)))))
+        };
+        assert_eq!(client(None).statuses(&CHECK), [Fail]);
+        assert_eq!(client(Some("PREFERRED")).statuses(&CHECK), [Fail]);
+        assert_eq!(client(Some("VERIFY_CA")).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn mariadb_is_not_concerned_and_refusal_is_unknown() {
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().refused("replica_channels", 1142).statuses(&CHECK), [Unknown]);
+    }
+}

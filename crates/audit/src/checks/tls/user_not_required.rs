@@ -1,0 +1,110 @@
+//! `tls-user-not-required`.
+
+use super::require;
+use crate::channel::client::{networking_off, takes_plain_text};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::auth::{from_here_only, logins};
+use crate::facts::Seen;
+use crate::facts::sql::Account;
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-user-not-required",
+    title: "Remote accounts may log in without TLS",
+    severity: Severity::Medium,
+    explanation: "As long as require_secure_transport is off, only the account's own REQUIRE keeps its password hash and \
+        rows off the wire. ssl_type comes from mysql.user on MySQL and from the JSON of mysql.global_priv on MariaDB, \
+        where a missing ssl_type and 0 both mean none. Roles, locked accounts, the server's own accounts and those of \
+        this host are left out.",
+    applies: "every server that listens on a network",
+    fix: "ALTER USER … REQUIRE SSL",
+    cost: "no lock; clients of that account without TLS are refused from their next login on",
+    standards: &["CIS MySQL 8.2", "PCI DSS 4.0.1 4.2.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if networking_off(cx.facts) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
+    }
+    cx.facts.sql()?;
+    let plain = takes_plain_text(cx.facts)?;
+    if !plain.value {
+        let pass = Ruling::pass("server", plain.grade, "TLS is required of every account that comes over a network");
+        return Ok(Verdict::one(plain.evidence.into_iter().fold(pass, Ruling::evidence)));
+    }
+    let (sql, accounts) = logins(cx)?;
+    let remote: Vec<&Account<'_>> = accounts.iter().filter(|account| !from_here_only(sql, account)).collect();
+    let mut verdict = Verdict::new();
+    for account in remote.iter().filter(|account| asks_nothing(account)) {
+        let name = account.quoted();
+        let answer = format!("{name}: ssl_type = {:?}", account.ssl_type);
+        verdict.push(
+            Ruling::fail(&name, Grade::Reported, format!("{name} may log in without TLS"))
+                .evidence(sql.evidence("accounts", answer))
+                .fix(require(sql, &name, "SSL")),
+        );
+    }
+    let words = format!("{} remote accounts, each of which must use TLS", remote.len());
+    let answer = format!("{} accounts that can log in, {} of them from other hosts", accounts.len(), remote.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, words).evidence(sql.evidence("accounts", answer)));
+    Ok(verdict)
+}
+
+/// Whether an account logs in without TLS. MariaDB stores 0 for none, and older rows nothing at all.
+pub(in crate::checks) fn asks_nothing(account: &Account<'_>) -> bool {
+    matches!(account.ssl_type.to_ascii_uppercase().as_str(), "" | "0" | "NONE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::auth::tests::{alice_but, with};
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn a_remote_account_without_require_fails_on_both_families() {
+        for made in [mysql(), mariadb()] {
+            for ssl_type in ["", "0"] {
+                let alice = alice_but(&[("ssl_type", ssl_type)]);
+                let facts = with(made_again(&made), &[&alice]);
+                let found = facts.judge(&CHECK);
+                assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "'alice'@'10.0.0.%'"));
+            }
+        }
+    }
+
+    fn made_again(made: &Made) -> Made {
+        Made(made.0.clone())
+    }
+
+    #[test]
+    fn required_by_account_or_by_server_passes() {
+        for ssl_type in ["ANY", "X509", "SPECIFIED"] {
+            assert_eq!(with(mysql(), &[&alice_but(&[("ssl_type", ssl_type)])]).statuses(&CHECK), [Pass]);
+        }
+        let free = alice_but(&[("ssl_type", "")]);
+        let server = with(mysql().variable("require_secure_transport", "ON"), &[&free]);
+        assert_eq!(server.statuses(&CHECK), [Pass]);
+        let off = with(mysql().variable("skip_networking", "ON"), &[&free]);
+        assert_eq!(off.statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn accounts_that_nobody_can_use_from_afar_are_left_out() {
+        for change in
+            [("host", "localhost"), ("host", "127.0.0.1"), ("locked", "Y"), ("is_role", "Y"), ("user", "mysql.sys")]
+        {
+            let account = alice_but(&[("ssl_type", ""), change]);
+            assert_eq!(with(mysql(), &[&account]).statuses(&CHECK), [Pass], "{change:?}");
+        }
+    }
+
+    #[test]
+    fn accounts_that_cannot_be_read_are_unknown() {
+        assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
+        assert_eq!(with(mysql(), &[]).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,168 @@
+//! `tls-version-old`.
+
+use server::tls::TlsVersion;
+
+use super::{accepts, listed_versions, tls_ports, version_variable, versions_seen, without_tls};
+use crate::channel::client::seen_at;
+use crate::channel::group::group;
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
+use crate::facts::sql::SqlFacts;
+use crate::facts::wire::Port;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-version-old",
+    title: "SSL 3.0, TLS 1.0 or TLS 1.1 is accepted",
+    severity: Severity::High,
+    explanation: "These versions rest on MD5 and SHA-1 and are withdrawn (RFC 7568, RFC 8996). Each is offered alone in \
+        a handshake of our own; without a probe tls_version and admin_tls_version say what is allowed, which the \
+        library's security level may still narrow.",
+    applies: "MySQL before 8.0.28 and MariaDB by their settings; every port",
+    fix: "tls_version = TLSv1.2,TLSv1.3",
+    cost: "no lock; clients that know only the old versions are refused",
+    standards: &[
+        "CIS MySQL 2.15",
+        "CIS MariaDB 2.10",
+        "NIST SP 800-52r2",
+        "PCI DSS 4.0.1 4.2.1",
+        "PCI DSS 4.0.1 12.3.3",
+    ],
+    judge,
+};
+
+const OLD: [TlsVersion; 3] = [TlsVersion::Ssl3, TlsVersion::Tls10, TlsVersion::Tls11];
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if let Some(none) = without_tls(cx) {
+        return Ok(none);
+    }
+    let ports = tls_ports(cx);
+    let mut verdict = Verdict::new();
+    for port in &ports {
+        verdict.push(port_ruling(cx, port));
+    }
+    if !ports.iter().any(|port| port.name == "main port") {
+        verdict.push(by_variable(cx.facts.sql()?, "main port")?);
+    }
+    recovery(cx, &mut verdict);
+    Ok(verdict)
+}
+
+fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+    let taken: Vec<&str> = OLD.iter().filter(|v| accepts(port, **v) == Some(true)).map(|v| v.name()).collect();
+    let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
+    if !taken.is_empty() {
+        let words = format!("{} accepts {}", port.name, taken.join(", "));
+        return Ruling::fail(port.name, Grade::Wire, words).evidence(evidence).fix(fix(cx, port.name));
+    }
+    // SSL 3.0 has been gone from every library for so long that its refusal need not be seen.
+    if OLD.iter().skip(1).all(|version| accepts(port, *version) == Some(false)) {
+        let words = format!("{} refuses everything before TLS 1.2", port.name);
+        return Ruling::pass(port.name, Grade::Wire, words).evidence(evidence);
+    }
+    let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
+    declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen)).evidence(evidence)
+}
+
+fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
+    let name = version_variable(port);
+    let value = sql.variable(name).map_err(|unseen| Unseen {
+        what: format!("the TLS versions of the {port}"),
+        why: unseen.why,
+        remedy: "give a TCP address that reaches the server".to_owned(),
+    })?;
+    // Empty is the server's own default, which differs from version to version.
+    if value.is_empty() {
+        return Err(Unseen {
+            what: format!("the TLS versions of the {port}"),
+            why: format!("{name} is empty"),
+            remedy: "give a TCP address that reaches the server".to_owned(),
+        });
+    }
+    let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
+    let ruling = if old.is_empty() {
+        Ruling::pass(port, Grade::Declared, format!("{name} lists nothing before TLS 1.2"))
+    } else {
+        Ruling::fail(port, Grade::Declared, format!("{name} allows {}", old.join(", "))).fix(fix_variable(sql, name))
+    };
+    Ok(ruling.evidence(sql.variable_evidence(name)))
+}
+
+/// Recovery of a group member has versions of its own.
+fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
+    const NAME: &str = "group_replication_recovery_tls_version";
+    let Some(sql) = cx.facts.sql.as_ref().filter(|sql| group(sql).is_some()) else { return };
+    let Some(value) = sql.variable_or_none(NAME) else { return };
+    let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
+    if !old.is_empty() {
+        let ruling = Ruling::fail(NAME, Grade::Declared, format!("recovery of the group may use {}", old.join(", ")));
+        verdict.push(ruling.evidence(sql.variable_evidence(NAME)).fix(advice::set_variable(
+            sql,
+            NAME,
+            "'TLSv1.2,TLSv1.3'",
+        )));
+    }
+}
+
+fn fix(cx: &Context<'_>, port: &str) -> String {
+    cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), |sql| fix_variable(sql, version_variable(port)))
+}
+
+fn fix_variable(sql: &SqlFacts, name: &str) -> String {
+    if sql.mysql_since(8, 0, 16) {
+        format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'; ALTER INSTANCE RELOAD TLS")
+    } else if sql.mysql_since(5, 7, 10) {
+        advice::set_at_start(sql, name, "TLSv1.2")
+    } else if sql.mariadb_since(10, 4, 6) {
+        advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
+    } else {
+        format!("{} cannot restrict versions: upgrade", sql.identity.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{good_tls, probed, tls};
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    #[test]
+    fn handshakes_outrank_the_variable() {
+        let old = tls(&[(TlsVersion::Tls10, &[0x002f]), (TlsVersion::Tls12, &[0xc02f])]);
+        let found = probed(mysql().variable("tls_version", "TLSv1.2"), Some(old)).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        assert!(found[0].message.ends_with("TLSv1"), "{}", found[0].message);
+        // The system's security level refuses what the variable allows.
+        let narrowed = probed(mysql().variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2"), Some(good_tls()));
+        assert_eq!(narrowed.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn without_a_probe_the_variable_tells() {
+        let old =
+            Made::server("5.7.44", "MySQL Community Server (GPL)").variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2");
+        let found = old.judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert!(found[0].remediation.as_deref().unwrap().starts_with("tls_version = TLSv1.2 under [mysqld]"));
+        assert_eq!(mysql().variable("tls_version", "TLSv1.2,TLSv1.3").statuses(&CHECK), [Pass]);
+        assert_eq!(mariadb().variable("tls_version", "").statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_server_without_tls_has_no_versions() {
+        assert_eq!(probed(mysql(), None).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn a_handshake_that_broke_leaves_the_word_to_the_variable() {
+        let mut broken = good_tls();
+        broken.versions[1].acceptance = server::probe::Acceptance::Unknown("no connection left".to_owned());
+        let declared = probed(mysql().variable("tls_version", "TLSv1.2"), Some(broken.clone()));
+        assert_eq!(declared.judge(&CHECK)[0].grade, Some(Grade::Declared));
+        assert_eq!(probed(mysql(), Some(broken)).statuses(&CHECK), [Unknown]);
+    }
+}

@@ -1,0 +1,224 @@
+//! `tls-xprotocol`.
+
+use crate::channel::client::{networking_off, seen_at};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "tls-xprotocol",
+    title: "The X Protocol's port is open wider than the main one, or offers no TLS",
+    severity: Severity::Medium,
+    explanation: "The X plug-in has an address of its own, every interface by default: a server bound to 127.0.0.1 \
+        still answers the whole network on port 33060. The sockets of the server's process show what is open, \
+        mysqlx_bind_address what is asked for; the port itself tells whether it offers TLS.",
+    applies: "MySQL 5.7.12+ with the X plug-in",
+    fix: "mysqlx = OFF, or mysqlx_bind_address = the main port's address, in the option file; then restart",
+    cost: "a restart",
+    standards: &["PCI DSS 4.0.1 1.4", "CIS MySQL 2.14"],
+    judge,
+};
+
+const DEFAULT_PORT: &str = "33060";
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    if sql.is_mariadb() || !sql.mysql_since(5, 7, 12) {
+        return Ok(Verdict::not_applicable(format!("{} has no X Protocol", sql.identity.version)));
+    }
+    if !active(sql)? {
+        return Ok(Verdict::not_applicable("the X plug-in is not active"));
+    }
+    if networking_off(cx.facts) {
+        return Ok(Verdict::not_applicable("skip_networking = ON: the X plug-in listens on its socket only"));
+    }
+    if sql.status("Mysqlx_port").is_ok_and(|port| port.eq_ignore_ascii_case("UNDEFINED"))
+        && listeners(cx, sql).is_none_or(|open| open.is_empty())
+    {
+        let pass = Ruling::pass("X port", Grade::Reported, "the X plug-in has no port open");
+        return Ok(Verdict::one(pass.evidence(sql.evidence("status", "Mysqlx_port = UNDEFINED"))));
+    }
+    let mut verdict = Verdict::new();
+    reach(cx, sql, &mut verdict);
+    offer(cx, &mut verdict);
+    Ok(verdict)
+}
+
+/// Without the right to list plug-ins its variables tell: they exist only while it is loaded.
+fn active(sql: &SqlFacts) -> Seen<bool> {
+    match sql.active_plugins() {
+        Ok(plugins) => Ok(plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))),
+        Err(unseen) => sql.variable("mysqlx_port").map(|_| true).map_err(|_| unseen),
+    }
+}
+
+/// Whether more of the network reaches the X port than the main one.
+fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
+    let main = sql.variable_or_none("bind_address").unwrap_or("*");
+    let (wide, grade, evidence) = match listeners(cx, sql) {
+        Some(open) => {
+            let observation = format!(
+                "process listens for X at {}",
+                if open.is_empty() { "nothing".to_owned() } else { open.join(", ") }
+            );
+            (
+                open.iter().any(|address| is_wildcard(host_of(address))),
+                Grade::Wire,
+                Evidence::Host { source: "listening sockets".to_owned(), observation },
+            )
+        }
+        None => match sql.variable("mysqlx_bind_address") {
+            Ok(address) => {
+                (address.split(',').any(is_wildcard), Grade::Declared, sql.variable_evidence("mysqlx_bind_address"))
+            }
+            Err(unseen) => return verdict.unseen("X port", unseen),
+        },
+    };
+    let narrow = !main.split(',').any(is_wildcard);
+    let ruling = if wide && narrow {
+        Ruling::fail("X port", grade, format!("the X port is open on every interface, although bind_address is {main}"))
+            .fix(fix(main))
+    } else if wide {
+        Ruling::pass("X port", grade, "the X port is open on every interface, as the main one is; see exp-bind-all")
+    } else {
+        Ruling::pass("X port", grade, "the X port is open on named addresses only")
+    };
+    verdict.push(
+        ruling
+            .evidence(evidence)
+            .evidence(sql.variable_evidence("bind_address"))
+            .evidence(sql.variable_evidence("mysqlx_bind_address")),
+    );
+}
+
+fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
+    let port = cx.facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == "X port"));
+    let Some(port) = port else { return };
+    match port.offers_tls {
+        Some(true) => {}
+        Some(false) => verdict.push(
+            Ruling::fail("X port TLS", Grade::Wire, "the X port offers no TLS")
+                .evidence(seen_at(&port, "no capability tls"))
+                .fix(
+                    "mysqlx_ssl_ca, mysqlx_ssl_cert and mysqlx_ssl_key (or ssl_ca, \
+                      ssl_cert and ssl_key) in the option file, then restart",
+                ),
+        ),
+        // Nobody answering is an answer, too: the port is closed to us.
+        None if port.reachable => {
+            verdict.unseen("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
+        }
+        None => {}
+    }
+}
+
+fn unseen_offer(why: Option<String>) -> Unseen {
+    Unseen {
+        what: "whether the X port offers TLS".to_owned(),
+        why: why.unwrap_or_else(|| "it did not tell its capabilities".to_owned()),
+        remedy: "give an address that reaches the X port".to_owned(),
+    }
+}
+
+/// The addresses at which the server's process listens for X; none if its sockets were not seen.
+fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
+    let process = cx.facts.host.as_ref()?.process.as_ref()?;
+    if process.listeners.is_empty() {
+        return None;
+    }
+    let port = sql.variable_or_none("mysqlx_port").unwrap_or(DEFAULT_PORT);
+    let open = process.listeners.iter().map(String::as_str);
+    Some(open.filter(|address| address.rsplit_once(':').is_some_and(|(_, p)| p == port)).collect())
+}
+
+fn host_of(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
+}
+
+/// Every interface, as variables and sockets write it.
+fn is_wildcard(address: &str) -> bool {
+    ["*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0", ""].contains(&address.trim())
+}
+
+fn fix(main: &str) -> String {
+    format!("mysqlx_bind_address = {main} (or mysqlx = OFF) under [mysqld] of the option file, then restart")
+}
+
+#[cfg(test)]
+mod tests {
+    use server::probe::XProbe;
+
+    use super::*;
+    use crate::facts::host::Process;
+    use crate::facts::wire::{Listener, WireFacts};
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn with(bind: &str, x_bind: &str) -> Made {
+        mysql()
+            .variable("bind_address", bind)
+            .variable("mysqlx_bind_address", x_bind)
+            .variable("mysqlx_port", "33060")
+            .answer("plugins", &["name", "status", "type"], &[&["mysqlx", "ACTIVE", "DAEMON"]])
+    }
+
+    fn listening(made: Made, listeners: &[&str]) -> Made {
+        let process = Process {
+            pid: 1,
+            found_by: String::new(),
+            uid: 999,
+            command_line: Vec::new(),
+            core_limit: None,
+            locked_kib: None,
+            swapped_kib: None,
+            listeners: listeners.iter().map(|l| (*l).to_owned()).collect(),
+            unreadable: Vec::new(),
+        };
+        made.host(|host| host.process = Some(process))
+    }
+
+    #[test]
+    fn open_on_every_interface_beside_a_local_main_port_fails() {
+        let found = with("127.0.0.1", "*").judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        let seen = listening(with("127.0.0.1", "*"), &["127.0.0.1:3306", "[::]:33060"]).judge(&CHECK);
+        assert_eq!((seen[0].status, seen[0].grade), (Fail, Some(Grade::Wire)));
+    }
+
+    #[test]
+    fn as_wide_as_the_main_port_or_narrower_passes() {
+        assert_eq!(with("*", "*").statuses(&CHECK), [Pass]);
+        assert_eq!(with("127.0.0.1", "127.0.0.1").statuses(&CHECK), [Pass]);
+        // The sockets outrank the variable: another process may hold the port.
+        assert_eq!(listening(with("127.0.0.1", "*"), &["127.0.0.1:3306"]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_port_without_tls_fails() {
+        let mut made = with("127.0.0.1", "127.0.0.1");
+        let probe = XProbe {
+            endpoint: "127.0.0.1:33060".to_owned(),
+            reachable: true,
+            error: None,
+            offers_tls: Some(false),
+            capabilities: Vec::new(),
+            auth_mechanisms: Vec::new(),
+            tls: None,
+            connections: 1,
+        };
+        made.0.wire =
+            Some(WireFacts { x: Some(Listener { endpoint: probe.endpoint.clone(), probe }), ..WireFacts::default() });
+        assert_eq!(made.statuses(&CHECK), [Pass, Fail]);
+    }
+
+    #[test]
+    fn servers_without_the_plug_in_are_not_concerned() {
+        assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
+        let none = mysql().answer("plugins", &["name", "status", "type"], &[&["mysqlx", "DISABLED", "DAEMON"]]);
+        assert_eq!(none.statuses(&CHECK), [NotApplicable]);
+        assert_eq!(with("*", "*").variable("skip_networking", "ON").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(mysql().refused("plugins", 1227).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+}

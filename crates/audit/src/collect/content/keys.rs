@@ -1,0 +1,114 @@
+//! Key stores, private keys, certificates.
+
+use keyring::StoreKind;
+use server::certificate::Certificate;
+
+use super::Candidate;
+use crate::facts::files::Content;
+use crate::facts::host::Role;
+
+/// Largest PEM file that is looked at: system-wide CA bundles have a quarter of it.
+const PEM_BYTES: u64 = 1 << 20;
+/// Largest file that `Salted__` makes a key file of MariaDB; a longer one is a backup.
+const SALTED_KEYS_BYTES: u64 = 64 << 10;
+
+pub(super) fn store(file: &Candidate<'_>) -> Option<Content> {
+    // Serialised dictionary information is JSON with `elements`, too.
+    if contains(file.head, b"\"mysqld_version_id\"") {
+        return None;
+    }
+    let kind = keyring::recognise(file.head, file.name, file.size_bytes)?;
+    if kind == StoreKind::CfpExportKey {
+        return Some(Content::ExportKey);
+    }
+    let may_be_backup = file.role != Role::Key && (file.role == Role::Backup || file.size_bytes > SALTED_KEYS_BYTES);
+    if kind == StoreKind::OpensslSalted && may_be_backup {
+        return None;
+    }
+    let mut source = Reader { file, at: 0 };
+    let bytes = keyring::read(&mut source, file.size_bytes).ok()?;
+    keyring::inspect(&bytes).ok().map(|summary| Content::KeyStore { summary })
+}
+
+/// Reads from the start, without a copy of the keys on the way.
+struct Reader<'a> {
+    file: &'a Candidate<'a>,
+    at: u64,
+}
+
+impl std::io::Read for Reader<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.source.read_at(self.at, buf)?;
+        self.at = self.at.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        Ok(count)
+    }
+}
+
+/// PEM: RFC 7468; encrypted keys are `ENCRYPTED PRIVATE KEY` (PKCS #8) or have the header
+/// `Proc-Type: 4,ENCRYPTED` (RFC 1421). A file with key and certificate counts as key.
+pub(super) fn pem(file: &Candidate<'_>) -> Option<Content> {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    if !contains(file.head, BEGIN) {
+        return None;
+    }
+    let bytes = file.whole(PEM_BYTES)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let labels: Vec<&str> =
+        text.lines().filter_map(|line| line.trim().strip_prefix("-----BEGIN ")?.strip_suffix("-----")).collect();
+    if labels.iter().any(|label| label.ends_with("PRIVATE KEY")) {
+        let encrypted = labels.contains(&"ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED");
+        return Some(Content::PrivateKey { encrypted });
+    }
+    if labels.contains(&"CERTIFICATE") || labels.contains(&"TRUSTED CERTIFICATE") {
+        return Some(match Certificate::from_pem(&bytes) {
+            Ok(certificates) => Content::Certificates { certificates },
+            Err(error) => Content::Unreadable { why: error.to_string() },
+        });
+    }
+    let harmless =
+        ["PUBLIC KEY", "RSA PUBLIC KEY", "X509 CRL", "DH PARAMETERS", "CERTIFICATE REQUEST", "EC PARAMETERS"];
+    labels.iter().any(|label| harmless.contains(label)).then_some(Content::Structure)
+}
+
+pub(super) fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::recognised;
+    use super::*;
+
+    #[test]
+    fn private_keys_tell_whether_a_passphrase_protects_them() {
+        let key = |text: &str| match recognised("k.pem", Role::Data, text.as_bytes()) {
+            Content::PrivateKey { encrypted } => Some(encrypted),
+            _ => None,
+        };
+        assert_eq!(key("-----BEGIN RSA PRIVATE KEY-----\nMII=\n"), Some(false));
+        assert_eq!(key("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII=\n"), Some(true));
+        assert_eq!(key("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"), Some(true));
+        assert_eq!(key("Bag\n-----BEGIN CERTIFICATE-----\nA\n-----BEGIN PRIVATE KEY-----\n"), Some(false));
+        assert_eq!(key("-----BEGIN PUBLIC KEY-----\nMII=\n"), None);
+    }
+
+    #[test]
+    fn a_damaged_certificate_is_unreadable() {
+        let text = b"-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
+        assert!(matches!(recognised("c.pem", Role::Data, text), Content::Unreadable { .. }));
+    }
+
+    #[test]
+    fn dictionary_information_is_no_keyring() {
+        let sdi = br#"{"mysqld_version_id":90704,"dd_object":{"elements":[],"columns":[{"elements":[]}]}}"#;
+        assert!(matches!(recognised("t_1.sdi", Role::Data, sdi), Content::Structure));
+    }
+
+    #[test]
+    fn a_key_file_gives_no_key_away() {
+        let key = "0123456789abcdef0123456789abcdef";
+        let content = recognised("keys.txt", Role::Key, format!("1;{key}\n2;{key}\n").as_bytes());
+        assert!(matches!(content, Content::KeyStore { .. }));
+        assert!(!serde_json::to_string(&content).unwrap().contains(key));
+    }
+}

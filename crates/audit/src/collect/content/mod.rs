@@ -1,0 +1,210 @@
+//! What a file is, told from its bytes; the name only helps where bytes are mute.
+//!
+//! [`RECOGNISERS`] is the table: each looks at the beginning of the file and answers, or
+//! leaves it to the next. A new kind of file is one function and one line there.
+
+pub(super) mod backup;
+mod keys;
+mod peel;
+mod server_file;
+mod text;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use innodb::ReadAt;
+
+use crate::facts::files::Content;
+use crate::facts::host::Role;
+
+/// Bytes read of every file before anything is decided: every magic lies within them.
+pub(super) const HEAD_BYTES: usize = 4096;
+
+/// How deep to read, and what is left of the bytes that special files may take.
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// Every page and block of every file.
+    pub(super) deep: bool,
+    /// Bytes of undo, redo, doublewrite and temporary files that may still be read in full.
+    special_bytes: AtomicU64,
+}
+
+/// A file to be recognised.
+pub(super) struct Candidate<'a> {
+    /// Its last name; bytes that are not UTF-8 replaced.
+    pub(super) name: &'a str,
+    /// The last name of its directory.
+    pub(super) parent: &'a str,
+    /// What its root is for.
+    pub(super) role: Role,
+    /// Which log a variable calls it, if one does.
+    pub(super) log: Option<&'static str>,
+    /// Length in bytes.
+    pub(super) size_bytes: u64,
+    /// Its first [`HEAD_BYTES`].
+    pub(super) head: &'a [u8],
+    /// All of it.
+    pub(super) source: &'a dyn ReadAt,
+    /// The first bytes of a file beside it.
+    pub(super) sibling: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// How deep to read.
+    pub(super) reading: &'a Reading,
+}
+
+type Recogniser = fn(&Candidate<'_>) -> Option<Content>;
+
+/// In the order of asking: proof by bytes first, then by structure, then by name.
+const RECOGNISERS: &[Recogniser] = &[
+    server_file::empty,
+    server_file::by_content,
+    keys::store,
+    keys::pem,
+    text::persisted_variables,
+    text::replica_state,
+    server_file::core_dump,
+    server_file::other_engine,
+    server_file::by_name,
+    text::structure,
+    text::log,
+    backup::container,
+    backup::rows_as_text,
+];
+
+/// What `file` is.
+pub(super) fn recognise(file: &Candidate<'_>) -> Content {
+    RECOGNISERS
+        .iter()
+        .find_map(|recogniser| recogniser(file))
+        .unwrap_or_else(|| Content::Unknown { looks_random: looks_random(file.source) })
+}
+
+impl Reading {
+    /// Sampling, or everything.
+    pub(super) const fn new(deep: bool, special_bytes: u64) -> Self {
+        Self { deep, special_bytes: AtomicU64::new(special_bytes) }
+    }
+
+    /// How much of a special file of this length may be read. A share is left for every file,
+    /// so that a large one does not blind us to those after it.
+    pub(super) fn special(&self, size_bytes: u64) -> u64 {
+        const LEAST: u64 = 16 << 20;
+        if self.deep {
+            return u64::MAX;
+        }
+        let take = |left: u64| Some(left.saturating_sub(size_bytes));
+        let left = self.special_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default();
+        left.max(LEAST)
+    }
+
+    /// How much of a file without structure is sampled.
+    pub(super) const fn sample(&self) -> u64 {
+        if self.deep { u64::MAX } else { 4 << 20 }
+    }
+}
+
+impl Candidate<'_> {
+    /// All bytes, if there are at most `limit`.
+    fn whole(&self, limit: u64) -> Option<Vec<u8>> {
+        let size = usize::try_from(self.size_bytes).ok().filter(|_| self.size_bytes <= limit)?;
+        let mut bytes = vec![0; size];
+        let count = fill(self.source, 0, &mut bytes)?;
+        bytes.truncate(count);
+        Some(bytes)
+    }
+
+    /// The head as text, if it is text.
+    fn text(&self) -> Option<&str> {
+        as_text(self.head)
+    }
+}
+
+/// Fills `buf` from `offset`; the count of bytes, none on a read error.
+fn fill(source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> Option<usize> {
+    let mut done = 0_usize;
+    while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
+        match source.read_at(at, rest) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    Some(done)
+}
+
+/// Bytes as text: UTF-8 but for a last character cut in the middle, and no control characters
+/// that text does not have.
+pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
+        Err(_) => return None,
+    };
+    let printable = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    (!text.trim().is_empty() && text.chars().all(printable)).then_some(text)
+}
+
+/// Whether sampled bytes look like cipher text: not if any part of them does not.
+pub(super) fn looks_random(source: &dyn ReadAt) -> Option<bool> {
+    const SAMPLE: u64 = 256 << 10;
+    let sample = innodb::randomness::sample(source, 0, SAMPLE).ok()?;
+    match (sample.clear, sample.random) {
+        (0, 0) => None,
+        (0, _) => Some(true),
+        _ => Some(false),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// What `bytes` in a file called `name` are.
+    pub(in crate::collect) fn recognised(name: &str, role: Role, bytes: &[u8]) -> Content {
+        let reading = Reading::new(false, 1 << 30);
+        let owned = bytes.to_vec();
+        recognise(&Candidate {
+            name,
+            parent: "data",
+            role,
+            log: None,
+            size_bytes: u64::try_from(bytes.len()).unwrap(),
+            head: bytes.get(..HEAD_BYTES).unwrap_or(bytes),
+            source: &owned,
+            sibling: &|_| None,
+            reading: &reading,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::recognised;
+    use super::*;
+
+    #[test]
+    fn unknown_bytes_are_told_from_cipher_text() {
+        let noise: Vec<u8> = (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
+        let zeros = vec![0; 4096];
+        assert!(matches!(recognised("x", Role::Data, &zeros), Content::Unknown { looks_random: None }));
+        let mut clear = vec![1, 2, 3, 0];
+        clear.resize(4096, 7);
+        assert!(matches!(recognised("x", Role::Data, &clear), Content::Unknown { looks_random: Some(false) }));
+        assert!(matches!(recognised("x", Role::Data, &noise), Content::Unknown { .. }));
+    }
+
+    #[test]
+    fn text_may_end_inside_a_character() {
+        assert_eq!(as_text("grün".get(..2).unwrap().as_bytes()), Some("gr"));
+        assert_eq!(as_text(&"grün".as_bytes()[..3]), Some("gr"));
+        assert_eq!(as_text(b"a\0b"), None);
+        assert_eq!(as_text(b" \n"), None);
+    }
+
+    #[test]
+    fn every_special_file_has_a_share() {
+        let reading = Reading::new(false, 100);
+        assert_eq!(reading.special(1000), 16 << 20);
+        assert_eq!(Reading::new(true, 0).special(1), u64::MAX);
+    }
+}

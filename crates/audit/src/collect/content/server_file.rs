@@ -1,0 +1,235 @@
+//! Files that a server writes in a binary format: tablespaces, logs, tables of other engines.
+
+use innodb::aria;
+use innodb::binlog::{self, BinlogEncryption};
+use innodb::file_kind::{self, FileKind};
+use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
+use innodb::{PageError, ScanError, doublewrite, galera, redo};
+
+use super::{Candidate, fill};
+use crate::facts::files::Content;
+
+/// Pages besides page 0 that are read of a tablespace that promises nothing.
+const CLEAR_SAMPLE: u32 = 6;
+/// The same where page 0 promises encryption: a clear page in it is a finding.
+const ENCRYPTED_SAMPLE: u32 = 64;
+/// Events of one binary log that are read; `--deep` reads all.
+const EVENTS: u64 = 50_000;
+
+pub(super) fn empty(file: &Candidate<'_>) -> Option<Content> {
+    if file.size_bytes > 0 {
+        return None;
+    }
+    Some(match file_kind::recognise(&[], file.name, 0) {
+        Some(FileKind::Tablespace) => unidentified("the file is empty"),
+        _ => Content::Empty,
+    })
+}
+
+pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
+    // Page 0 of a tablespace can only be judged as a whole.
+    let kind = file_kind::recognise(file.head, "", file.size_bytes).or_else(|| {
+        let mut page = vec![0; 64 << 10];
+        let may_be = file.head.get(24..26) == Some(&[0, 8]);
+        let count = if may_be { fill(file.source, 0, &mut page)? } else { 0 };
+        file_kind::recognise(page.get(..count)?, "", file.size_bytes)
+    })?;
+    as_kind(file, kind)
+}
+
+pub(super) fn by_name(file: &Candidate<'_>) -> Option<Content> {
+    as_kind(file, file_kind::recognise(&[], file.name, file.size_bytes)?)
+}
+
+/// ELF header: magic, and type `ET_CORE` (4) at byte 16. Source: `elf(5)`.
+pub(super) fn core_dump(file: &Candidate<'_>) -> Option<Content> {
+    let little = file.head.get(16..18) == Some(&[4, 0]);
+    let big = file.head.get(16..18) == Some(&[0, 4]);
+    (file.head.starts_with(b"\x7fELF") && (little || big)).then_some(Content::CoreDump)
+}
+
+/// Engines with files of their own names: MyRocks keeps tables, values and its log in one
+/// directory, TokuDB a file for each index. None of them encrypts.
+pub(super) fn other_engine(file: &Candidate<'_>) -> Option<Content> {
+    if file.name.ends_with(".tokudb") {
+        return Some(plain("TokuDB"));
+    }
+    if ![".rocksdb", "#rocksdb"].contains(&file.parent) {
+        return None;
+    }
+    let log = file.name.strip_suffix(".log").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()));
+    let rows = log || [".sst", ".blob"].iter().any(|end| file.name.ends_with(end));
+    Some(if rows { plain("MyRocks") } else { Content::Structure })
+}
+
+fn as_kind(file: &Candidate<'_>, kind: FileKind) -> Option<Content> {
+    Some(match kind {
+        FileKind::Tablespace => tablespace(file),
+        FileKind::Redo => or_unreadable(
+            redo::scan(file.source, file.reading.special(file.size_bytes))
+                .map(|scan| Content::Redo { scan: Box::new(scan) }),
+        ),
+        FileKind::Doublewrite => doublewrite(file),
+        FileKind::Binlog | FileKind::BinlogEncrypted => binary_log(file),
+        FileKind::AriaIndex => return aria_index(file),
+        FileKind::AriaData => aria_data(file),
+        FileKind::AriaLog => Content::AriaLog,
+        FileKind::MyisamData => plain("MyISAM"),
+        FileKind::Archive => plain("ARCHIVE"),
+        FileKind::Csv => plain("CSV"),
+        FileKind::ExportKey => Content::ExportKey,
+        FileKind::GaleraCache => {
+            or_unreadable(galera::scan(file.source, file.reading.sample()).map(|cache| Content::GaleraCache { cache }))
+        }
+        FileKind::MyisamIndex | FileKind::CsvMeta | FileKind::Definition | FileKind::ExportMeta => Content::Structure,
+    })
+}
+
+fn tablespace(file: &Candidate<'_>) -> Content {
+    let first = match tablespace::scan(file.source, Depth::Head, &ScanOptions::default()) {
+        Ok(scan) => scan,
+        Err(ScanError::Io { source, .. }) => return Content::Unreadable { why: source.to_string() },
+        Err(ScanError::Page(PageError::Empty)) if never_written(file) => return Content::Empty,
+        Err(error) => return unidentified(&error.to_string()),
+    };
+    let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
+    let special = is_special(first.page0.kind) || file.name.starts_with("undo");
+    let depth = if file.reading.deep {
+        Depth::All
+    } else if special {
+        let pages = file.reading.special(file.size_bytes) / page_bytes;
+        if pages.saturating_mul(page_bytes) >= file.size_bytes {
+            Depth::All
+        } else {
+            Depth::Sample(u32::try_from(pages).unwrap_or(u32::MAX))
+        }
+    } else if matches!(first.page0.encryption, Encryption::None) {
+        Depth::Sample(CLEAR_SAMPLE)
+    } else {
+        Depth::Sample(ENCRYPTED_SAMPLE)
+    };
+    or_unreadable(
+        tablespace::scan(file.source, depth, &ScanOptions::default())
+            .map(|scan| Content::Tablespace { scan: Box::new(scan) }),
+    )
+}
+
+/// A temporary tablespace that the server has made and not used: all of it is zero.
+fn never_written(file: &Candidate<'_>) -> bool {
+    let temporary = file.name.starts_with("ibtmp") || file.name.ends_with(".ibt");
+    let sample = || innodb::randomness::sample(file.source, 0, file.reading.special(file.size_bytes));
+    temporary && sample().is_ok_and(|sample| sample.clear == 0 && sample.random == 0)
+}
+
+/// Spaces whose pages differ from what page 0 says, so that a sample does not do.
+const fn is_special(kind: TablespaceKind) -> bool {
+    !matches!(kind, TablespaceKind::FilePerTable | TablespaceKind::General)
+}
+
+fn doublewrite(file: &Candidate<'_>) -> Content {
+    let page_bytes = doublewrite::page_bytes_of_name(file.name);
+    let allowed = file.reading.special(file.size_bytes);
+    or_unreadable(
+        doublewrite::scan(file.source, page_bytes, allowed).map(|scan| Content::Doublewrite { scan: Box::new(scan) }),
+    )
+}
+
+fn binary_log(file: &Candidate<'_>) -> Content {
+    let limit = if file.reading.deep { u64::MAX } else { EVENTS };
+    let log = match binlog::recognise(file.source) {
+        Ok(log) => log,
+        Err(error) => return Content::Unreadable { why: error.to_string() },
+    };
+    let open = !matches!(log.encryption, BinlogEncryption::MySql { .. });
+    let events = if open { binlog::events(file.source, limit, u64::MAX).ok() } else { None };
+    Content::BinaryLog { log, events }
+}
+
+fn aria_index(file: &Candidate<'_>) -> Option<Content> {
+    aria::recognise_table(file.head).map(|table| Content::AriaIndex { table })
+}
+
+/// The data file has no header: the index file beside it tells how to read it.
+fn aria_data(file: &Candidate<'_>) -> Content {
+    let stem = file.name.strip_suffix(".MAD").unwrap_or(file.name);
+    let index = format!("{stem}.MAI");
+    match (file.sibling)(&index).and_then(|head| aria::recognise_table(&head)) {
+        Some(table) => {
+            let scanned = aria::scan_data(file.source, &table, file.reading.sample());
+            or_unreadable(scanned.map(|scan| Content::AriaData { scan }))
+        }
+        None => Content::Unreadable { why: format!("{index} beside it, which tells its format, cannot be read") },
+    }
+}
+
+fn plain(engine: &str) -> Content {
+    Content::PlainTable { engine: engine.to_owned() }
+}
+
+fn unidentified(why: &str) -> Content {
+    Content::UnidentifiedTablespace { why: why.to_owned() }
+}
+
+fn or_unreadable(scanned: Result<Content, ScanError>) -> Content {
+    scanned.unwrap_or_else(|error| Content::Unreadable { why: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::recognised;
+    use super::*;
+    use crate::facts::host::Role;
+
+    #[test]
+    fn damaged_tablespaces_are_unidentified() {
+        let why = |bytes: &[u8]| match recognised("t.ibd", Role::Data, bytes) {
+            Content::UnidentifiedTablespace { why } => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why(b"").contains("empty"));
+        assert!(why(&[0; 16384]).contains("zero"));
+        assert!(!why(b"\x01\x02").is_empty());
+    }
+
+    #[test]
+    fn an_unused_temporary_tablespace_is_empty() {
+        assert!(matches!(recognised("ibtmp1", Role::Data, &[0; 32768]), Content::Empty));
+        let mut used = vec![0; 32768];
+        used.extend([1; 16384]);
+        assert!(matches!(recognised("ibtmp1", Role::Data, &used), Content::UnidentifiedTablespace { .. }));
+    }
+
+    #[test]
+    fn tables_of_other_engines_are_plain() {
+        assert!(
+            matches!(recognised("t.MYD", Role::Data, b"row"), Content::PlainTable { engine } if engine == "MyISAM")
+        );
+        assert!(
+            matches!(recognised("slow_log.CSV", Role::Data, b"\"x\""), Content::PlainTable { engine } if engine == "CSV")
+        );
+        assert!(matches!(recognised("t.MYD", Role::Data, b""), Content::Empty));
+    }
+
+    #[test]
+    fn engines_that_cannot_encrypt_are_named() {
+        assert!(
+            matches!(recognised("_d_t_main_1.tokudb", Role::Data, b"tokudata"), Content::PlainTable { engine } if engine == "TokuDB")
+        );
+        let rocks = tempfile::tempdir().unwrap();
+        let dir = rocks.path().join(".rocksdb");
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("000012.sst"), [7; 64]).unwrap();
+        std::fs::write(dir.join("CURRENT"), "MANIFEST-000001\n").unwrap();
+        let found = crate::collect::offline(rocks.path(), &crate::collect::OfflineOptions::default()).unwrap();
+        let contents: Vec<&Content> = found.files.as_ref().unwrap().files.iter().map(|file| &file.content).collect();
+        assert!(matches!(contents.as_slice(), [Content::PlainTable { .. }, Content::Structure]), "{contents:?}");
+    }
+
+    #[test]
+    fn a_core_dump_is_known_by_its_header() {
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(16, 0);
+        elf.extend([4, 0, 62, 0]);
+        assert!(matches!(recognised("core.1", Role::Data, &elf), Content::CoreDump));
+    }
+}

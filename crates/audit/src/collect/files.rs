@@ -1,0 +1,562 @@
+//! Walks the server's places and recognises every file in them.
+//!
+//! One thread lists directories, a few others open and read; directories are held open only
+//! while their files are read, so that thousands of schemas do not use up descriptors. No link
+//! is followed: what is opened is what stood in the directory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use innodb::ReadAt;
+use innodb::tablespace::{Continuation, Depth, ScanOptions};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::content::{Candidate, HEAD_BYTES, Reading, recognise};
+use super::roots::{Extent, Place};
+use super::view::{View, open_at, read_start};
+use super::{Limits, Progress};
+use crate::facts::files::{Content, DirectoryFact, FileFact, Root};
+use crate::facts::host::Role;
+
+/// Directories below a root that are entered; servers nest schemas one deep, backups a few.
+const MAX_DEPTH: u32 = 16;
+/// Files that wait for a reader.
+const QUEUE: usize = 256;
+
+/// How to walk.
+pub(super) struct Walk<'a> {
+    pub(super) view: &'a View,
+    pub(super) places: &'a [Place],
+    /// Every page and block.
+    pub(super) deep: bool,
+    /// The server's user, whose files in a shared temporary directory are the server's.
+    pub(super) server_uid: Option<u32>,
+    pub(super) limits: &'a Limits,
+    pub(super) progress: Option<&'a dyn Fn(Progress)>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) roots: Vec<Root>,
+    pub(super) files: Vec<FileFact>,
+    /// The directories of trees, and those that hold the other places.
+    pub(super) directories: Vec<DirectoryFact>,
+    pub(super) bytes_read: u64,
+    /// Directories inside a root that lie on another device than their parent.
+    pub(super) mounts: Vec<(PathBuf, Role)>,
+    /// What was left out because of a limit.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A file to open and read.
+struct Job {
+    dir: Arc<OwnedFd>,
+    name: OsString,
+    path: PathBuf,
+    below: PathBuf,
+    role: Role,
+    log: Option<&'static str>,
+    stat: Stat,
+}
+
+/// Walks all places.
+pub(super) fn walk(walk: &Walk<'_>) -> Found {
+    let reading = Reading::new(walk.deep, walk.limits.special_bytes);
+    let bytes = AtomicU64::new(0);
+    let (jobs, queue) = sync_channel::<Job>(QUEUE);
+    let queue = Mutex::new(queue);
+    let (results, done) = channel();
+    let mut found = Found::default();
+    std::thread::scope(|scope| {
+        for _ in 0..walk.limits.readers.max(1) {
+            let (queue, results, reading, bytes) = (&queue, results.clone(), &reading, &bytes);
+            scope.spawn(move || read_all(queue, &results, reading, bytes));
+        }
+        drop(results);
+        let mut lister = Lister { walk, jobs, done, seen: BTreeSet::new(), found: &mut found, bytes: &bytes };
+        walk.places.iter().for_each(|place| lister.place(place));
+        lister.finish();
+    });
+    found.bytes_read = bytes.into_inner();
+    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    found.mounts.sort();
+    found.directories.sort_by(|a, b| a.path.cmp(&b.path));
+    found.directories.dedup_by(|a, b| a.path == b.path);
+    continue_system_tablespace(walk.view, &mut found.files, walk.deep);
+    found
+}
+
+/// Lists directories and hands their files out.
+struct Lister<'a> {
+    walk: &'a Walk<'a>,
+    jobs: SyncSender<Job>,
+    done: Receiver<FileFact>,
+    /// Paths that were handed out: places overlap.
+    seen: BTreeSet<PathBuf>,
+    found: &'a mut Found,
+    bytes: &'a AtomicU64,
+}
+
+impl Lister<'_> {
+    fn place(&mut self, place: &Place) {
+        let outcome = match place.extent {
+            Extent::File => self.single(place),
+            // Already walked as part of another tree.
+            _ if self.covered(place) => Ok(()),
+            _ => self.open(place).and_then(|dir| self.directory(place, &Arc::new(dir), Path::new(""), 0)),
+        };
+        // A log that was never switched on has no file; a lost key is another matter.
+        let missing = outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if missing && place.extent == Extent::File && place.role != Role::Key {
+            return;
+        }
+        let error = outcome.err().map(|error| error.to_string());
+        let root = Root { path: text(&place.path), role: place.role, via: place.via.clone(), error };
+        self.found.roots.push(root);
+    }
+
+    fn covered(&self, place: &Place) -> bool {
+        let is_this = |other: &&Place| std::ptr::eq::<Place>(*other, place);
+        let before = self.walk.places.iter().take_while(|other| !is_this(other));
+        before.into_iter().any(|other| other.extent == Extent::Tree && place.path.starts_with(&other.path))
+    }
+
+    fn open(&self, place: &Place) -> io::Result<OwnedFd> {
+        self.walk.view.open_dir(place.directory())
+    }
+
+    fn single(&mut self, place: &Place) -> io::Result<()> {
+        if self.seen.contains(&place.path) {
+            return Ok(());
+        }
+        // A link to a certificate or log is the operator's way of naming it.
+        let resolved = self.walk.view.resolve(&place.path);
+        let (Some(parent), Some(name)) = (resolved.parent(), resolved.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let dir = Arc::new(self.walk.view.open_dir(parent)?);
+        let stat = statat(&*dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            return self.directory(place, &Arc::new(self.walk.view.open_dir(&resolved)?), Path::new(""), MAX_DEPTH);
+        }
+        let below = place.path.file_name().map(PathBuf::from).unwrap_or_default();
+        self.hand_out(place, &dir, name.to_owned(), place.path.clone(), below, stat);
+        Ok(())
+    }
+
+    fn directory(&mut self, place: &Place, dir: &Arc<OwnedFd>, below: &Path, depth: u32) -> io::Result<()> {
+        let stat = rustix::fs::fstat(&**dir)?;
+        let device = stat.st_dev;
+        let path =
+            if below.as_os_str().is_empty() { place.directory().to_owned() } else { place.directory().join(below) };
+        self.found.directories.push(DirectoryFact {
+            path: text(&path),
+            role: place.role,
+            mode: stat.st_mode & 0o7777,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+        });
+        let mut entries: Vec<OsString> = Vec::new();
+        for entry in Dir::read_from(&**dir)? {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." {
+                entries.push(name);
+            }
+        }
+        entries.sort();
+        for name in entries {
+            self.entry(place, dir, below.join(&name), name, device, depth);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, place: &Place, dir: &Arc<OwnedFd>, below: PathBuf, name: OsString, device: u64, depth: u32) {
+        let path = if place.extent == Extent::File { place.path.join(&below) } else { place.directory().join(&below) };
+        if !place.claims(&path) && place.extent != Extent::File {
+            return;
+        }
+        // What vanished since the directory was listed was not there.
+        let Ok(stat) = statat(&**dir, &name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let others = self.walk.server_uid.is_some_and(|uid| uid != stat.st_uid);
+        if matches!(place.extent, Extent::OwnPrefixes(_)) && (others || self.walk.server_uid.is_none()) {
+            return;
+        }
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            self.hand_out(place, dir, name, path, below, stat);
+            return;
+        }
+        if depth >= MAX_DEPTH {
+            self.found.left_out.push(format!("{}: nested too deep", path.display()));
+            return;
+        }
+        if stat.st_dev != device {
+            self.found.mounts.push((path.clone(), place.role));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let opened = openat(&**dir, &name, flags, Mode::empty()).map_err(io::Error::from);
+        let walked = opened.and_then(|inner| self.directory(place, &Arc::new(inner), &below, depth.saturating_add(1)));
+        if let Err(error) = walked {
+            self.unreadable_directory(place, &path, &error);
+        }
+    }
+
+    fn unreadable_directory(&mut self, place: &Place, path: &Path, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            let via = format!("directory in {}", place.via);
+            self.found.roots.push(Root { path: text(path), role: place.role, via, error: Some(error.to_string()) });
+        }
+    }
+
+    fn hand_out(
+        &mut self,
+        place: &Place,
+        dir: &Arc<OwnedFd>,
+        name: OsString,
+        path: PathBuf,
+        below: PathBuf,
+        stat: Stat,
+    ) {
+        if self.seen.len() >= self.walk.limits.files {
+            if self.found.left_out.is_empty() {
+                self.found.left_out.push(format!("files beyond the first {}", self.walk.limits.files));
+            }
+            return;
+        }
+        if !self.seen.insert(path.clone()) {
+            return;
+        }
+        let claim = self.claim(place, &path);
+        let (role, log) = (claim.role, claim.log);
+        // Readers end only after this sender does.
+        let _ = self.jobs.send(Job { dir: Arc::clone(dir), name, path, below, role, log, stat });
+        self.collect();
+    }
+
+    /// The place that says most about a file: one for it alone, then one by name, then the tree.
+    fn claim<'p>(&'p self, found_in: &'p Place, path: &Path) -> &'p Place {
+        let rank = |place: &&Place| match place.extent {
+            Extent::File => 0,
+            Extent::Prefixes(_) | Extent::OwnPrefixes(_) => 1,
+            Extent::Tree => 2,
+        };
+        let claiming = self.walk.places.iter().filter(|place| place.extent != Extent::Tree && place.claims(path));
+        claiming.min_by_key(rank).unwrap_or(found_in)
+    }
+
+    fn collect(&mut self) {
+        while let Ok(file) = self.done.try_recv() {
+            self.found.files.push(file);
+        }
+        self.report();
+    }
+
+    fn finish(self) {
+        let Self { walk, jobs, done, found, bytes, .. } = self;
+        drop(jobs);
+        loop {
+            match done.recv_timeout(Duration::from_millis(100)) {
+                Ok(file) => found.files.push(file),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
+            }
+            report(walk, found.files.len(), bytes);
+        }
+    }
+
+    fn report(&self) {
+        report(self.walk, self.found.files.len(), self.bytes);
+    }
+}
+
+fn report(walk: &Walk<'_>, files: usize, bytes: &AtomicU64) {
+    if let Some(tell) = walk.progress {
+        tell(Progress { step: "reading files", files, bytes: bytes.load(Ordering::Relaxed) });
+    }
+}
+
+fn read_all(queue: &Mutex<Receiver<Job>>, results: &Sender<FileFact>, reading: &Reading, bytes: &AtomicU64) {
+    loop {
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        if let Some(file) = fact(job, reading, bytes) {
+            // The other end lives until all readers are done.
+            let _ = results.send(file);
+        }
+    }
+}
+
+/// A file, or none if it vanished.
+fn fact(job: Job, reading: &Reading, bytes: &AtomicU64) -> Option<FileFact> {
+    let content = content_of(&job, reading, bytes)?;
+    let name = if job.below.as_os_str().is_empty() { text(&job.path) } else { text(&job.below) };
+    Some(FileFact {
+        path: text(&job.path),
+        name,
+        role: role_of(&job, &content),
+        size_bytes: u64::try_from(job.stat.st_size).unwrap_or(0),
+        mode: job.stat.st_mode & 0o7777,
+        uid: job.stat.st_uid,
+        gid: job.stat.st_gid,
+        modified: job.stat.st_mtime,
+        content,
+    })
+}
+
+/// Without a server nothing says which logs are relay logs, but their default name.
+fn role_of(job: &Job, content: &Content) -> Role {
+    let relayed = job.name.to_string_lossy().contains("relay-bin");
+    match content {
+        Content::BinaryLog { .. } if job.role == Role::Data && relayed => Role::RelayLog,
+        _ => job.role,
+    }
+}
+
+fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content> {
+    match FileType::from_raw_mode(job.stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => {
+            let target = readlinkat(&*job.dir, &job.name, Vec::new()).ok()?;
+            return Some(Content::Link { target: target.to_string_lossy().into_owned() });
+        }
+        _ => return Some(Content::Special),
+    }
+    let file = match open_at(&*job.dir, &job.name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(Content::Unreadable { why: error.to_string() }),
+    };
+    // A pipe may have taken the name meanwhile.
+    let stat = rustix::fs::fstat(&file).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Some(Content::Special);
+    }
+    let source = Counted { file: File::from(file), bytes };
+    let mut head = vec![0; HEAD_BYTES];
+    let count = match source.read_at(0, &mut head) {
+        Ok(count) => count,
+        Err(error) => return Some(Content::Unreadable { why: error.to_string() }),
+    };
+    head.truncate(count);
+    let parent = job.path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let sibling = |name: &str| read_start(&open_at(&*job.dir, OsStr::new(name)).ok()?, HEAD_BYTES).ok();
+    Some(recognise(&Candidate {
+        name: &job.name.to_string_lossy(),
+        parent: &parent,
+        role: job.role,
+        log: job.log,
+        size_bytes: u64::try_from(stat.st_size).unwrap_or(0),
+        head: &head,
+        source: &source,
+        sibling: &sibling,
+        reading,
+    }))
+}
+
+/// A file that adds up what is read of it.
+struct Counted<'a> {
+    file: File,
+    bytes: &'a AtomicU64,
+}
+
+impl ReadAt for Counted<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(offset, buf)?;
+        self.bytes.fetch_add(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        ReadAt::len(&self.file)
+    }
+}
+
+impl Counted<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        ReadAt::read_at(self, offset, buf)
+    }
+}
+
+/// `ibdata2` and further have no page 0 of their own: they are read again as parts of the
+/// system tablespace, in the order of their numbers.
+fn continue_system_tablespace(view: &View, files: &mut [FileFact], deep: bool) {
+    let mut parts: BTreeMap<(PathBuf, u32), usize> = BTreeMap::new();
+    for (index, file) in files.iter().enumerate() {
+        let number = file.base_name().strip_prefix("ibdata").and_then(|n| n.parse().ok());
+        if let (Some(number), Some(dir)) = (number, Path::new(&file.path).parent()) {
+            parts.insert((dir.to_owned(), number), index);
+        }
+    }
+    let mut first: Option<(PathBuf, innodb::tablespace::Page0, u64)> = None;
+    for ((dir, _), index) in parts {
+        let Some(file) = files.get_mut(index) else { continue };
+        if let Content::Tablespace { scan } = &file.content {
+            first = Some((dir, scan.page0.clone(), scan.counts.total));
+            continue;
+        }
+        let Some((_, page0, pages)) = first.as_mut().filter(|(of, _, _)| *of == dir) else { continue };
+        let Ok(first_page) = u32::try_from(*pages) else { continue };
+        let continues = Some(Continuation { page0: page0.clone(), first_page: innodb::PageNo(first_page) });
+        let depth = if deep { Depth::All } else { Depth::Sample(65_536) };
+        let opened = view.open_file(Path::new(&file.path)).map(File::from);
+        let options = ScanOptions { continues, ..ScanOptions::default() };
+        if let Some(scan) = opened.ok().and_then(|f| innodb::tablespace::scan(&f, depth, &options).ok()) {
+            *pages = pages.saturating_add(scan.counts.total);
+            file.content = Content::Tablespace { scan: Box::new(scan) };
+        }
+    }
+}
+
+/// Reads tablespaces again that could not be identified, for as long as `patience`: the first
+/// page of one just created reaches the disk a moment after its file.
+pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Duration) {
+    const STEP: Duration = Duration::from_millis(250);
+    const NEW_SECONDS: i64 = 60;
+    let fresh = |file: &FileFact| {
+        let unidentified = matches!(file.content, Content::UnidentifiedTablespace { .. });
+        unidentified && file.size_bytes > 0 && now.saturating_sub(file.modified) < NEW_SECONDS
+    };
+    let mut left = patience;
+    while found.files.iter().any(fresh) && !left.is_zero() {
+        std::thread::sleep(STEP);
+        left = left.saturating_sub(STEP);
+        for file in found.files.iter_mut().filter(|file| fresh(file)) {
+            let again = named(walk, &[(PathBuf::from(&file.path), file.name.clone())]);
+            let identified = |again: &FileFact| !matches!(again.content, Content::UnidentifiedTablespace { .. });
+            if let Some(again) = again.into_iter().find(identified) {
+                *file = FileFact { role: file.role, ..again };
+            }
+        }
+    }
+}
+
+/// Reads exactly these files, wherever their directories' links lead: the server names them.
+pub(super) fn named(walk: &Walk<'_>, paths: &[(PathBuf, String)]) -> Vec<FileFact> {
+    let reading = Reading::new(walk.deep, walk.limits.special_bytes);
+    let bytes = AtomicU64::new(0);
+    let read = |(path, name): &(PathBuf, String)| {
+        let resolved = walk.view.resolve(path);
+        let dir = walk.view.open_dir(resolved.parent()?).ok()?;
+        let file = resolved.file_name()?.to_owned();
+        let stat = match statat(&dir, &file, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return None,
+            Err(_) => return None,
+        };
+        let job = Job {
+            dir: Arc::new(dir),
+            name: file,
+            path: path.clone(),
+            below: PathBuf::from(name),
+            role: Role::ExternalData,
+            log: None,
+            stat,
+        };
+        fact(job, &reading, &bytes)
+    };
+    paths.iter().filter_map(read).collect()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::super::roots;
+    use super::*;
+
+    fn walked(dir: &Path) -> Found {
+        let limits = Limits::default();
+        let places = roots::of_directory(dir, Role::Data);
+        walk(&Walk {
+            view: &View::ours(),
+            places: &places,
+            deep: false,
+            server_uid: None,
+            limits: &limits,
+            progress: None,
+        })
+    }
+
+    fn content<'f>(found: &'f Found, name: &str) -> &'f Content {
+        &found.files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).content
+    }
+
+    #[test]
+    fn strange_entries_neither_hang_nor_lead_away() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("secret.ibd"), "x").unwrap();
+        let fifo = dir.path().join("t.ibd");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        symlink(outside.path(), dir.path().join("db")).unwrap();
+        symlink(dir.path(), dir.path().join("loop")).unwrap();
+        fs::write(dir.path().join(OsStr::from_bytes(b"\xff.ibd")), "short").unwrap();
+        fs::write(dir.path().join("empty.ibd"), "").unwrap();
+        let found = walked(dir.path());
+        assert!(matches!(content(&found, "t.ibd"), Content::Special));
+        assert!(matches!(content(&found, "db"), Content::Link { .. }));
+        assert!(matches!(content(&found, "loop"), Content::Link { .. }));
+        assert!(matches!(content(&found, "empty.ibd"), Content::UnidentifiedTablespace { .. }));
+        assert_eq!(found.files.len(), 5);
+    }
+
+    #[test]
+    fn a_huge_sparse_file_takes_bounded_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["t.ibd", "undo_001", "ib_logfile0", "#ib_16384_0.dblwr", "x.bin", "t.MYD"] {
+            File::create(dir.path().join(name)).unwrap().set_len(1 << 40).unwrap();
+        }
+        let found = walked(dir.path());
+        assert_eq!(found.files.len(), 6);
+        assert!(found.bytes_read < 4 << 30, "{}", found.bytes_read);
+    }
+
+    #[test]
+    fn a_missing_root_says_why() {
+        let found = walked(Path::new("/nowhere/at/all"));
+        assert!(found.roots.first().unwrap().error.is_some());
+    }
+
+    #[test]
+    fn places_by_name_decide_the_role() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("slow.log"), "hello\n").unwrap();
+        fs::write(dir.path().join("bin.000001"), b"\xfebin").unwrap();
+        let mut places = roots::of_directory(dir.path(), Role::Data);
+        let base = places[0].clone();
+        places.push(Place {
+            path: dir.path().join("slow.log"),
+            role: Role::Log,
+            log: Some("slow"),
+            extent: Extent::File,
+            ..base.clone()
+        });
+        places.push(Place { role: Role::BinaryLog, extent: Extent::Prefixes(vec!["bin.".to_owned()]), ..base });
+        let limits = Limits::default();
+        let found = walk(&Walk {
+            view: &View::ours(),
+            places: &places,
+            deep: false,
+            server_uid: None,
+            limits: &limits,
+            progress: None,
+        });
+        assert!(matches!(content(&found, "slow.log"), Content::TextLog { log } if log == "slow"));
+        let roles: Vec<Role> = found.files.iter().map(|file| file.role).collect();
+        assert_eq!(roles, [Role::BinaryLog, Role::Log]);
+    }
+}

@@ -1,0 +1,293 @@
+//! What the host shows besides the server's files: its process, devices below the paths, swap,
+//! option files, secrets lying about, and who may read the keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::disks::Disks;
+use super::modes;
+use super::options;
+use super::process;
+use super::roots::{Extent, Place};
+use super::secret::without_secrets;
+use super::view::{Host, View};
+use crate::facts::files::FileFact;
+use crate::facts::host::{CrypttabEntry, HostFacts, PathOnDisk, Process, Role, SecretPlace};
+use crate::facts::sql::SqlFacts;
+
+/// Largest history that is searched.
+const HISTORY_BYTES: usize = 1 << 20;
+
+/// What the collection of host facts rests on.
+pub(super) struct Scene<'a> {
+    pub(super) host: &'a Host,
+    pub(super) view: &'a View,
+    pub(super) process: Option<Process>,
+    pub(super) sql: Option<&'a SqlFacts>,
+    pub(super) datadir: &'a Path,
+    pub(super) places: &'a [Place],
+    /// Files that were found, for keys among them and for directories outside the places.
+    pub(super) files: &'a [FileFact],
+    /// Directories on another device than the root they are in.
+    pub(super) mounts: &'a [(PathBuf, Role)],
+    /// Option files that the operator named.
+    pub(super) option_files: &'a [PathBuf],
+}
+
+/// Everything about the host.
+pub(super) fn collect(scene: Scene<'_>) -> HostFacts {
+    let pid = scene.process.as_ref().map(|process| process.pid);
+    let disks = Disks::read(scene.host, pid);
+    let raw_command_line = pid.map(|pid| process::command_line(scene.host, pid)).unwrap_or_default();
+    let homes = homes(scene.view);
+    let read = options::read(scene.view, &raw_command_line, scene.option_files, scene.datadir, &homes);
+    let swaps = disks.swaps();
+    let mut secrets = read.secrets;
+    let mut unseen = Vec::new();
+    secrets.extend(secrets_of_processes(scene.host, &mut unseen));
+    secrets.extend(homes.iter().flat_map(|home| secrets_in_home(scene.view, home, &mut unseen)));
+    HostFacts {
+        virtual_machine: disks.virtual_machine,
+        paths: paths(&scene, &disks),
+        swaps_unseen: swaps.as_ref().err().cloned(),
+        swaps: swaps.unwrap_or_default(),
+        core_pattern: fs::read_to_string(scene.host.proc.join("sys/kernel/core_pattern"))
+            .ok()
+            .map(|text| text.trim().to_owned()),
+        modes: modes::collect(&scene, &read.files),
+        options: read.entries,
+        unreadable_options: read.unreadable,
+        secrets,
+        secrets_unseen: unseen,
+        same_user: scene.process.as_ref().and_then(|process| process::same_user(scene.host, process.pid, process.uid)),
+        crypttab: crypttab(scene.view, &disks),
+        stunnel: Some(is_installed(scene.view, "stunnel")),
+        process: scene.process,
+    }
+}
+
+fn paths(scene: &Scene<'_>, disks: &Disks) -> Vec<PathOnDisk> {
+    let mut wanted: BTreeMap<(PathBuf, Role), String> = BTreeMap::new();
+    let configures =
+        |place: &&Place| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
+    let matters = |place: &&Place| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
+    for place in scene.places.iter().filter(matters) {
+        // A single file counts with its directory; a key file for itself, to compare devices.
+        let path = match place.extent {
+            Extent::File if place.role != Role::Key => place.directory(),
+            _ => &place.path,
+        };
+        if scene.view.stat(path).is_ok() {
+            wanted.entry((path.to_owned(), place.role)).or_insert_with(|| place.via.clone());
+        }
+    }
+    let external = scene.files.iter().filter(|file| file.role == Role::ExternalData);
+    for parent in external.filter_map(|file| Path::new(&file.path).parent()) {
+        wanted.entry((parent.to_owned(), Role::ExternalData)).or_insert_with(|| "data file".to_owned());
+    }
+    for (path, role) in scene.mounts {
+        wanted.entry((path.clone(), *role)).or_insert_with(|| "mounted in the directory".to_owned());
+    }
+    wanted.into_iter().map(|((path, role), via)| disks.below(&path, role, &via)).collect()
+}
+
+/// Home directories that `/etc/passwd` names, root's first.
+fn homes(view: &View) -> Vec<PathBuf> {
+    const MOST: usize = 1000;
+    let passwd = view.read(Path::new("/etc/passwd"), 1 << 20).unwrap_or_default();
+    let text = String::from_utf8_lossy(&passwd).into_owned();
+    let home =
+        |line: &str| line.split(':').nth(5).filter(|home| home.starts_with('/') && *home != "/").map(PathBuf::from);
+    let all: BTreeSet<PathBuf> = text.lines().filter_map(home).take(MOST).collect();
+    let root = PathBuf::from("/root");
+    let others = all.into_iter().filter(|home| *home != root);
+    std::iter::once(root.clone()).chain(others).filter(|home| view.stat(home).is_ok()).collect()
+}
+
+/// `MYSQL_PWD` in environments and passwords among arguments, of processes that we may look at.
+fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretPlace> {
+    let mut found = Vec::new();
+    for pid in process::pids(host) {
+        let arguments = process::command_line(host, pid);
+        let Some(program) = arguments
+            .first()
+            .and_then(|path| Path::new(path).file_name())
+            .map(|name| name.to_string_lossy().into_owned())
+        else {
+            continue;
+        };
+        let program = program.trim_end_matches(':').to_owned();
+        let place = format!("process {pid} ({program})");
+        if has_password_variable(host, pid, unseen) {
+            found.push(SecretPlace { place: place.clone(), kind: "MYSQL_PWD in environment".to_owned(), mode: None });
+        }
+        if is_database_program(&program) && without_secrets(&arguments).1 {
+            found.push(SecretPlace { place, kind: "password on command line".to_owned(), mode: None });
+        }
+    }
+    found
+}
+
+/// Whether `MYSQL_PWD` is set to something. The value is not kept.
+fn has_password_variable(host: &Host, pid: i32, unseen: &mut Vec<String>) -> bool {
+    let path = host.of_process(pid, "environ");
+    let environment = match fs::read(&path) {
+        Ok(environment) => environment,
+        Err(error) => {
+            note(unseen, &path, &error);
+            return false;
+        }
+    };
+    environment
+        .split(|byte| *byte == 0)
+        .any(|entry| entry.strip_prefix(b"MYSQL_PWD=").is_some_and(|value| !value.is_empty()))
+}
+
+/// Programs whose `-p` is a password; elsewhere it is a port, a path or a process.
+fn is_database_program(program: &str) -> bool {
+    let starts = [
+        "mysql",
+        "mariadb",
+        "mariabackup",
+        "xtrabackup",
+        "innobackupex",
+        "mydumper",
+        "myloader",
+        "pt-",
+        "sysbench",
+        "percona",
+    ];
+    starts.iter().any(|start| program.starts_with(start))
+}
+
+/// Notes a place that is there and closed to us.
+fn note(unseen: &mut Vec<String>, path: &Path, error: &std::io::Error) {
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        unseen.push(path.to_string_lossy().into_owned());
+    }
+}
+
+fn secrets_in_home(view: &View, home: &Path, unseen: &mut Vec<String>) -> Vec<SecretPlace> {
+    let mut found = Vec::new();
+    if let Err(error) = view.open_dir(home) {
+        note(unseen, home, &error);
+        return found;
+    }
+    for name in [".mysql_history", ".mariadb_history"] {
+        let path = home.join(name);
+        let bytes = match view.read(&path, HISTORY_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                note(unseen, &path, &error);
+                continue;
+            }
+        };
+        if shows_password(&String::from_utf8_lossy(&bytes)) {
+            found.push(place(view, &path, "client history"));
+        }
+    }
+    let login = home.join(".mylogin.cnf");
+    if view.stat(&login).is_ok_and(|stat| stat.st_size > 0) {
+        found.push(place(view, &login, "login path (obfuscated only)"));
+    }
+    found
+}
+
+fn place(view: &View, path: &Path, kind: &str) -> SecretPlace {
+    let mode = view.stat(path).ok().map(|stat| stat.st_mode & 0o7777);
+    SecretPlace { place: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
+}
+
+/// Whether statements in a history set a password. The clients leave most of them out, but not
+/// all, and older ones none. The line editor may write a space as `\040`.
+fn shows_password(history: &str) -> bool {
+    let words = [
+        "IDENTIFIED BY '",
+        "IDENTIFIED BY \"",
+        "PASSWORD('",
+        "PASSWORD = '",
+        "PASSWORD='",
+        "SET PASSWORD",
+        "IDENTIFIED WITH",
+    ];
+    history.lines().any(|line| {
+        let line = line.replace("\\040", " ").to_ascii_uppercase();
+        let quoted = line.contains('\'') || line.contains('"');
+        quoted && words.iter().any(|word| line.contains(word)) && !line.contains("IDENTIFIED WITH 'AUTH_SOCKET'")
+    })
+}
+
+/// `/etc/crypttab`: name, device, key file, options. `none`, `-` and an empty field ask for the
+/// key; a device such as `/dev/urandom` makes one. Source: `crypttab(5)`.
+fn crypttab(view: &View, disks: &Disks) -> Option<Vec<CrypttabEntry>> {
+    let bytes = match view.read(Path::new("/etc/crypttab"), 1 << 20) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
+        Err(_) => return None,
+    };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Some(lines.filter_map(|line| crypttab_entry(line, view, disks)).collect())
+}
+
+fn crypttab_entry(line: &str, view: &View, disks: &Disks) -> Option<CrypttabEntry> {
+    let mut fields = line.split_whitespace();
+    let (name, _, key) = (fields.next()?, fields.next()?, fields.next().unwrap_or("none"));
+    let key = key.split(':').next().filter(|key| key.starts_with('/') && !key.starts_with("/dev/"));
+    let found = key.map(Path::new).filter(|key| view.stat(key).is_ok());
+    Some(CrypttabEntry {
+        name: name.to_owned(),
+        key_file: key.map(str::to_owned),
+        key_layer: found.map(|key| disks.below(key, Role::Key, "/etc/crypttab").layer),
+    })
+}
+
+fn is_installed(view: &View, program: &str) -> bool {
+    let directories = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"];
+    let names = [program.to_owned(), format!("{program}4")];
+    directories.iter().any(|dir| names.iter().any(|name| view.stat(&Path::new(dir).join(name)).is_ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_processes_are_seen_and_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let add = |pid: &str, cmdline: &str, environ: &str| {
+            let own = dir.path().join(pid);
+            fs::create_dir_all(&own).unwrap();
+            fs::write(own.join("cmdline"), cmdline).unwrap();
+            fs::write(own.join("environ"), environ).unwrap();
+        };
+        add("10", "/usr/bin/mysql\0-phunter2\0", "HOME=/root\0");
+        add("11", "/usr/bin/ssh\0-p2222\0", "");
+        add("12", "/opt/backup.sh\0", "MYSQL_PWD=hunter2\0");
+        add("13", "mysqldump\0--password=xxxxxxx\0", "");
+        let host = Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() };
+        let found = secrets_of_processes(&host, &mut Vec::new());
+        let places: Vec<&str> = found.iter().map(|secret| secret.place.as_str()).collect();
+        assert_eq!(places, ["process 10 (mysql)", "process 12 (backup.sh)"]);
+        assert!(!format!("{found:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn only_key_files_of_crypttab_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let disks = Disks::read(&Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() }, None);
+        let key = |line: &str| crypttab_entry(line, &View::ours(), &disks).unwrap().key_file;
+        assert_eq!(key("data UUID=1 /etc/keys/data.key luks").as_deref(), Some("/etc/keys/data.key"));
+        assert_eq!(key("swap /dev/sda2 /dev/urandom swap"), None);
+        assert_eq!(key("data UUID=1 none luks"), None);
+        assert_eq!(key("data UUID=1"), None);
+    }
+
+    #[test]
+    fn a_history_counts_only_with_a_password_in_it() {
+        assert!(shows_password("CREATE\\040USER\\040a\\040IDENTIFIED\\040BY\\040'x';\n"));
+        assert!(shows_password("change master to master_user='r', master_password='x';\n"));
+        assert!(!shows_password("SELECT password FROM t;\nSHOW TABLES;\n"));
+    }
+}

@@ -1,0 +1,470 @@
+//! Gathers facts: the only I/O of this crate.
+//!
+//! [`live`] asks a server and looks at its files, host and ports as far as it is allowed and
+//! able; [`offline`] looks at the bytes of a directory. Neither judges, and neither keeps a
+//! secret. What could not be looked at becomes a gap, which checks turn into UNKNOWN.
+//!
+//! Manners: one connection, every statement once and read-only; files opened without following
+//! links, without waiting, and without changing their access time where the kernel allows it.
+
+mod content;
+mod disks;
+mod files;
+mod host;
+mod modes;
+mod mounts;
+mod options;
+mod process;
+mod proofs;
+mod roots;
+mod secret;
+mod sql;
+mod unlinked;
+mod view;
+mod wire;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use server::probe::ProbeLimits;
+use server::{Endpoint, Target};
+
+use crate::Error;
+use crate::facts::files::{Content, FileFact, FileFacts};
+use crate::facts::host::{Process, Role};
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Scope, Unseen};
+use files::{Found, Walk};
+use view::{Host, View};
+
+/// What is going on, for a status line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The step.
+    pub step: &'static str,
+    /// Files read, or statements answered.
+    pub files: usize,
+    /// Bytes read.
+    pub bytes: u64,
+}
+
+/// How much a collection may take.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of undo, redo, doublewrite and temporary files read in full without `--deep`.
+    pub special_bytes: u64,
+    /// Files looked at in all.
+    pub files: usize,
+    /// Threads that read files.
+    pub readers: usize,
+    /// How long to wait for the first pages of tablespaces just created.
+    pub patience: Duration,
+    /// What a probe may ask of a listener.
+    pub probe: ProbeLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            special_bytes: 1 << 30,
+            files: 2_000_000,
+            readers: 2,
+            patience: Duration::from_millis(1500),
+            probe: ProbeLimits::default(),
+        }
+    }
+}
+
+/// A live audit.
+#[derive(Clone)]
+pub struct LiveOptions<'a> {
+    /// Where the server is, and as whom to log in.
+    pub target: Target,
+    /// Password, TLS, time-outs.
+    pub connect: server::Options,
+    /// Where we see the data directory, if that is not where the server says.
+    pub datadir: Option<PathBuf>,
+    /// Directories with backups.
+    pub backup_dirs: Vec<PathBuf>,
+    /// Names that clients use for this server.
+    pub client_names: Vec<String>,
+    /// Option files besides the usual ones.
+    pub option_files: Vec<PathBuf>,
+    /// Read every page.
+    pub deep: bool,
+    /// Read files.
+    pub files: bool,
+    /// Look at the host.
+    pub host: bool,
+    /// Probe the ports.
+    pub wire: bool,
+    /// Try to log in without TLS, on this host only.
+    pub plaintext_probe: bool,
+    /// How much it may take.
+    pub limits: Limits,
+    /// Told what is going on, from the calling thread.
+    pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+impl LiveOptions<'_> {
+    /// Everything but the plain-text login and every page.
+    #[must_use]
+    pub fn new(target: Target, connect: server::Options) -> Self {
+        Self {
+            target,
+            connect,
+            datadir: None,
+            backup_dirs: Vec::new(),
+            client_names: Vec::new(),
+            option_files: Vec::new(),
+            deep: false,
+            files: true,
+            host: true,
+            wire: true,
+            plaintext_probe: false,
+            limits: Limits::default(),
+            progress: None,
+        }
+    }
+}
+
+/// An audit of bytes alone.
+#[derive(Clone, Default)]
+pub struct OfflineOptions<'a> {
+    /// Read every page.
+    pub deep: bool,
+    /// Whether it is a backup rather than a data directory.
+    pub backup: bool,
+    /// Directories with backups.
+    pub backup_dirs: Vec<PathBuf>,
+    /// Names that clients use for the server.
+    pub client_names: Vec<String>,
+    /// How much it may take.
+    pub limits: Limits,
+    /// Told what is going on, from the calling thread.
+    pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+/// Gathers what can be known of a running server.
+///
+/// # Errors
+/// [`Error::Server`] if there is no session with it. Whatever else fails is a gap in the facts.
+pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
+    let mut facts = Facts::empty(&options.target.to_string(), Timestamp::now());
+    facts.client_names.clone_from(&options.client_names);
+    let told = sql::ask(options)?;
+    facts.scope = Scope { sql: true, deep: options.deep, ..Scope::default() };
+    let host = Host::this();
+    let seen = locate(&host, options, &told);
+    let places = seen.as_ref().map(|seen| places(&host, options, &told.sql, seen)).unwrap_or_default();
+    let found = match &seen {
+        Ok(seen) if options.files || options.host => Some(read_files(&host, options, &told.sql, seen, &places)),
+        _ => None,
+    };
+    if options.host {
+        match &seen {
+            Ok(seen) => {
+                let (read, found) =
+                    found.as_ref().map_or((&[][..], None), |(facts, found)| (facts.files.as_slice(), Some(found)));
+                facts.host = Some(host::collect(host::Scene {
+                    host: &host,
+                    view: &seen.view,
+                    process: seen.process.clone(),
+                    sql: Some(&told.sql),
+                    datadir: &seen.datadir,
+                    places: &places,
+                    files: read,
+                    mounts: found.map_or(&[], |found| &found.mounts),
+                    option_files: &options.option_files,
+                }));
+                facts.scope.host = true;
+            }
+            Err(gap) => facts.gaps.push(Unseen { what: "host".to_owned(), ..gap.clone() }),
+        }
+    }
+    if options.files {
+        match (found, &seen) {
+            (Some((read, found)), _) => {
+                facts.gaps.extend(gaps_of(&read, &found));
+                facts.files = Some(read);
+                facts.scope.files = true;
+            }
+            (None, Err(gap)) => facts.gaps.push(Unseen { what: "files".to_owned(), ..gap.clone() }),
+            (None, Ok(_)) => {}
+        }
+    }
+    if options.wire {
+        let ca_file = ca_file(&told.sql, seen.as_ref().ok());
+        match wire::probe(options, &told.sql, ca_file) {
+            Ok(wire) => {
+                facts.wire = Some(wire);
+                facts.scope.wire = true;
+            }
+            Err(gap) => facts.gaps.push(gap),
+        }
+    }
+    facts.sql = Some(told.sql);
+    Ok(facts)
+}
+
+/// Gathers what the bytes of a directory tell.
+///
+/// # Errors
+/// [`Error::NotADataDirectory`] if it cannot be read, or holds no file of a server.
+pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error> {
+    let not = |why: String| Error::NotADataDirectory { path: dir.to_owned(), why };
+    let absolute = std::fs::canonicalize(dir).map_err(|error| not(error.to_string()))?;
+    let view = View::ours();
+    view.open_dir(&absolute).map_err(|error| not(error.to_string()))?;
+    let mut facts = Facts::empty(&absolute.to_string_lossy(), Timestamp::now());
+    facts.client_names.clone_from(&options.client_names);
+    facts.scope = Scope { files: true, deep: options.deep, ..Scope::default() };
+    let role = if options.backup { Role::Backup } else { Role::Data };
+    let mut places = roots::of_directory(&absolute, role);
+    places.extend(roots::of_backups(&options.backup_dirs));
+    let found = files::walk(&Walk {
+        view: &view,
+        places: &places,
+        deep: options.deep,
+        server_uid: None,
+        limits: &options.limits,
+        progress: options.progress,
+    });
+    if !found.files.iter().any(|file| is_of_a_server(&file.content)) {
+        return Err(not("no file in it is of a MySQL-family server".to_owned()));
+    }
+    facts.gaps.push(Unseen {
+        what: "host".to_owned(),
+        why: "the directory is audited without its server, whose host may be another".to_owned(),
+        remedy: "audit the running server on its host".to_owned(),
+    });
+    let read = FileFacts {
+        server_uuid: process::server_uuid(&view, &absolute),
+        unlinked_unseen: Some("no server was running on these files".to_owned()),
+        key_proofs: proofs::collect(&view, &found.files, &[]),
+        roots: found.roots.clone(),
+        files: found.files.clone(),
+        directories: found.directories.clone(),
+        bytes_read: found.bytes_read,
+        unlinked: Vec::new(),
+    };
+    facts.gaps.extend(gaps_of(&read, &found));
+    facts.files = Some(read);
+    Ok(facts)
+}
+
+/// Tells whoever waits.
+fn report(progress: Option<&dyn Fn(Progress)>, step: &'static str, files: usize, bytes: u64) {
+    if let Some(tell) = progress {
+        tell(Progress { step, files, bytes });
+    }
+}
+
+/// A server that is on this host, as far as that is proved.
+struct Seen {
+    view: View,
+    /// The data directory, by the name under which its files are reported.
+    datadir: PathBuf,
+    process: Option<Process>,
+    /// Why there is no process; none if there is.
+    no_process: Option<String>,
+}
+
+/// Finds the server's process and files on this host.
+fn locate(host: &Host, options: &LiveOptions<'_>, told: &sql::Told) -> Result<Seen, Unseen> {
+    let datadir = roots::normal(Path::new(&told.sql.identity.datadir));
+    let wanted = process::Wanted {
+        peer_pid: told.peer_pid,
+        local_address: match &options.target.endpoint {
+            Endpoint::Tcp { host, port } => process::local_address(host, *port),
+            Endpoint::Socket(_) => None,
+        },
+        pid_file: told.identity.pid_file.as_ref().map(|path| datadir.join(path)),
+        server_uuid: told.identity.server_uuid.as_ref().map(|uuid| uuid.to_ascii_lowercase()),
+        datadir: datadir.clone(),
+    };
+    let process = process::find(host, &wanted);
+    if let Some(given) = &options.datadir {
+        return given_datadir(given, &wanted, process);
+    }
+    match process {
+        Ok(process) => {
+            let view = View::of_process(host, process.pid);
+            Ok(Seen { view, datadir, process: Some(process), no_process: None })
+        }
+        // Files that carry the server's own uuid are its files, whoever runs it.
+        Err(why)
+            if wanted.server_uuid.is_some() && process::server_uuid(&View::ours(), &datadir) == wanted.server_uuid =>
+        {
+            Ok(Seen { view: View::ours(), datadir, process: None, no_process: Some(why) })
+        }
+        Err(why) => Err(Unseen {
+            what: "files".to_owned(),
+            why,
+            remedy:
+                "run on the server's host as root or as the server's user, or name its data directory with --datadir"
+                    .to_owned(),
+        }),
+    }
+}
+
+/// The operator says where the files are; the uuid in them must not say otherwise.
+fn given_datadir(given: &Path, wanted: &process::Wanted, process: Result<Process, String>) -> Result<Seen, Unseen> {
+    let remedy = "name the data directory of this server with --datadir".to_owned();
+    let unseen = |why: String| Unseen {
+        what: "files".to_owned(),
+        why: format!("{}: {why}", given.display()),
+        remedy: remedy.clone(),
+    };
+    let absolute = std::path::absolute(given).map_err(|error| unseen(error.to_string()))?;
+    let view = View::ours();
+    view.open_dir(&absolute).map_err(|error| unseen(error.to_string()))?;
+    let found = process::server_uuid(&view, &absolute);
+    if let (Some(found), Some(wanted)) = (&found, &wanted.server_uuid)
+        && found != wanted
+    {
+        return Err(unseen(format!("belongs to server {found}, not to {wanted}")));
+    }
+    let (process, no_process) = match process {
+        Ok(process) => (Some(process), None),
+        Err(why) => (None, Some(why)),
+    };
+    Ok(Seen { view, datadir: absolute, process, no_process })
+}
+
+/// Where the server's files are: what its variables say, and beside its program.
+fn places(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::Place> {
+    let program =
+        seen.process.as_ref().and_then(|process| std::fs::read_link(host.of_process(process.pid, "exe")).ok());
+    let mut places = roots::of_server(sql, &seen.datadir, &options.backup_dirs);
+    places.extend(
+        roots::key_configurations(sql, &seen.datadir, program.as_deref())
+            .into_iter()
+            .filter(|place| seen.view.stat(&place.path).is_ok()),
+    );
+    places
+}
+
+fn read_files(
+    host: &Host,
+    options: &LiveOptions<'_>,
+    sql: &SqlFacts,
+    seen: &Seen,
+    places: &[roots::Place],
+) -> (FileFacts, Found) {
+    let server_uid = seen.process.as_ref().map(|process| process.uid);
+    let owner = || seen.view.stat(&seen.datadir).ok().map(|stat| stat.st_uid);
+    let walk = Walk {
+        view: &seen.view,
+        places,
+        deep: options.deep,
+        server_uid: server_uid.or_else(owner),
+        limits: &options.limits,
+        progress: options.progress,
+    };
+    let mut found = files::walk(&walk);
+    files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
+    let external = files::named(&walk, &external_files(sql, seen, &found.files));
+    found.files.extend(external);
+    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    let key_proofs = proofs::collect(&seen.view, &found.files, &live_stores(sql, &seen.datadir));
+    let unlinked = match (&seen.process, &seen.no_process) {
+        (Some(process), _) => unlinked::of_process(host, process.pid),
+        (None, why) => Err(why.clone().unwrap_or_default()),
+    };
+    let facts = FileFacts {
+        roots: found.roots.clone(),
+        files: std::mem::take(&mut found.files),
+        unlinked_unseen: unlinked.as_ref().err().cloned(),
+        unlinked: unlinked.unwrap_or_default(),
+        server_uuid: process::server_uuid(&seen.view, &seen.datadir),
+        directories: std::mem::take(&mut found.directories),
+        bytes_read: found.bytes_read,
+        key_proofs,
+    };
+    (facts, found)
+}
+
+/// The key files that the server says it uses.
+fn live_stores(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
+    let plugin = sql.variable_or_none("keyring_file_data").filter(|value| !value.is_empty());
+    let plugin = plugin.map(|value| roots::normal(&datadir.join(value)));
+    roots::key_store_files(sql, datadir).into_iter().chain(plugin).collect()
+}
+
+/// Data files outside what was walked: those the server lists, and those that links and
+/// `.isl`/`.link` files in the data directory lead to.
+fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathBuf, String)> {
+    const TABLE_FILES: [&str; 6] = [".ibd", ".MYD", ".MYI", ".MAD", ".MAI", ".ibu"];
+    let known: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let mut wanted = roots::datafiles(sql, &seen.datadir);
+    for file in files.iter().filter(|file| file.role == Role::Data) {
+        let base = Path::new(&file.path).parent().unwrap_or(&seen.datadir);
+        match &file.content {
+            Content::Link { target } if TABLE_FILES.iter().any(|end| file.name.ends_with(end)) => {
+                wanted.push(roots::normal(&base.join(target)))
+            }
+            Content::Structure if file.name.ends_with(".isl") || file.name.ends_with(".link") => {
+                let text = seen.view.read(Path::new(&file.path), 4096).unwrap_or_default();
+                let path = String::from_utf8_lossy(&text).trim().to_owned();
+                if !path.is_empty() && !path.contains('\0') {
+                    wanted.push(roots::normal(&base.join(path)));
+                }
+            }
+            _ => {}
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+    let new = |path: &PathBuf| !known.contains(path.to_string_lossy().as_ref());
+    wanted.into_iter().filter(new).map(|path| (path.clone(), path.to_string_lossy().into_owned())).collect()
+}
+
+/// Our path of the file that `ssl_ca` names.
+fn ca_file(sql: &SqlFacts, seen: Option<&Seen>) -> Option<PathBuf> {
+    let value = sql.variable_or_none("ssl_ca").filter(|value| !value.is_empty())?;
+    let seen = seen?;
+    let path = seen.view.reach(&roots::normal(&seen.datadir.join(value)));
+    path.is_file().then_some(path)
+}
+
+/// Directories and files that exist and could not be read.
+fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
+    const MOST: usize = 100;
+    let remedy = "run as root or as a user who can read it";
+    let gap = |what: &str, why: &str| Unseen { what: what.to_owned(), why: why.to_owned(), remedy: remedy.to_owned() };
+    let roots = read.unseen_roots().map(|root| gap(&root.path, root.error.as_deref().unwrap_or_default()));
+    let unreadable = |file: &FileFact| match &file.content {
+        Content::Unreadable { why } => Some(gap(&file.path, why)),
+        _ => None,
+    };
+    let limits = found.left_out.iter().map(|what| Unseen {
+        what: what.clone(),
+        why: "left out".to_owned(),
+        remedy: "audit a smaller directory".to_owned(),
+    });
+    roots.chain(read.files.iter().filter_map(unreadable)).chain(limits).take(MOST).collect()
+}
+
+/// Whether a file can only be a database server's, or a backup of one.
+const fn is_of_a_server(content: &Content) -> bool {
+    !matches!(
+        content,
+        Content::Unknown { .. }
+            | Content::Unreadable { .. }
+            | Content::Empty
+            | Content::Link { .. }
+            | Content::Special
+            | Content::PrivateKey { .. }
+            | Content::Certificates { .. }
+            | Content::CoreDump
+            | Content::TextLog { .. }
+    )
+}
+
+impl std::fmt::Debug for LiveOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveOptions").field("target", &self.target).field("deep", &self.deep).finish_non_exhaustive()
+    }
+}

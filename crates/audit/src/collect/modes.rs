@@ -1,0 +1,165 @@
+//! Who may read the files that must be private.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, lgetxattr_query};
+
+use super::host::Scene;
+use super::roots::{self, key_store_files, normal};
+use super::view::View;
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::{FileMode, Role};
+use crate::facts::sql::SqlFacts;
+
+/// Variables that name a file to be kept private, and what it is.
+const VARIABLES: &[(&str, &str)] = &[
+    ("keyring_file_data", "keyring"),
+    ("keyring_encrypted_file_data", "keyring"),
+    ("keyring_vault_config", "keyring configuration"),
+    ("file_key_management_filename", "key file"),
+    ("file_key_management_filekey", "key file password"),
+];
+
+/// The modes of key stores, private keys, certificates, option files, and of the directories
+/// that hold the server's files: a closed one hides what is below it.
+pub(super) fn collect(scene: &Scene<'_>, option_files: &[PathBuf]) -> Vec<FileMode> {
+    let view = scene.view;
+    let mut wanted: Vec<(PathBuf, &str, String)> = Vec::new();
+    if let Some(sql) = scene.sql {
+        of_variables(view, sql, scene.datadir, &mut wanted);
+    }
+    for place in scene.places.iter().filter(|place| !matches!(place.role, Role::Key | Role::Tls)) {
+        wanted.push((place.directory().to_owned(), "directory", place.via.clone()));
+    }
+    for file in scene.files {
+        if let Some(what) = private(file) {
+            wanted.push((PathBuf::from(&file.path), what, "found among the server's files".to_owned()));
+        }
+    }
+    wanted
+        .extend(option_files.iter().map(|path| (path.clone(), "option file", "read by server or clients".to_owned())));
+    let mut found: Vec<FileMode> = Vec::new();
+    for (path, what, via) in wanted {
+        if !found.iter().any(|known| Path::new(&known.path) == path) {
+            found.push(of_file(view, &path, what, via));
+        }
+    }
+    found
+}
+
+fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(PathBuf, &'static str, String)>) {
+    let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
+    for (name, what) in VARIABLES {
+        let path = value(name)
+            .and_then(|value| if name.ends_with("filekey") { value.strip_prefix("FILE:") } else { Some(value) });
+        if let Some(path) = path {
+            wanted.push((normal(&datadir.join(path)), what, (*name).to_owned()));
+        }
+    }
+    for path in key_store_files(sql, datadir).into_iter().filter(|path| path.extension().is_none_or(|end| end != "cnf"))
+    {
+        wanted.push((path, "keyring", "performance_schema.keyring_component_status".to_owned()));
+    }
+    for name in roots::TLS_FILES {
+        let what = match name.rsplit('_').next() {
+            Some("key") => "tls key",
+            Some("ca") => "ca certificate",
+            _ => "certificate",
+        };
+        if let Some(path) = value(name) {
+            wanted.push((normal(&datadir.join(path)), what, (*name).to_owned()));
+            if *name == "ssl_ca" {
+                wanted.extend(ca_key_beside(view, &normal(&datadir.join(path))));
+            }
+        }
+    }
+}
+
+/// `ca-key.pem` beside `ca.pem`, as MySQL makes them.
+fn ca_key_beside(view: &View, ca: &Path) -> Option<(PathBuf, &'static str, String)> {
+    let key = ca.with_file_name("ca-key.pem");
+    view.stat(&key).is_ok().then(|| (key, "ca key", "beside ssl_ca".to_owned()))
+}
+
+/// What a recognised file is, if it must be private.
+fn private(file: &FileFact) -> Option<&'static str> {
+    match &file.content {
+        Content::KeyStore { summary } => match summary.kind {
+            keyring::StoreKind::ComponentFile
+            | keyring::StoreKind::PluginFileV1
+            | keyring::StoreKind::PluginFileV2
+            | keyring::StoreKind::AwsPlugin => Some("keyring"),
+            keyring::StoreKind::Manifest => Some("keyring manifest"),
+            keyring::StoreKind::ComponentConfig | keyring::StoreKind::VaultConfig => Some("keyring configuration"),
+            _ => Some("key file"),
+        },
+        Content::ExportKey => Some("key file"),
+        Content::PrivateKey { .. } if file.base_name().starts_with("ca") => Some("ca key"),
+        // The key pair of the password plug-ins is not TLS, but as private.
+        Content::PrivateKey { .. } => Some("tls key"),
+        _ => None,
+    }
+}
+
+fn of_file(view: &View, path: &Path, what: &str, via: String) -> FileMode {
+    let directory = path.parent().and_then(|parent| view.stat(parent).ok()).map(|stat| stat.st_mode & 0o7777);
+    let reached = view.reach(path);
+    let (stat, error) = match view.stat(path) {
+        Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile | FileType::Directory => (Some(stat), None),
+            _ => (None, Some("not a regular file".to_owned())),
+        },
+        Err(error) => (None, Some(error.to_string())),
+    };
+    FileMode {
+        path: path.to_string_lossy().into_owned(),
+        what: what.to_owned(),
+        via,
+        mode: stat.as_ref().map(|stat| stat.st_mode & 0o7777),
+        uid: stat.as_ref().map(|stat| stat.st_uid),
+        gid: stat.as_ref().map(|stat| stat.st_gid),
+        // An access list of the minimum, which says the same as the bits, is not stored.
+        acl: lgetxattr_query(&reached, "system.posix_acl_access").is_ok_and(|bytes| bytes > 0),
+        directory_mode: directory,
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::collect::view::Host;
+    use crate::testing::mysql;
+
+    #[test]
+    fn variables_lead_to_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("server-key.pem"), "x").unwrap();
+        fs::set_permissions(dir.path().join("server-key.pem"), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(dir.path().join("ca-key.pem"), "x").unwrap();
+        let made = mysql()
+            .variable("ssl_key", "server-key.pem")
+            .variable("ssl_ca", "ca.pem")
+            .variable("keyring_file_data", "/nowhere/keyring");
+        let scene = Scene {
+            host: &Host::this(),
+            view: &View::ours(),
+            process: None,
+            sql: made.0.sql.as_ref(),
+            datadir: dir.path(),
+            places: &roots::of_directory(dir.path(), Role::Data),
+            files: &[],
+            mounts: &[],
+            option_files: &[],
+        };
+        let modes = collect(&scene, &[]);
+        let of = |what: &str| modes.iter().find(|mode| mode.what == what).unwrap();
+        assert_eq!(of("tls key").mode, Some(0o644));
+        assert_eq!(of("ca key").error, None);
+        assert!(of("directory").mode.is_some());
+        assert!(of("keyring").mode.is_none() && of("keyring").error.is_some());
+    }
+}

@@ -1,0 +1,170 @@
+//! Option files of the server and of the clients on its host.
+
+use std::path::{Path, PathBuf};
+
+use server::option_file::{Entries, Value, Warning};
+
+use super::view::View;
+use crate::facts::host::{OptionEntry, SecretPlace};
+
+/// What the option files say.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) entries: Vec<OptionEntry>,
+    pub(super) unreadable: Vec<(String, String)>,
+    pub(super) secrets: Vec<SecretPlace>,
+    /// The files that were read.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// A file to read, and whether the running server reads it too.
+struct Source {
+    path: PathBuf,
+    by_server: bool,
+}
+
+/// Reads the usual files, those that the server's command line names, those that the operator
+/// named, and `~/.my.cnf` of every home directory.
+pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[PathBuf]) -> Read {
+    let mut done = Read::default();
+    for source in sources(command_line, named, datadir, homes) {
+        if view.stat(&source.path).is_ok() {
+            one(view, &source, &mut done);
+        }
+    }
+    done
+}
+
+/// In the order in which the server reads them; the clients' own come last.
+///
+/// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
+fn sources(command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
+    let given = |option: &str| {
+        let mut arguments = command_line.iter();
+        arguments.find_map(|argument| argument.strip_prefix(option)?.strip_prefix('=').map(PathBuf::from))
+    };
+    let alone = given("--defaults-file");
+    let none = command_line.iter().any(|argument| argument == "--no-defaults");
+    let usual =
+        ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
+    let default = alone.is_none() && !none;
+    let mut sources: Vec<Source> =
+        usual.iter().map(|path| Source { path: PathBuf::from(path), by_server: default }).collect();
+    // `my.cnf` in the data directory was the server's own up to MySQL 5.5.
+    sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
+    sources.extend(alone.map(|path| Source { path, by_server: !none }));
+    sources.extend(given("--defaults-extra-file").map(|path| Source { path, by_server: default }));
+    sources.extend(named.iter().map(|path| Source { path: path.clone(), by_server: false }));
+    sources.extend(homes.iter().map(|home| Source { path: home.join(".my.cnf"), by_server: false }));
+    sources
+}
+
+fn one(view: &View, source: &Source, done: &mut Read) {
+    let reached = view.reach(&source.path);
+    let prefix = view.foreign_root();
+    let named = |path: &Path| match prefix.and_then(|prefix| path.strip_prefix(prefix).ok()) {
+        Some(inside) => Path::new("/").join(inside),
+        // A link resolved on the way: the file is called by the name that led to it.
+        None if path == reached => source.path.clone(),
+        None => path.to_owned(),
+    };
+    let read = match Entries::read(&reached) {
+        Ok(read) => read,
+        Err(error) => {
+            done.unreadable.push((text(&source.path), error.to_string()));
+            return;
+        }
+    };
+    for warning in read.warnings {
+        match warning {
+            Warning::Unreadable { file, reason } => done.unreadable.push((text(&named(&file)), reason)),
+            Warning::WorldWritable { file } => {
+                let why = "anybody may write it, so servers and clients ignore it".to_owned();
+                done.unreadable.push((text(&named(&file)), why));
+            }
+            _ => {}
+        }
+    }
+    let new = |path: &PathBuf, known: &[PathBuf]| !known.contains(path);
+    let files: Vec<PathBuf> = read.files.iter().map(|file| named(file)).filter(|file| new(file, &done.files)).collect();
+    for entry in read.entries {
+        let file = named(&entry.file);
+        if !files.contains(&file) {
+            continue;
+        }
+        let secret = entry.value == Value::Secret;
+        let key = entry.key.replace('-', "_");
+        if secret && is_password(&key) {
+            password_in(view, &file, done);
+        }
+        done.entries.push(OptionEntry {
+            file: text(&file),
+            line: entry.line,
+            group: entry.group,
+            value: entry.value.text().map(|value| shown(&key, value)),
+            key,
+            secret,
+            read_by_server: source.by_server,
+        });
+    }
+    done.files.extend(files);
+}
+
+/// Settings in settings, as in `wsrep_provider_options`, may hold a password of their own.
+fn shown(key: &str, value: &str) -> String {
+    if key.contains("provider_options") && value.contains("password") {
+        "(left out)".to_owned()
+    } else {
+        value.to_owned()
+    }
+}
+
+fn is_password(key: &str) -> bool {
+    key.contains("passw") || key.ends_with("auth") || key.ends_with("_pwd")
+}
+
+fn password_in(view: &View, file: &Path, done: &mut Read) {
+    let place = text(file);
+    if done.secrets.iter().all(|known| known.place != place) {
+        let mode = view.stat(file).ok().map(|stat| stat.st_mode & 0o7777);
+        done.secrets.push(SecretPlace { place, kind: "password in option file".to_owned(), mode });
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn passwords_are_placed_and_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("my.cnf");
+        fs::write(&path, "[client]\nuser=a\npassword=hunter2\nskip-ssl\n[mysqld]\nssl-ca = /x\n").unwrap();
+        let mut done = Read::default();
+        one(&View::ours(), &Source { path: path.clone(), by_server: true }, &mut done);
+        assert_eq!(done.secrets.len(), 1);
+        assert!(!format!("{done:?}").contains("hunter2"));
+        let keys: Vec<&str> = done.entries.iter().map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, ["user", "password", "skip_ssl", "ssl_ca"]);
+        one(&View::ours(), &Source { path, by_server: true }, &mut done);
+        assert_eq!(done.entries.len(), 4);
+    }
+
+    #[test]
+    fn the_command_line_decides_what_the_server_reads() {
+        let by_server = |arguments: &[&str]| {
+            let owned: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
+            let sources = sources(&owned, &[], Path::new("/d"), &[]);
+            sources.into_iter().filter(|s| s.by_server).map(|s| text(&s.path)).collect::<Vec<_>>().join(" ")
+        };
+        assert!(by_server(&["mysqld"]).starts_with("/etc/my.cnf /etc/mysql/my.cnf"));
+        assert_eq!(by_server(&["mysqld", "--defaults-file=/x.cnf"]), "/x.cnf");
+        assert_eq!(by_server(&["mysqld", "--no-defaults"]), "");
+    }
+}

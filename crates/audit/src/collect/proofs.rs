@@ -1,0 +1,116 @@
+//! Tries the key file on page 0 of each encrypted tablespace: a key of the right name may still
+//! be the wrong key, which a running server notices only at its next start.
+
+use std::path::{Path, PathBuf};
+
+use innodb::tablespace::Encryption;
+use keyring::{StoreKind, WRAPPED_BYTES};
+
+use super::view::View;
+use crate::facts::files::{Content, FileFact, KeyProof};
+use crate::facts::host::Role;
+
+/// Largest page 0.
+const PAGE_BYTES: usize = 64 << 10;
+/// Magic, number of the master key, server uuid: then follows the wrapped key.
+const UUID_AT: usize = 7;
+const UUID_BYTES: usize = 36;
+
+/// Tries every MySQL tablespace outside of backups that names a master key and its server.
+pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) -> Vec<KeyProof> {
+    let stores: Vec<&FileFact> = files.iter().filter(|file| is_store(file, live_stores)).collect();
+    let mut proofs = Vec::new();
+    // One store is open at a time, so that no more keys than needed are in memory.
+    let mut todo: Vec<(&FileFact, u32, &str)> = files.iter().filter_map(wanted).collect();
+    for store in &stores {
+        let Some(keys) = read_store(view, store) else { continue };
+        todo.retain(|(file, number, uuid)| {
+            let Some(proof) = tried(view, file, *number, uuid, store, &keys) else { return true };
+            proofs.push(proof);
+            false
+        });
+    }
+    let names: Vec<&str> = stores.iter().map(|store| store.path.as_str()).collect();
+    proofs.extend(todo.into_iter().map(|(file, number, uuid)| KeyProof {
+        path: file.path.clone(),
+        key: key_name(uuid, number),
+        store: names.join(", "),
+        opens: None,
+        why: Some(if names.is_empty() {
+            "no key file was found".to_owned()
+        } else {
+            "the key is not in the key file".to_owned()
+        }),
+    }));
+    proofs.sort_by(|a, b| a.path.cmp(&b.path));
+    proofs
+}
+
+/// Key stores of the running server; without one, any key file that is no backup.
+fn is_store(file: &FileFact, live: &[PathBuf]) -> bool {
+    let Content::KeyStore { summary } = &file.content else { return false };
+    let holds_keys =
+        matches!(summary.kind, StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2);
+    let in_use = live.is_empty() || live.iter().any(|path| path == Path::new(&file.path));
+    holds_keys && in_use && file.role != Role::Backup && !file.name.ends_with(".backup")
+}
+
+fn wanted(file: &FileFact) -> Option<(&FileFact, u32, &str)> {
+    let Content::Tablespace { scan } = &file.content else { return None };
+    match &scan.page0.encryption {
+        Encryption::MySql { master_key_id, server_uuid: Some(uuid), .. }
+            if master_key_id.0 != 0 && file.role != Role::Backup =>
+        {
+            Some((file, master_key_id.0, uuid))
+        }
+        _ => None,
+    }
+}
+
+fn key_name(uuid: &str, number: u32) -> String {
+    format!("INNODBKey-{uuid}-{number}")
+}
+
+fn read_store(view: &View, store: &FileFact) -> Option<impl std::ops::Deref<Target = Vec<u8>>> {
+    let mut file = std::fs::File::from(view.open_file(Path::new(&store.path)).ok()?);
+    keyring::read(&mut file, store.size_bytes).ok()
+}
+
+/// None if this store has no such key, or the page changed meanwhile.
+fn tried(view: &View, file: &FileFact, number: u32, uuid: &str, store: &FileFact, keys: &[u8]) -> Option<KeyProof> {
+    let page = view.read(Path::new(&file.path), PAGE_BYTES).ok()?;
+    let (wrapped, checksum) = wrapped_key(&page, number, uuid)?;
+    let key = key_name(uuid, number);
+    let opens = keyring::opens(keys, &key, &wrapped, checksum)?;
+    Some(KeyProof { path: file.path.clone(), key, store: store.path.clone(), opens: Some(opens), why: None })
+}
+
+/// The wrapped key behind the number and uuid that the scan found, and its checksum.
+fn wrapped_key(page: &[u8], number: u32, uuid: &str) -> Option<([u8; WRAPPED_BYTES], u32)> {
+    let at = page.windows(UUID_BYTES).position(|window| window == uuid.as_bytes())?;
+    // Older records may have four zero bytes between number and uuid.
+    let head = page.get(at.checked_sub(UUID_AT.saturating_add(4))?..at)?;
+    let named = head.windows(4).any(|window| window == number.to_be_bytes());
+    let rest = page.get(at.checked_add(UUID_BYTES)?..)?;
+    let (wrapped, rest) = rest.split_first_chunk::<WRAPPED_BYTES>()?;
+    named.then_some((*wrapped, u32::from_be_bytes(*rest.first_chunk()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrapped_key_is_found_behind_its_name() {
+        let uuid = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+        let mut page = vec![0; 10390];
+        page.extend(b"lCC\0\0\0\x05");
+        page.extend(uuid.as_bytes());
+        page.extend([9; WRAPPED_BYTES]);
+        page.extend(0x0102_0304_u32.to_be_bytes());
+        page.resize(16384, 0);
+        assert_eq!(wrapped_key(&page, 5, uuid), Some(([9; WRAPPED_BYTES], 0x0102_0304)));
+        assert_eq!(wrapped_key(&page, 6, uuid), None);
+        assert_eq!(wrapped_key(&page[..10400], 5, uuid), None);
+    }
+}

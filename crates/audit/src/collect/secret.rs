@@ -1,0 +1,100 @@
+//! Which words name a secret, so that facts never hold one.
+
+/// Parts of option names whose value is a secret.
+const SECRET_WORDS: &[&str] = &["password", "passwd", "secret", "token", "sst_auth", "passphrase"];
+
+/// Whether the option `key` (with `-` or `_`) takes a secret. `value` decides where a name takes
+/// either a secret or the place of one.
+pub(crate) fn is_secret(key: &str, value: &str) -> bool {
+    let key = key.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    let key = key.strip_prefix("loose_").unwrap_or(&key);
+    if key.ends_with("filekey") {
+        return !value.is_empty() && !value.starts_with("FILE:");
+    }
+    // Names such as `password_history` or `validate_password.policy` set a rule, not a secret.
+    let rule = key.starts_with("validate_password")
+        || ["password_", "default_password", "disconnect_on"].iter().any(|p| key.starts_with(p));
+    let place = ["_file", "_path", "_config", "_require_current", "_plugins"].iter().any(|end| key.ends_with(end));
+    let ending = ["_pwd", "encrypt_key"].iter().any(|end| key.ends_with(end));
+    !value.is_empty() && !rule && !place && (ending || SECRET_WORDS.iter().any(|word| key.contains(word)))
+}
+
+/// Whether a client already wiped its password from its arguments: they write `x` over it.
+fn is_wiped(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|byte| byte == b'x')
+}
+
+/// Arguments with the secrets left out, and whether there were any in clear.
+pub(crate) fn without_secrets(arguments: &[String]) -> (Vec<String>, bool) {
+    let mut found = false;
+    let mut clean = Vec::with_capacity(arguments.len());
+    let mut value_follows = false;
+    for argument in arguments {
+        if std::mem::take(&mut value_follows) {
+            clean.push("…".to_owned());
+            found = true;
+            continue;
+        }
+        match argument.split_once('=') {
+            Some((key, value)) if key.starts_with('-') && is_secret(key, value) => {
+                found |= !is_wiped(value);
+                clean.push(format!("{key}=…"));
+            }
+            Some((key, value)) if key.to_ascii_lowercase().contains("provider") && value.contains("assword") => {
+                found = true;
+                clean.push(format!("{key}=…"));
+            }
+            None if short_password(argument).is_some() => {
+                found |= short_password(argument).is_some_and(|value| !is_wiped(value));
+                clean.push("-p…".to_owned());
+            }
+            // `--wsrep-sst-auth user:password` as two arguments; `--password` alone asks for it.
+            None if argument.starts_with("--") && is_secret(argument, "x") && !argument.ends_with("password") => {
+                value_follows = true;
+                clean.push(argument.clone());
+            }
+            _ => clean.push(argument.clone()),
+        }
+    }
+    (clean, found)
+}
+
+/// The password in `-pPASSWORD`; `-p` alone asks for it.
+fn short_password(argument: &str) -> Option<&str> {
+    argument.strip_prefix("-p").filter(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(arguments: &[&str]) -> (String, bool) {
+        let owned: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
+        let (clean, found) = without_secrets(&owned);
+        (clean.join(" "), found)
+    }
+
+    #[test]
+    fn passwords_are_left_out() {
+        assert_eq!(clean(&["mysql", "-uroot", "-phunter2"]), ("mysql -uroot -p…".to_owned(), true));
+        assert_eq!(clean(&["mysql", "--password=hunter2"]), ("mysql --password=…".to_owned(), true));
+        assert_eq!(clean(&["mysqld", "--wsrep-sst-auth", "u:hunter2"]), ("mysqld --wsrep-sst-auth …".to_owned(), true));
+        assert_eq!(
+            clean(&["mysqld", "--loose-file-key-management-filekey=abc"]).0,
+            "mysqld --loose-file-key-management-filekey=…"
+        );
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        let kept =
+            ["mysqld", "--ssl-key=/k.pem", "--file-key-management-filekey=FILE:/x", "--validate-password.policy=1"];
+        assert_eq!(clean(&kept), (kept.join(" "), false));
+        assert_eq!(clean(&["mysql", "--password", "-p"]), ("mysql --password -p".to_owned(), false));
+    }
+
+    #[test]
+    fn a_wiped_password_is_no_find() {
+        assert_eq!(clean(&["mysql", "-pxxxxxx"]), ("mysql -p…".to_owned(), false));
+    }
+}

@@ -1,0 +1,177 @@
+//! Asks the server every logical query once, over one connection, and keeps each answer as it
+//! came: rows, or the error and the grant that would avoid it.
+
+use std::collections::BTreeMap;
+
+use server::dialect::{self, Query};
+use server::{Connection, Endpoint, Rows};
+
+use super::LiveOptions;
+use super::secret::is_secret;
+use crate::Error;
+use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
+
+/// What stands in place of a secret that a server shows in its variables.
+const LEFT_OUT: &str = "(left out)";
+
+/// What one connection told.
+pub(super) struct Told {
+    pub(super) sql: SqlFacts,
+    /// `@@socket`, `@@pid_file`: they find the server's process.
+    pub(super) identity: server::Identity,
+    /// The process behind a unix socket.
+    pub(super) peer_pid: Option<i32>,
+}
+
+/// Connects, asks, and closes.
+///
+/// # Errors
+/// [`Error::Server`] if there is no session; a refused statement is an answer.
+pub(super) fn ask(options: &LiveOptions<'_>) -> Result<Told, Error> {
+    let mut connection = Connection::open(&options.target, &options.connect)?;
+    let identity = server::describe(&mut connection)?;
+    let mut answers = BTreeMap::new();
+    for query in dialect::queries(&identity.version) {
+        super::report(options.progress, "asking the server", answers.len(), 0);
+        if let Some(answer) = answer(&mut connection, &query) {
+            answers.insert(query.name.to_owned(), answer);
+        }
+    }
+    let session = session(&connection, &answers);
+    let peer_pid = connection.peer_pid().and_then(|pid| i32::try_from(pid).ok());
+    connection.close();
+    Ok(Told { sql: SqlFacts { identity: kept(&identity), session, answers }, identity, peer_pid })
+}
+
+/// One answer; none if this build lacks what an optional query asks.
+fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
+    let outcome = match query.run(connection) {
+        Ok(rows) => kept_rows(query.name, rows),
+        Err(error) => {
+            let code = code_of(&error);
+            if code == NO_BINARY_LOG {
+                return Some(Answer {
+                    sql: query.sql.clone().into_owned(),
+                    needs: query.needs.to_owned(),
+                    outcome: no_rows(query),
+                });
+            }
+            if query.optional && !error.is_privilege() && is_absence(code) {
+                return None;
+            }
+            Outcome::Failed { code, message: error.to_string() }
+        }
+    };
+    Some(Answer { sql: query.sql.clone().into_owned(), needs: query.needs.to_owned(), outcome })
+}
+
+/// ER_NO_BINARY_LOGGING: the list of binary logs is empty.
+const NO_BINARY_LOG: u16 = 1381;
+
+fn no_rows(query: &Query) -> Outcome {
+    Outcome::Rows { columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
+}
+
+/// Numbers by which a server says that it has no such table, column, variable or statement:
+/// ER_BAD_DB, ER_PARSE, ER_BAD_FIELD, ER_NO_SUCH_TABLE, ER_UNKNOWN_SYSTEM_VARIABLE,
+/// ER_UNKNOWN_TABLE (information schema), ER_FEATURE_DISABLED.
+const fn is_absence(code: u16) -> bool {
+    matches!(code, 1049 | 1064 | 1054 | 1146 | 1193 | 1109 | 1289)
+}
+
+fn code_of(error: &server::Error) -> u16 {
+    match error {
+        server::Error::Server { code, .. } | server::Error::AccessDenied { code, .. } => *code,
+        _ => 0,
+    }
+}
+
+/// Rows as facts keep them: values of secret variables left out.
+fn kept_rows(name: &str, rows: Rows) -> Outcome {
+    let Rows { columns, mut rows } = rows;
+    if ["variables", "persisted_variables", "variable_sources"].contains(&name) {
+        for row in &mut rows {
+            if let [Some(key), value, ..] = row.as_mut_slice()
+                && value.as_deref().is_some_and(|value| is_secret(key, value) || holds_secret(value))
+            {
+                *value = Some(LEFT_OUT.to_owned());
+            }
+        }
+    }
+    let columns = columns.into_iter().map(|column| column.to_ascii_lowercase()).collect();
+    Outcome::Rows { columns, rows }
+}
+
+/// Whether a list of `key=value` settings, as `wsrep_provider_options`, has a password in it.
+fn holds_secret(value: &str) -> bool {
+    value
+        .split(';')
+        .filter_map(|part| part.split_once('='))
+        .any(|(key, value)| key.contains("password") && !value.trim().is_empty() && !key.contains("_file"))
+}
+
+fn kept(identity: &server::Identity) -> Identity {
+    Identity {
+        version: identity.version.clone(),
+        version_comment: identity.version_comment.clone(),
+        hostname: identity.hostname.clone(),
+        server_uuid: identity.server_uuid.clone(),
+        datadir: identity.datadir.to_string_lossy().into_owned(),
+        port: identity.port,
+    }
+}
+
+fn session(connection: &Connection, answers: &BTreeMap<String, Answer>) -> Session {
+    let account = answers.get("session").and_then(|answer| match &answer.outcome {
+        Outcome::Rows { columns, rows } => {
+            let at = columns.iter().position(|column| column == "current_user")?;
+            rows.first()?.get(at)?.clone()
+        }
+        Outcome::Failed { .. } => None,
+    });
+    let target = connection.target();
+    let endpoint = match &target.endpoint {
+        Endpoint::Socket(path) => path.to_string_lossy().into_owned(),
+        tcp @ Endpoint::Tcp { .. } => tcp.to_string(),
+    };
+    Session {
+        account: account.unwrap_or_else(|| target.user.clone()),
+        endpoint,
+        tls: connection.tls().map(|tls| format!("{} {}", tls.version.name(), tls.suite)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(name: &str, rows: &[(&str, Option<&str>)]) -> Vec<Option<String>> {
+        let rows = rows.iter().map(|(k, v)| vec![Some((*k).to_owned()), v.map(str::to_owned)]).collect();
+        match kept_rows(name, Rows { columns: vec!["NAME".to_owned(), "VALUE".to_owned()], rows }) {
+            Outcome::Rows { rows, .. } => rows.into_iter().filter_map(|row| row.into_iter().nth(1)).collect(),
+            Outcome::Failed { .. } => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn secrets_in_variables_are_left_out() {
+        let kept = values(
+            "variables",
+            &[
+                ("file_key_management_filekey", Some("geheim")),
+                ("file_key_management_filekey", Some("FILE:/x")),
+                ("file_key_management_filekey", Some("")),
+                ("secure_file_priv", None),
+                ("password_history", Some("0")),
+                ("wsrep_provider_options", Some("gcs.x = 1; socket.ssl_password = geheim")),
+            ],
+        );
+        let kept: Vec<Option<&str>> = kept.iter().map(Option::as_deref).collect();
+        assert_eq!(kept, [Some(LEFT_OUT), Some("FILE:/x"), Some(""), None, Some("0"), Some(LEFT_OUT)]);
+    }
+
+    #[test]
+    fn other_answers_stay_as_they_are() {
+        assert_eq!(values("plugins", &[("password_x", Some("ACTIVE"))]), [Some("ACTIVE".to_owned())]);
+    }
+}

@@ -1,0 +1,198 @@
+//! The file system as the server sees it, which in a container, or under systemd's
+//! `PrivateTmp`, is not ours.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, open, openat, statat};
+use rustix::io::Errno;
+
+/// Links that are followed in one path before it is called a loop, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// Where the pseudo file systems of this host are; tests put their own trees here.
+#[derive(Debug, Clone)]
+pub(crate) struct Host {
+    /// `/proc`.
+    pub(crate) proc: PathBuf,
+    /// `/sys`.
+    pub(crate) sys: PathBuf,
+}
+
+impl Host {
+    /// The running system's.
+    pub(crate) fn this() -> Self {
+        Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
+    }
+
+    /// `/proc/PID/what`.
+    pub(crate) fn of_process(&self, pid: i32, what: &str) -> PathBuf {
+        self.proc.join(pid.to_string()).join(what)
+    }
+}
+
+/// Maps a path of the server to one that we can open.
+///
+/// Links are resolved inside the server's root, so that an absolute link in a container
+/// leads to the container's file and not to ours.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    /// `/proc/PID/root`; none if the server's root is ours.
+    root: Option<PathBuf>,
+}
+
+impl View {
+    /// Our own view.
+    pub(crate) const fn ours() -> Self {
+        Self { root: None }
+    }
+
+    /// The view of a process: its root if it has another root or another mount namespace.
+    pub(crate) fn of_process(host: &Host, pid: i32) -> Self {
+        let namespace = |who: &str| std::fs::read_link(host.proc.join(who).join("ns/mnt"));
+        let root = host.of_process(pid, "root");
+        let moved = std::fs::read_link(&root).is_ok_and(|path| path != Path::new("/"));
+        let elsewhere = matches!((namespace(&pid.to_string()), namespace("self")), (Ok(a), Ok(b)) if a != b);
+        Self { root: (moved || elsewhere).then_some(root) }
+    }
+
+    /// Where we see the server's root, if it is not ours.
+    pub(crate) fn foreign_root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// Where we find the server's `path`, links not yet resolved.
+    fn outside(&self, path: &Path) -> PathBuf {
+        match &self.root {
+            Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The server's absolute `path` without links, as the server would name it. Parts that do
+    /// not exist stay as they are.
+    pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
+        let mut todo: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+        let mut done = PathBuf::from("/");
+        let mut links = 0_usize;
+        while let Some(part) = todo.pop_front() {
+            match part.components().next() {
+                Some(Component::ParentDir) => {
+                    done.pop();
+                }
+                Some(Component::Normal(name)) => {
+                    let next = done.join(name);
+                    match std::fs::read_link(self.outside(&next)) {
+                        Ok(target) if links < MAX_LINKS => {
+                            links = links.saturating_add(1);
+                            if target.is_absolute() {
+                                done = PathBuf::from("/");
+                            }
+                            target.components().rev().for_each(|c| todo.push_front(PathBuf::from(c.as_os_str())));
+                        }
+                        _ => done = next,
+                    }
+                }
+                Some(Component::RootDir) => done = PathBuf::from("/"),
+                _ => {}
+            }
+        }
+        done
+    }
+
+    /// Where we can open the server's `path`: resolved, below the server's root.
+    pub(crate) fn reach(&self, path: &Path) -> PathBuf {
+        self.outside(&self.resolve(path))
+    }
+
+    /// Opens a directory by the server's name for it.
+    pub(crate) fn open_dir(&self, path: &Path) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(open(self.reach(path), flags, Mode::empty())?)
+    }
+
+    /// Opens a regular file by the server's name for it, without waiting for anything.
+    pub(crate) fn open_file(&self, path: &Path) -> io::Result<OwnedFd> {
+        let reached = self.reach(path);
+        open_at(CWD, reached.as_os_str())
+    }
+
+    /// What is there, the last link not followed unless `path` itself was resolved.
+    pub(crate) fn stat(&self, path: &Path) -> io::Result<Stat> {
+        Ok(statat(CWD, self.reach(path), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// A whole file of at most `limit` bytes; longer ones are cut.
+    pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        read_start(&self.open_file(path)?, limit)
+    }
+}
+
+/// Opens a file in a directory for reading: no link at the end, no waiting for the other end
+/// of a pipe, no change of its access time where the kernel lets us choose.
+pub(crate) fn open_at(dir: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match openat(&dir, name, flags | OFlags::NOATIME, Mode::empty()) {
+        // Only the owner and root may leave the access time alone.
+        Err(Errno::PERM) => Ok(openat(&dir, name, flags, Mode::empty())?),
+        result => Ok(result?),
+    }
+}
+
+/// The first `limit` bytes of an open file, or all of it.
+pub(crate) fn read_start(file: &OwnedFd, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; limit];
+    let mut done = 0_usize;
+    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        let offset = u64::try_from(done).unwrap_or(u64::MAX);
+        match rustix::io::pread(file, rest, offset) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(Errno::INTR) => {}
+            // Pseudo files cannot be read at an offset beyond their first page in one go.
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bytes.truncate(done);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_resolved_inside_the_servers_root() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("data/db")).unwrap();
+        fs::create_dir_all(dir.path().join("var/lib")).unwrap();
+        symlink("/data", dir.path().join("var/lib/mysql")).unwrap();
+        fs::write(dir.path().join("data/db/t"), "x").unwrap();
+        let view = View { root: Some(dir.path().to_owned()) };
+        assert_eq!(view.resolve(Path::new("/var/lib/mysql/db/../db/t")), Path::new("/data/db/t"));
+        assert_eq!(view.read(Path::new("/var/lib/mysql/db/t"), 10).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_loop_of_links_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("/b", dir.path().join("a")).unwrap();
+        symlink("/a", dir.path().join("b")).unwrap();
+        let view = View { root: Some(dir.path().to_owned()) };
+        assert!(view.open_file(Path::new("/a/x")).is_err());
+    }
+
+    #[test]
+    fn a_pipe_does_not_hang() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        rustix::fs::mknodat(CWD, &path, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert!(View::ours().open_file(&path).is_ok());
+    }
+}

@@ -1,0 +1,175 @@
+//! Looks at the server's listeners from outside.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use server::probe::{self, PlainLogin, ProbeLimits};
+use server::{Connection, Endpoint, TlsMode};
+
+use super::LiveOptions;
+use super::process::local_address;
+use crate::facts::Unseen;
+use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::wire::{ChainTrust, Listener, WireFacts};
+
+/// Probes every port that the server says it has.
+///
+/// # Errors
+/// Why there is no port to probe.
+pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
+    let limits = options.limits.probe;
+    let host = host(&options.target.endpoint, sql);
+    let main = main_endpoint(&options.target.endpoint, sql, host.as_deref()).map_err(unseen)?;
+    let mut facts = WireFacts::default();
+    let tell = |step| super::report(options.progress, step, 0, 0);
+    tell("probing the main port");
+    facts.classic = Some(Listener { endpoint: main.to_string(), probe: probe::classic(&main, &limits) });
+    if let Some(endpoint) = admin_endpoint(sql, host.as_deref()) {
+        tell("probing the admin port");
+        facts.admin = Some(Listener { endpoint: endpoint.to_string(), probe: probe::classic(&endpoint, &limits) });
+    }
+    if let Some(endpoint) = x_endpoint(sql, host.as_deref()) {
+        tell("probing the X Protocol port");
+        facts.x = Some(Listener { endpoint: endpoint.to_string(), probe: probe::x_protocol(&endpoint, &limits) });
+    }
+    facts.plain_login = options.plaintext_probe.then(|| plain_login(options, &main, &limits));
+    facts.chain = ca_file.and_then(|file| chain(options, &main, file));
+    Ok(facts)
+}
+
+/// The host to look at: the one we were given, or this one if we came by a socket.
+fn host(endpoint: &Endpoint, sql: &SqlFacts) -> Option<String> {
+    match endpoint {
+        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Socket(_) => bound_host(sql.variable_or_none("bind_address").unwrap_or("*")),
+    }
+}
+
+/// An address on which a listener bound like this can be reached from its own host.
+fn bound_host(bind_address: &str) -> Option<String> {
+    let first = bind_address.split(',').next().unwrap_or_default().trim();
+    // `address/namespace` listens in another network name space.
+    if first.contains('/') {
+        return None;
+    }
+    Some(match first.parse::<IpAddr>() {
+        Ok(address) if !address.is_unspecified() => address.to_string(),
+        Err(_) if !first.is_empty() && first != "*" => first.to_owned(),
+        _ => "127.0.0.1".to_owned(),
+    })
+}
+
+fn main_endpoint(given: &Endpoint, sql: &SqlFacts, host: Option<&str>) -> Result<Endpoint, String> {
+    if let tcp @ Endpoint::Tcp { .. } = given {
+        return Ok(tcp.clone());
+    }
+    let off = sql.variable_on("skip_networking").unwrap_or(false);
+    match (host, sql.identity.port) {
+        _ if off => Err("the server has networking switched off (skip_networking)".to_owned()),
+        (_, 0) => Err("the server has no TCP port".to_owned()),
+        (None, _) => Err("the server listens in another network name space".to_owned()),
+        (Some(host), port) => Ok(Endpoint::tcp(host, port)),
+    }
+}
+
+/// MySQL's `admin_address` and `admin_port`, Percona's and MariaDB's `extra_port`.
+fn admin_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
+    let port = |name: &str| sql.variable_or_none(name)?.parse::<u16>().ok().filter(|port| *port != 0);
+    if let Some(address) = sql.variable_or_none("admin_address").filter(|address| !address.is_empty()) {
+        return Some(Endpoint::tcp(bound_host(address)?, port("admin_port")?));
+    }
+    Some(Endpoint::tcp(host?, port("extra_port")?))
+}
+
+/// The X plug-in listens by itself: `mysqlx_bind_address` is `*` whatever `bind_address` says.
+fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
+    let active = sql
+        .active_plugins()
+        .is_ok_and(|plugins| plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")));
+    let port = sql.variable_or_none("mysqlx_port")?.parse().ok().filter(|port: &u16| *port != 0)?;
+    let off = sql.variable_or_none("skip_networking").is_some_and(is_on);
+    if !active || off {
+        return None;
+    }
+    let bound = sql.variable_or_none("mysqlx_bind_address").and_then(bound_host)?;
+    // Through the host we were given if that is another than ours; by its own address if not.
+    let far = host.filter(|host| local_address(host, port).is_none());
+    Some(Endpoint::tcp(far.unwrap_or(&bound), port))
+}
+
+/// A login in clear crosses the wire, so it is only tried where nobody else reads it.
+fn plain_login(options: &LiveOptions<'_>, endpoint: &Endpoint, limits: &ProbeLimits) -> PlainLogin {
+    match endpoint {
+        Endpoint::Tcp { host, port } if local_address(host, *port).is_some() => {
+            probe::plaintext_login(endpoint, &options.target.user, options.connect.password.as_ref(), limits)
+        }
+        _ => PlainLogin::NotTried(
+            "the server is on another host, and a login in clear would cross the network".to_owned(),
+        ),
+    }
+}
+
+/// Whether the certificate on the wire leads to `ca_file`: connects once more and demands it.
+fn chain(options: &LiveOptions<'_>, endpoint: &Endpoint, ca_file: PathBuf) -> Option<ChainTrust> {
+    let mut target = options.target.clone();
+    target.endpoint = endpoint.clone();
+    let mut connect = options.connect.clone();
+    let name = ca_file.to_string_lossy().into_owned();
+    connect.tls.mode = Some(TlsMode::VerifyCa);
+    connect.tls.ca_file = Some(ca_file);
+    let error = match Connection::open(&target, &connect) {
+        Ok(connection) => {
+            connection.close();
+            None
+        }
+        Err(server::Error::CertificateNotTrusted { why }) => Some(why.to_string()),
+        // The account may not come this way; the certificate was accepted before it was asked.
+        Err(server::Error::AccessDenied { .. }) => None,
+        Err(_) => return None,
+    };
+    Some(ChainTrust { ca_file: name, error })
+}
+
+fn unseen(why: String) -> Unseen {
+    Unseen { what: "wire".to_owned(), why, remedy: "give a TCP address that reaches the server".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Made, mysql};
+
+    fn sql(made: &Made) -> &SqlFacts {
+        made.0.sql.as_ref().unwrap()
+    }
+
+    fn socket() -> Endpoint {
+        Endpoint::Socket("/run/mysqld.sock".into())
+    }
+
+    #[test]
+    fn a_socket_leads_to_the_port_beside_it() {
+        let made = mysql().variable("bind_address", "127.0.0.1").variable("skip_networking", "OFF");
+        let host = host(&socket(), sql(&made));
+        assert_eq!(main_endpoint(&socket(), sql(&made), host.as_deref()), Ok(Endpoint::tcp("127.0.0.1", 3306)));
+        let made = mysql().variable("skip_networking", "ON");
+        assert!(main_endpoint(&socket(), sql(&made), Some("127.0.0.1")).unwrap_err().contains("skip_networking"));
+    }
+
+    #[test]
+    fn addresses_to_bind_become_addresses_to_reach() {
+        let reach = |bind: &str| bound_host(bind);
+        assert_eq!(reach("*").as_deref(), Some("127.0.0.1"));
+        assert_eq!(reach("::").as_deref(), Some("127.0.0.1"));
+        assert_eq!(reach("10.0.0.1,10.0.0.2").as_deref(), Some("10.0.0.1"));
+        assert_eq!(reach("10.0.0.1/red"), None);
+    }
+
+    #[test]
+    fn the_x_port_needs_an_active_plugin() {
+        let made = mysql().variable("mysqlx_port", "33060").variable("mysqlx_bind_address", "*");
+        assert_eq!(x_endpoint(sql(&made), Some("127.0.0.1")), None);
+        let made = made.answer("plugins", &["name", "status", "type"], &[&["mysqlx", "ACTIVE", "DAEMON"]]);
+        assert_eq!(x_endpoint(sql(&made), Some("127.0.0.1")), Some(Endpoint::tcp("127.0.0.1", 33060)));
+    }
+}

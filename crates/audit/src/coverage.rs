@@ -1,0 +1,202 @@
+//! The coverage map: where data rests and moves, and what of it is encrypted.
+
+use serde::{Deserialize, Serialize};
+
+use crate::artefact::{Artefact, Artefacts, Kind, State};
+use crate::facts::Facts;
+use crate::facts::host::DiskLayer;
+use crate::finding::Grade;
+
+mod in_flight;
+
+/// One row of the map: one kind of artefact at rest, or one way that data moves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The server.
+    pub server: String,
+    /// At rest, in flight.
+    pub place: Place,
+    /// Kind of artefact or name of the channel: `tables`, `redo log`, `client connections`, …
+    pub artefact: String,
+    /// Encrypted or not.
+    pub state: CoverageState,
+    /// By which layer.
+    pub layer: Layer,
+    /// The strongest evidence behind it; none if unknown or absent.
+    pub grade: Option<Grade>,
+    /// How many artefacts are encrypted.
+    pub encrypted: u64,
+    /// How many are clear or partly clear.
+    pub clear: u64,
+    /// How many could not be judged.
+    pub unknown: u64,
+    /// One clause for people.
+    pub detail: String,
+}
+
+/// Whether data rests or moves there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// On a disk.
+    AtRest,
+    /// On a network.
+    InFlight,
+}
+
+/// Whether an artefact or channel is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoverageState {
+    /// All of it.
+    Encrypted,
+    /// Some.
+    Partly,
+    /// None.
+    Clear,
+    /// Could not be seen.
+    Unknown,
+    /// This server has none.
+    Absent,
+}
+
+/// What encrypts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// The server itself: pages, log blocks.
+    Tde,
+    /// The disk below.
+    Disk,
+    /// TLS.
+    Tls,
+    /// Nothing.
+    None,
+}
+
+/// Kinds at rest, in the order of the map, with the words for people.
+const AT_REST: &[(Kind, &str)] = &[
+    (Kind::Table, "tables"),
+    (Kind::GeneralTablespace, "general tablespaces"),
+    (Kind::MysqlTablespace, "data dictionary (mysql.ibd)"),
+    (Kind::SystemTablespace, "system tablespace (ibdata1)"),
+    (Kind::Undo, "undo tablespaces"),
+    (Kind::Redo, "redo log"),
+    (Kind::Doublewrite, "doublewrite buffer"),
+    (Kind::TemporaryTablespace, "temporary tablespaces"),
+    (Kind::Spill, "temporary files"),
+    (Kind::BinaryLog, "binary logs"),
+    (Kind::RelayLog, "relay logs"),
+    (Kind::AriaTable, "Aria tables"),
+    (Kind::AriaLog, "Aria log"),
+    (Kind::PlainTable, "tables of other engines"),
+    (Kind::GaleraCache, "Galera cache"),
+    (Kind::Backup, "dumps and backups"),
+];
+
+/// Draws the map of one server.
+#[must_use]
+pub fn map(facts: &Facts, artefacts: &Artefacts<'_>) -> Vec<Coverage> {
+    let mut rows: Vec<Coverage> = AT_REST.iter().map(|(kind, words)| at_rest(facts, artefacts, *kind, words)).collect();
+    rows.extend(in_flight::rows(facts));
+    rows
+}
+
+/// How the artefacts of one kind stand.
+#[derive(Default)]
+struct Tally {
+    tde: u64,
+    disk: u64,
+    clear: u64,
+    partly: u64,
+    unknown: u64,
+    empty: u64,
+    grade: Option<Grade>,
+}
+
+fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) -> Coverage {
+    let mut tally = Tally::default();
+    artefacts.of_kind(kind).for_each(|artefact| tally.count(artefact));
+    if kind == Kind::Spill {
+        tally.spills(facts);
+    }
+    let (state, layer) = tally.state(facts.files.is_none() && facts.sql.is_none());
+    let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { tally.grade };
+    Coverage {
+        server: facts.target.clone(),
+        place: Place::AtRest,
+        artefact: words.to_owned(),
+        state,
+        layer,
+        grade,
+        encrypted: tally.tde + tally.disk,
+        clear: tally.clear + tally.partly,
+        unknown: tally.unknown,
+        detail: tally.detail(),
+    }
+}
+
+impl Tally {
+    fn count(&mut self, artefact: &Artefact<'_>) {
+        let Some((state, grade)) = artefact.state() else {
+            self.unknown += 1;
+            return;
+        };
+        // The map is as strong as its weakest row.
+        self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
+        let below = matches!(artefact.disk, Some(DiskLayer::Encrypted { .. } | DiskLayer::Memory));
+        match state {
+            State::Encrypted => self.tde += 1,
+            State::Empty => self.empty += 1,
+            State::Clear | State::Partly if below => self.disk += 1,
+            State::Clear => self.clear += 1,
+            State::Partly => self.partly += 1,
+        }
+    }
+
+    fn spills(&mut self, facts: &Facts) {
+        let Some(files) = &facts.files else { return };
+        for spill in &files.unlinked {
+            match spill.looks_random {
+                Some(true) => self.tde += 1,
+                Some(false) => self.clear += 1,
+                None => self.empty += 1,
+            }
+            self.grade = Some(Grade::Bytes);
+        }
+        self.unknown += u64::from(files.unlinked_unseen.is_some());
+    }
+
+    const fn state(&self, blind: bool) -> (CoverageState, Layer) {
+        let (good, bad) = (self.tde + self.disk > 0, self.clear > 0);
+        let layer = if self.tde > 0 || self.partly > 0 {
+            Layer::Tde
+        } else if self.disk > 0 {
+            Layer::Disk
+        } else {
+            Layer::None
+        };
+        let state = match (good, bad) {
+            _ if self.partly > 0 => CoverageState::Partly,
+            (true, true) => CoverageState::Partly,
+            (false, true) => CoverageState::Clear,
+            _ if self.unknown > 0 || blind => CoverageState::Unknown,
+            (true, false) => CoverageState::Encrypted,
+            (false, false) => CoverageState::Absent,
+        };
+        (state, layer)
+    }
+
+    fn detail(&self) -> String {
+        let words = [
+            (self.tde, "encrypted"),
+            (self.disk, "on an encrypted disk only"),
+            (self.partly, "partly clear"),
+            (self.clear, "clear"),
+            (self.empty, "empty"),
+            (self.unknown, "not seen"),
+        ];
+        let counts: Vec<String> = words.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+    }
+}

@@ -1,0 +1,296 @@
+//! The map's rows for data that moves: what someone who listens on the network would hear.
+
+use server::tls::TlsVersion;
+
+use super::{Coverage, CoverageState, Layer, Place};
+use crate::channel::client::{Connection, connections, networking_off, offers_tls, takes_plain_text};
+use crate::channel::galera::galera;
+use crate::channel::group::group;
+use crate::channel::replica::channels;
+use crate::channel::transfer::{Security, transfer};
+use crate::facts::Facts;
+use crate::facts::sql::SqlFacts;
+use crate::facts::wire::Port;
+use crate::finding::Grade;
+
+/// What one row says, before it is dressed.
+struct Way {
+    state: CoverageState,
+    grade: Option<Grade>,
+    encrypted: u64,
+    clear: u64,
+    unknown: u64,
+    detail: String,
+}
+
+/// One row for each way that data moves.
+pub(super) fn rows(facts: &Facts) -> Vec<Coverage> {
+    let ways = [
+        ("client connections", clients(facts)),
+        ("administrative port", admin(facts)),
+        ("X Protocol", x_protocol(facts)),
+        ("replication in", replication_in(facts)),
+        ("replication out", replication_out(facts)),
+        ("Group Replication", group_replication(facts)),
+        ("Galera replication", galera_replication(facts)),
+        ("state transfer (SST)", state_transfer(facts)),
+    ];
+    ways.into_iter().map(|(artefact, way)| way.dress(facts, artefact)).collect()
+}
+
+impl Way {
+    fn new(state: CoverageState, grade: Grade, detail: impl Into<String>) -> Self {
+        let (encrypted, clear) = match state {
+            CoverageState::Encrypted => (1, 0),
+            CoverageState::Partly => (1, 1),
+            CoverageState::Clear => (0, 1),
+            CoverageState::Unknown | CoverageState::Absent => (0, 0),
+        };
+        Self { state, grade: Some(grade), encrypted, clear, unknown: 0, detail: detail.into() }
+    }
+
+    fn absent(detail: impl Into<String>) -> Self {
+        Self { grade: None, ..Self::new(CoverageState::Absent, Grade::Declared, detail) }
+    }
+
+    fn unknown(detail: impl Into<String>) -> Self {
+        Self { grade: None, unknown: 1, ..Self::new(CoverageState::Unknown, Grade::Declared, detail) }
+    }
+
+    /// Of many: some encrypted, some clear.
+    fn of_many(encrypted: u64, clear: u64, grade: Grade, detail: String) -> Self {
+        let state = match (encrypted > 0, clear > 0) {
+            (true, true) => CoverageState::Partly,
+            (false, true) => CoverageState::Clear,
+            _ => CoverageState::Encrypted,
+        };
+        Self { state, grade: Some(grade), encrypted, clear, unknown: 0, detail }
+    }
+
+    fn dress(self, facts: &Facts, artefact: &str) -> Coverage {
+        let tls = matches!(self.state, CoverageState::Encrypted | CoverageState::Partly);
+        Coverage {
+            server: facts.target.clone(),
+            place: Place::InFlight,
+            artefact: artefact.to_owned(),
+            state: self.state,
+            layer: if tls { Layer::Tls } else { Layer::None },
+            grade: self.grade,
+            encrypted: self.encrypted,
+            clear: self.clear,
+            unknown: self.unknown,
+            detail: self.detail,
+        }
+    }
+}
+
+fn clients(facts: &Facts) -> Way {
+    if networking_off(facts) {
+        return Way::absent("listens on no network");
+    }
+    let offer = match offers_tls(facts) {
+        Ok(offer) => offer,
+        Err(unseen) => return Way::unknown(unseen.why),
+    };
+    if !offer.value {
+        return counted(facts, Way::new(CoverageState::Clear, offer.grade, "no TLS offered"));
+    }
+    let offered =
+        facts.wire.as_ref().and_then(|wire| newest(wire.ports().iter().find(|port| port.name == "main port")?));
+    let offered = offered.map_or_else(|| "TLS offered".to_owned(), |version| format!("{version} offered"));
+    counted(
+        facts,
+        match takes_plain_text(facts) {
+            Ok(plain) if plain.value => {
+                Way::new(CoverageState::Partly, plain.grade.min(offer.grade), format!("{offered}, plain text accepted"))
+            }
+            Ok(plain) => Way::new(
+                CoverageState::Encrypted,
+                plain.grade.min(offer.grade),
+                format!("{offered}, plain text refused"),
+            ),
+            Err(_) => Way::unknown(format!("{offered}; whether plain text is accepted was not seen")),
+        },
+    )
+}
+
+/// The same with the connections of this moment, where the server lists them.
+fn counted(facts: &Facts, way: Way) -> Way {
+    let Some(connections) = facts.sql.as_ref().and_then(|sql| connections(sql).ok()) else { return way };
+    let (encrypted, clear) = tally(connections.iter().filter(|connection| !connection.is_dump()));
+    let detail = format!("{}; now {encrypted} with TLS, {clear} in clear", way.detail);
+    Way { encrypted, clear, detail, ..way }
+}
+
+fn tally<'a>(connections: impl Iterator<Item = &'a Connection<'a>>) -> (u64, u64) {
+    connections.filter(|connection| connection.networked()).fold((0, 0), |(encrypted, clear), connection| {
+        if connection.clear() { (encrypted, clear + 1) } else { (encrypted + 1, clear) }
+    })
+}
+
+/// The newest version that a port takes, in the words of its standard.
+fn newest(port: &Port<'_>) -> Option<&'static str> {
+    Some(match port.tls?.accepted().last()? {
+        TlsVersion::Ssl3 => "SSL 3.0",
+        TlsVersion::Tls10 => "TLS 1.0",
+        TlsVersion::Tls11 => "TLS 1.1",
+        TlsVersion::Tls12 => "TLS 1.2",
+        TlsVersion::Tls13 => "TLS 1.3",
+    })
+}
+
+fn admin(facts: &Facts) -> Way {
+    let set =
+        facts.sql.as_ref().map(|sql| sql.variable_or_none("admin_address").is_some_and(|address| !address.is_empty()));
+    side_port(facts, "admin port", set)
+}
+
+fn x_protocol(facts: &Facts) -> Way {
+    let loaded = |sql: &SqlFacts| match sql.active_plugins() {
+        Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")),
+        Err(_) => sql.variable_or_none("mysqlx_port").is_some(),
+    };
+    side_port(facts, "X port", facts.sql.as_ref().map(loaded))
+}
+
+/// A port besides the main one: what it offers, and whether it shall be there at all.
+fn side_port(facts: &Facts, name: &str, expected: Option<bool>) -> Way {
+    let ports = facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
+    let Some(port) = ports.iter().find(|port| port.name == name && port.offers_tls.is_some()) else {
+        return match expected {
+            Some(false) => Way::absent("not set up"),
+            Some(true) if networking_off(facts) => Way::absent("listens on no network"),
+            Some(true) => Way::unknown("set up, and its port was not seen"),
+            None => Way::unknown("no server was asked"),
+        };
+    };
+    if port.offers_tls == Some(false) {
+        return Way::new(CoverageState::Clear, Grade::Wire, "no TLS offered");
+    }
+    let offered = newest(port).unwrap_or("TLS");
+    match takes_plain_text(facts) {
+        // Only the main port was tried in clear; the switch holds for every port.
+        Ok(plain) if plain.value => {
+            Way::new(CoverageState::Partly, Grade::Declared, format!("{offered} offered, plain text accepted"))
+        }
+        Ok(_) => Way::new(CoverageState::Encrypted, Grade::Declared, format!("{offered} offered, plain text refused")),
+        Err(_) => Way::unknown(format!("{offered} offered; whether plain text is accepted was not seen")),
+    }
+}
+
+fn replication_in(facts: &Facts) -> Way {
+    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+    match channels(sql) {
+        Err(unseen) => Way::unknown(unseen.why),
+        Ok(channels) if channels.is_empty() => Way::absent("no channel"),
+        Ok(channels) => {
+            let clear = channels.iter().filter(|channel| !channel.tls).count();
+            let unverified = channels.iter().filter(|channel| channel.tls && !channel.verified).count();
+            let detail = format!("{} channels: {clear} in clear, {unverified} with TLS and unverified", channels.len());
+            let (encrypted, clear) = (u64_of(channels.len() - clear), u64_of(clear));
+            Way::of_many(encrypted, clear, Grade::Reported, detail)
+        }
+    }
+}
+
+fn replication_out(facts: &Facts) -> Way {
+    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+    match connections(sql) {
+        Err(unseen) => Way::unknown(unseen.why),
+        Ok(connections) => {
+            let dumps: Vec<&Connection<'_>> = connections.iter().filter(|connection| connection.is_dump()).collect();
+            if dumps.is_empty() {
+                return Way::absent("no replica is connected");
+            }
+            let clear = dumps.iter().filter(|dump| dump.clear()).count();
+            let detail = format!("{} replicas connected, {clear} in clear", dumps.len());
+            Way::of_many(u64_of(dumps.len() - clear), u64_of(clear), Grade::Reported, detail)
+        }
+    }
+}
+
+fn group_replication(facts: &Facts) -> Way {
+    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+    let Some(group) = group(sql) else { return Way::absent("not a member of a group") };
+    let (Some(messages_clear), Some(recovery_tls)) = (group.messages_clear(), group.recovery_tls) else {
+        return Way::unknown("the group's settings were not shown");
+    };
+    let words = |clear: bool| if clear { "in clear" } else { "over TLS" };
+    let detail = format!("messages {}, recovery {}", words(messages_clear), words(!recovery_tls));
+    let clear = u64::from(messages_clear) + u64::from(!recovery_tls);
+    Way::of_many(2 - clear, clear, Grade::Declared, detail)
+}
+
+fn galera_replication(facts: &Facts) -> Way {
+    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+    let Some(node) = galera(sql) else { return Way::absent("not a Galera node") };
+    match node.encrypted() {
+        None => Way::unknown("the provider shows no options"),
+        Some(false) => Way::new(CoverageState::Clear, Grade::Declared, "write-sets and IST in clear"),
+        Some(true) if node.takes_clear_peers() => {
+            Way::new(CoverageState::Partly, Grade::Declared, "TLS, and clear peers are taken (socket.dynamic)")
+        }
+        Some(true) => Way::new(CoverageState::Encrypted, Grade::Declared, "write-sets and IST over TLS"),
+    }
+}
+
+fn state_transfer(facts: &Facts) -> Way {
+    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+    let Some(node) = galera(sql) else { return Way::absent("not a Galera node") };
+    if node.sst_method == "skip" {
+        return Way::absent("wsrep_sst_method = skip");
+    }
+    match transfer(facts, &node) {
+        Err(unseen) => Way::unknown(unseen.why),
+        Ok(transfer) if transfer.security == Security::Clear => {
+            Way::new(CoverageState::Clear, Grade::Declared, transfer.why)
+        }
+        Ok(transfer) => Way::new(CoverageState::Encrypted, Grade::Declared, transfer.why),
+    }
+}
+
+fn u64_of(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::probes::{good_tls, probed};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn row(made: &Made, artefact: &str) -> Coverage {
+        rows(&made.0).into_iter().find(|row| row.artefact == artefact).unwrap()
+    }
+
+    #[test]
+    fn a_port_with_tls_that_takes_plain_text_is_partly_encrypted() {
+        let made = probed(mysql().variable("require_secure_transport", "OFF"), Some(good_tls()));
+        let clients = row(&made, "client connections");
+        assert_eq!((clients.state, clients.layer), (CoverageState::Partly, Layer::Tls));
+        assert_eq!(clients.detail, "TLS 1.3 offered, plain text accepted");
+        let required = probed(mysql().variable("require_secure_transport", "ON"), Some(good_tls()));
+        assert_eq!(row(&required, "client connections").state, CoverageState::Encrypted);
+        assert_eq!(row(&probed(mysql(), None), "client connections").state, CoverageState::Clear);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_unknown_and_what_is_not_there_absent() {
+        let nothing = Made::nothing();
+        assert!(rows(&nothing.0).iter().all(|row| row.state == CoverageState::Unknown && row.grade.is_none()));
+        let quiet = mariadb().variable("skip_networking", "ON");
+        assert_eq!(row(&quiet, "client connections").state, CoverageState::Absent);
+        assert_eq!(row(&quiet, "Galera replication").state, CoverageState::Absent);
+    }
+
+    #[test]
+    fn galera_and_its_transfer_are_judged_apart() {
+        let node = mariadb()
+            .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
+            .variable("wsrep_provider_options", "socket.ssl = YES")
+            .variable("wsrep_sst_method", "mariabackup")
+            .host(|_| {});
+        assert_eq!(row(&node, "Galera replication").state, CoverageState::Encrypted);
+        assert_eq!(row(&node, "state transfer (SST)").state, CoverageState::Clear);
+    }
+}

@@ -1,0 +1,231 @@
+//! What changed between two audits of the same server: new, fixed, worse.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Finding, Severity, Status};
+use crate::outcome::Outcome;
+
+/// The changes from one outcome to a later one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Failures that were not there before.
+    pub new: Vec<Change>,
+    /// Failures that are gone.
+    pub fixed: Vec<Change>,
+    /// Failures that got more severe.
+    pub worse: Vec<Change>,
+    /// What could be judged before and cannot now.
+    pub lost: Vec<Change>,
+    /// Failures that stayed as they were.
+    pub unchanged: usize,
+}
+
+/// One finding, before and after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The check.
+    pub id: String,
+    /// The artefact.
+    pub artefact: String,
+    /// Status and severity before, such as `PASS` or `FAIL medium`; none if it was not there.
+    pub before: Option<String>,
+    /// The same, after.
+    pub after: Option<String>,
+    /// Severity on the later side, or on the earlier one if there is no later.
+    pub severity: Severity,
+    /// The message of the later side, or of the earlier one if there is no later.
+    pub message: String,
+}
+
+impl Drift {
+    /// Compares two outcomes. Servers are matched by target; where each side has one server, with
+    /// each other whatever their targets.
+    #[must_use]
+    pub fn between(before: &Outcome, after: &Outcome) -> Self {
+        let single = before.servers.len() <= 1 && after.servers.len() <= 1;
+        let (old, new) = (index(before, single), index(after, single));
+        let (blind_then, blind) = (blind(&old), blind(&new));
+        let judged_then: BTreeSet<(&str, &str)> =
+            old.keys().map(Key::check).filter(|c| !blind_then.contains(c)).collect();
+        let mut drift = Self::default();
+        for (key, now) in &new {
+            let was = old.get(key).copied();
+            // The answer to another artefact counts: an UNKNOWN is often about the whole server.
+            let newly_blind = was.is_none() && now.status == Status::Unknown && judged_then.contains(&key.check());
+            if newly_blind { drift.lost.push(Change::of(key, None, Some(now))) } else { drift.sort_in(key, was, now) }
+        }
+        for (key, was) in old.iter().filter(|(key, was)| was.status == Status::Fail && !new.contains_key(*key)) {
+            // What is not listed any more by a check that sees less may still be so.
+            let gone = if blind.contains(&key.check()) { &mut drift.lost } else { &mut drift.fixed };
+            gone.push(Change::of(key, Some(was), None));
+        }
+        drift
+    }
+
+    /// Whether a new or worse failure is at least this severe.
+    #[must_use]
+    pub fn worsened(&self, severity: Severity) -> bool {
+        self.new.iter().chain(&self.worse).any(|change| change.severity >= severity)
+    }
+
+    /// Whether nothing got worse.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.new.is_empty() && self.worse.is_empty() && self.lost.is_empty()
+    }
+
+    fn sort_in(&mut self, key: &Key<'_>, was: Option<&Finding>, now: &Finding) {
+        let change = || Change::of(key, was, Some(now));
+        let failed_before = was.is_some_and(|f| f.status == Status::Fail);
+        match now.status {
+            Status::Fail if !failed_before => self.new.push(change()),
+            Status::Fail if was.is_some_and(|f| f.severity < now.severity) => self.worse.push(change()),
+            Status::Fail => self.unchanged += 1,
+            Status::Unknown if was.is_some_and(|f| f.status != Status::Unknown) => self.lost.push(change()),
+            // Accepted is not mended.
+            Status::Waived => self.unchanged += usize::from(failed_before),
+            _ if failed_before => self.fixed.push(change()),
+            _ => {}
+        }
+    }
+}
+
+/// What makes two findings the same on different days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    /// The target; empty if there is only one server.
+    server: &'a str,
+    id: &'a str,
+    artefact: &'a str,
+}
+
+impl<'a> Key<'a> {
+    /// The check on its server, whatever the artefact.
+    const fn check(&self) -> (&'a str, &'a str) {
+        (self.server, self.id)
+    }
+}
+
+/// Checks with something that they could not judge.
+fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)> {
+    index.iter().filter(|(_, finding)| finding.status == Status::Unknown).map(|(key, _)| key.check()).collect()
+}
+
+/// The worst finding of each key. Drift itself is left out, or each diff would find the last one.
+fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
+    let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
+    for finding in outcome.findings.iter().filter(|f| f.id != "ev-drift") {
+        let server = if single { "" } else { finding.server.as_str() };
+        let key = Key { server, id: &finding.id, artefact: &finding.artefact };
+        let worst = index.entry(key).or_insert(finding);
+        if (finding.status, finding.severity) > (worst.status, worst.severity) {
+            *worst = finding;
+        }
+    }
+    index
+}
+
+impl Change {
+    fn of(key: &Key<'_>, was: Option<&Finding>, now: Option<&Finding>) -> Self {
+        let state = |f: &Finding| match f.status {
+            Status::Fail => format!("FAIL {}", f.severity.as_str()),
+            other => other.as_str().to_owned(),
+        };
+        Self {
+            id: key.id.to_owned(),
+            artefact: key.artefact.to_owned(),
+            before: was.map(state),
+            after: now.map(state),
+            severity: now.or(was).map_or(Severity::Info, |f| f.severity),
+            message: now.or(was).map(|f| f.message.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Server;
+
+    fn finding(server: &str, id: &str, artefact: &str, status: Status, severity: Severity) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            status,
+            severity,
+            server: server.to_owned(),
+            artefact: artefact.to_owned(),
+            grade: None,
+            message: "m".to_owned(),
+            evidence: Vec::new(),
+            remediation: None,
+            cost: None,
+            standards: Vec::new(),
+            waiver: None,
+            fingerprint: String::new(),
+        }
+    }
+
+    fn outcome(servers: &[&str], findings: Vec<Finding>) -> Outcome {
+        let mut outcome = Outcome::empty(crate::testing::NOW.parse().unwrap());
+        outcome.servers = servers.iter().map(|target| Server::failed(target, "")).collect();
+        outcome.findings = findings;
+        outcome
+    }
+
+    fn one(artefact: &str, status: Status) -> Outcome {
+        outcome(&["a"], vec![finding("a", "rest-table-plaintext", artefact, status, Severity::High)])
+    }
+
+    #[test]
+    fn new_fixed_and_unchanged_failures() {
+        let (clear, fine) = (one("t.ibd", Status::Fail), one("server", Status::Pass));
+        assert_eq!(Drift::between(&fine, &clear).new.len(), 1);
+        assert_eq!(Drift::between(&clear, &fine).fixed.len(), 1);
+        let same = Drift::between(&clear, &clear);
+        assert!(same.is_clean() && same.unchanged == 1);
+    }
+
+    #[test]
+    fn a_failure_that_cannot_be_looked_for_is_lost_not_fixed() {
+        let drift = Drift::between(&one("t.ibd", Status::Fail), &one("server", Status::Unknown));
+        assert_eq!((drift.fixed.len(), drift.lost.len()), (0, 2));
+        assert_eq!(Drift::between(&one("server", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
+        assert_eq!(Drift::between(&one("setting", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
+        assert!(Drift::between(&one("server", Status::Unknown), &one("server", Status::Unknown)).is_clean());
+    }
+
+    #[test]
+    fn a_waived_failure_is_not_fixed() {
+        let drift = Drift::between(&one("t.ibd", Status::Fail), &one("t.ibd", Status::Waived));
+        assert_eq!((drift.fixed.len(), drift.unchanged), (0, 1));
+        assert_eq!(Drift::between(&one("t.ibd", Status::Waived), &one("t.ibd", Status::Fail)).new.len(), 1);
+    }
+
+    #[test]
+    fn a_more_severe_failure_is_worse() {
+        let at = |severity| outcome(&["a"], vec![finding("a", "key-file-perms", "/k", Status::Fail, severity)]);
+        let drift = Drift::between(&at(Severity::Medium), &at(Severity::Critical));
+        assert_eq!((drift.worse.len(), drift.new.len()), (1, 0));
+        assert!(drift.worsened(Severity::High));
+    }
+
+    #[test]
+    fn servers_of_a_fleet_are_kept_apart() {
+        let fleet =
+            |bad: &str| outcome(&["a", "b"], vec![finding(bad, "key-file-perms", "/k", Status::Fail, Severity::High)]);
+        let drift = Drift::between(&fleet("a"), &fleet("b"));
+        assert_eq!((drift.new.len(), drift.fixed.len()), (1, 1));
+    }
+
+    #[test]
+    fn the_worst_of_several_findings_of_one_artefact_counts() {
+        let both = |first, second| {
+            let made = |status| finding("a", "key-cannot-open", "tablespaces", status, Severity::High);
+            outcome(&["a"], vec![made(first), made(second)])
+        };
+        let drift = Drift::between(&one("x", Status::Pass), &both(Status::Fail, Status::Pass));
+        assert_eq!(drift.new.len(), 1);
+    }
+}

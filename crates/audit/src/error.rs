@@ -1,0 +1,54 @@
+//! What can go wrong around an audit, apart from findings.
+
+use std::path::PathBuf;
+
+/// Why an audit, or reading one of its files, could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A facts file is not JSON of our schema.
+    #[error("{}: not a facts file of sealant ({why})", path.display())]
+    NotFacts {
+        /// The file.
+        path: PathBuf,
+        /// What did not fit.
+        why: String,
+    },
+    /// A facts file was written by a newer release.
+    #[error("{}: facts of schema {found}, this release reads up to {known}", path.display())]
+    FactsFromTheFuture {
+        /// The file.
+        path: PathBuf,
+        /// The schema that the file names.
+        found: String,
+        /// The newest schema we read.
+        known: &'static str,
+    },
+    /// A waiver, policy or fleet file does not say what it must.
+    #[error("{}: {why}", path.display())]
+    BadConfiguration {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// The path given to an offline audit is not a directory that can be read.
+    #[error("{}: {why}", path.display())]
+    NotADataDirectory {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The server could not be reached, understood or logged in to.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+}

@@ -1,0 +1,249 @@
+//! What the host shows: devices below the paths, the server's process, option files, swap.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything read from the host.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Whether a hypervisor runs this host: its disks may be encrypted where we cannot see.
+    pub virtual_machine: bool,
+    /// The device below each path that matters.
+    pub paths: Vec<PathOnDisk>,
+    /// Swap areas.
+    pub swaps: Vec<Swap>,
+    /// Why the swap areas could not be read; none if `swaps` lists all of them.
+    #[serde(default)]
+    pub swaps_unseen: Option<String>,
+    /// The server's process.
+    pub process: Option<Process>,
+    /// `kernel.core_pattern`.
+    pub core_pattern: Option<String>,
+    /// Entries of the option files that the server and its clients read.
+    pub options: Vec<OptionEntry>,
+    /// Option files that exist and could not be read, with the reason.
+    pub unreadable_options: Vec<(String, String)>,
+    /// Places outside option files that hold a password in clear.
+    pub secrets: Vec<SecretPlace>,
+    /// Places where a credential may lie that could not be read, such as `/proc/7/environ`.
+    #[serde(default)]
+    pub secrets_unseen: Vec<String>,
+    /// Names of other programs that run as the server's user; none if they could not be listed.
+    #[serde(default)]
+    pub same_user: Option<Vec<String>>,
+    /// Entries of `/etc/crypttab`; none if it could not be read, empty if it is not there.
+    #[serde(default)]
+    pub crypttab: Option<Vec<CrypttabEntry>>,
+    /// Modes of files that must be private, wherever variables point: keys, certificates, option files.
+    pub modes: Vec<FileMode>,
+    /// Whether `stunnel` is installed, which Galera's rsync transfer needs for TLS; none if not looked for.
+    #[serde(default)]
+    pub stunnel: Option<bool>,
+}
+
+/// What a path is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// `datadir`.
+    Data,
+    /// `innodb_log_group_home_dir`.
+    Redo,
+    /// `innodb_undo_directory`.
+    Undo,
+    /// `innodb_doublewrite_dir`.
+    Doublewrite,
+    /// `tmpdir`, `innodb_tmpdir`, `slave_load_tmpdir`, `innodb_temp_tablespaces_dir`.
+    Temporary,
+    /// `log_bin_basename`.
+    BinaryLog,
+    /// `relay_log_basename`.
+    RelayLog,
+    /// General, slow, error and audit logs.
+    Log,
+    /// A keyring or key file.
+    Key,
+    /// A backup directory that the operator named, or `secure_file_priv`.
+    Backup,
+    /// A tablespace's file outside the data directory.
+    ExternalData,
+    /// A certificate or private key of a listener.
+    Tls,
+}
+
+impl Role {
+    /// The words that a report uses.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Data => "data directory",
+            Self::Redo => "redo log directory",
+            Self::Undo => "undo directory",
+            Self::Doublewrite => "doublewrite directory",
+            Self::Temporary => "temporary directory",
+            Self::BinaryLog => "binary log directory",
+            Self::RelayLog => "relay log directory",
+            Self::Log => "log directory",
+            Self::Key => "key store",
+            Self::Backup => "backup directory",
+            Self::ExternalData => "external data directory",
+            Self::Tls => "TLS file",
+        }
+    }
+}
+
+/// A path and the layers below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathOnDisk {
+    /// Absolute, as the server names it; files below it are named the same way.
+    pub path: String,
+    /// The same with links resolved.
+    #[serde(default)]
+    pub resolved: String,
+    /// What it is for.
+    pub role: Role,
+    /// The variable or option that points there.
+    pub via: String,
+    /// Mount point that holds it.
+    pub mount_point: String,
+    /// File system type.
+    pub fs_type: String,
+    /// Device number as `major:minor`.
+    pub device: String,
+    /// Names of the block devices from the file system down, such as `dm-0`, `nvme0n1p2`.
+    pub chain: Vec<String>,
+    /// What those layers do.
+    pub layer: DiskLayer,
+}
+
+/// What the disk below a path does for secrecy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum DiskLayer {
+    /// Encrypted by this: `dm-crypt CRYPT-LUKS2-…`, `zfs aes-256-gcm`, `fscrypt`, `ecryptfs`.
+    Encrypted {
+        /// The layer.
+        by: String,
+    },
+    /// Not encrypted: every layer down to real hardware was seen.
+    Plain,
+    /// In memory only (tmpfs, ramfs): gone with the power; swap is judged on its own.
+    Memory,
+    /// Cannot be told from here.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+/// An active swap area.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swap {
+    /// Device or file.
+    pub name: String,
+    /// What it lies on; zram is [`DiskLayer::Memory`].
+    pub layer: DiskLayer,
+}
+
+/// The server's process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// How it was found to be this server: `socket peer`, `listening socket`, `pid file`.
+    pub found_by: String,
+    /// Effective user id.
+    pub uid: u32,
+    /// Its command line, with the value of anything that looks like a secret left out.
+    pub command_line: Vec<String>,
+    /// Soft limit of core file size in bytes, `u64::MAX` for unlimited.
+    pub core_limit: Option<u64>,
+    /// Memory locked, in KiB.
+    pub locked_kib: Option<u64>,
+    /// Memory swapped out, in KiB.
+    pub swapped_kib: Option<u64>,
+    /// Addresses it listens on, as `address:port`.
+    pub listeners: Vec<String>,
+    /// What could not be read of it, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// A line of `/etc/crypttab`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrypttabEntry {
+    /// Name of the mapped device.
+    pub name: String,
+    /// The key file; none if it is asked for, made at random, or held by a token.
+    pub key_file: Option<String>,
+    /// What the key file lies on; none if there is no key file or it was not found.
+    pub key_layer: Option<DiskLayer>,
+}
+
+/// An entry of an option file. Values of secrets are never kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionEntry {
+    /// The file.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// The group, without brackets.
+    pub group: String,
+    /// The option with `_` for `-`, as the server spells variables.
+    pub key: String,
+    /// Its value; none for a bare option, and for a secret.
+    pub value: Option<String>,
+    /// Whether the value was a secret and left out.
+    pub secret: bool,
+    /// Whether the running server reads this file: not one that a client alone reads, nor any
+    /// that `--no-defaults` or `--defaults-file` on its command line keeps out.
+    #[serde(default)]
+    pub read_by_server: bool,
+}
+
+/// A place that holds a credential in clear.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretPlace {
+    /// File, or `process PID (name)`.
+    pub place: String,
+    /// `password in option file`, `MYSQL_PWD in environment`, `password on command line`, `client history`, `login path (obfuscated only)`.
+    pub kind: String,
+    /// Permission bits of the file.
+    pub mode: Option<u32>,
+}
+
+/// A file that must be private, and who may read it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMode {
+    /// Absolute path.
+    pub path: String,
+    /// `keyring`, `key file`, `key file password`, `tls key`, `ca key`, `certificate`, `ca certificate`, `option file`.
+    pub what: String,
+    /// The variable, option or rule that led there.
+    pub via: String,
+    /// Permission bits, or none if the file is not there or not to be seen.
+    pub mode: Option<u32>,
+    /// Owner.
+    pub uid: Option<u32>,
+    /// Group.
+    pub gid: Option<u32>,
+    /// Whether an access control list grants more than the bits say.
+    pub acl: bool,
+    /// Permission bits of its directory.
+    pub directory_mode: Option<u32>,
+    /// Why it could not be seen.
+    pub error: Option<String>,
+}
+
+impl HostFacts {
+    /// The layer below `path`: that of the longest known path that leads to it.
+    #[must_use]
+    pub fn layer_of(&self, path: &str) -> Option<&DiskLayer> {
+        let below = |known: &&PathOnDisk| std::path::Path::new(path).starts_with(&known.path);
+        self.paths.iter().filter(below).max_by_key(|known| known.path.len()).map(|known| &known.layer)
+    }
+
+    /// The last value of `key` in any of `groups`; the last file and line win, as in the server.
+    #[must_use]
+    pub fn option(&self, groups: &[&str], key: &str) -> Option<&OptionEntry> {
+        self.options.iter().rev().find(|entry| groups.contains(&entry.group.as_str()) && entry.key == key)
+    }
+}

@@ -1,0 +1,172 @@
+//! Everything an audit knows, as one serialisable tree.
+//!
+//! Facts are gathered once by [`crate::collect`] and judged as often as wanted. They hold no
+//! secret: no password, no key, no row value.
+
+pub mod files;
+pub mod host;
+pub mod sql;
+pub mod wire;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The schema that this release writes and the newest that it reads.
+pub const SCHEMA: &str = "sealant.facts/1";
+
+/// What could not be seen, as a check needs it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// What was looked for.
+    pub what: String,
+    /// Why it could not be had.
+    pub why: String,
+    /// The exact grant, file or option that would show it.
+    pub remedy: String,
+}
+
+/// Something looked for, or why it was not seen. Never an empty value in place of the latter.
+pub type Seen<T> = Result<T, Unseen>;
+
+/// Which sources the audit was allowed to use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scope {
+    /// A server was asked by SQL.
+    pub sql: bool,
+    /// Files were read.
+    pub files: bool,
+    /// Every page was read, not a sample.
+    pub deep: bool,
+    /// Ports were probed.
+    pub wire: bool,
+    /// The host was looked at.
+    pub host: bool,
+}
+
+/// All facts about one server or one data directory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Facts {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// When the collection began.
+    pub collected_at: Timestamp,
+    /// The release that collected.
+    pub sealant: String,
+    /// What the audit was pointed at, without any password.
+    pub target: String,
+    /// Which sources were open.
+    pub scope: Scope,
+    /// What the server answered.
+    #[serde(default)]
+    pub sql: Option<sql::SqlFacts>,
+    /// What the files hold.
+    #[serde(default)]
+    pub files: Option<files::FileFacts>,
+    /// What the listeners answered.
+    #[serde(default)]
+    pub wire: Option<wire::WireFacts>,
+    /// What the host shows.
+    #[serde(default)]
+    pub host: Option<host::HostFacts>,
+    /// What could not be looked at, whatever the check.
+    #[serde(default)]
+    pub gaps: Vec<Unseen>,
+    /// Names that clients use for this server, as the operator gave them.
+    #[serde(default)]
+    pub client_names: Vec<String>,
+}
+
+impl Facts {
+    /// Facts of `target` with nothing in them yet.
+    #[must_use]
+    pub fn empty(target: &str, collected_at: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            collected_at,
+            sealant: env!("CARGO_PKG_VERSION").to_owned(),
+            target: target.to_owned(),
+            scope: Scope::default(),
+            sql: None,
+            files: None,
+            wire: None,
+            host: None,
+            gaps: Vec::new(),
+            client_names: Vec::new(),
+        }
+    }
+
+    /// Reads saved facts.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::NotFacts`], [`Error::FactsFromTheFuture`].
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let tree: serde_json::Value = serde_json::from_reader(BufReader::new(file)).map_err(|e| not_facts(path, &e.to_string()))?;
+        check_schema(path, tree.get("schema").and_then(serde_json::Value::as_str))?;
+        serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
+    }
+
+    /// The server's answers.
+    ///
+    /// # Errors
+    /// [`Unseen`] if no server was asked.
+    pub fn sql(&self) -> Seen<&sql::SqlFacts> {
+        self.sql.as_ref().ok_or_else(|| Unseen {
+            what: "the server's own tables".to_owned(),
+            why: "no server was asked".to_owned(),
+            remedy: "run `sealant audit mysql://USER@HOST:PORT` against the running server".to_owned(),
+        })
+    }
+
+    /// The files.
+    ///
+    /// # Errors
+    /// [`Unseen`] if no file could be read.
+    pub fn files(&self) -> Seen<&files::FileFacts> {
+        self.files.as_ref().ok_or_else(|| self.why_not("files", "the server's files", "run on the server's host as a user who can read the data directory"))
+    }
+
+    /// The listeners.
+    ///
+    /// # Errors
+    /// [`Unseen`] if none was probed.
+    pub fn wire(&self) -> Seen<&wire::WireFacts> {
+        self.wire.as_ref().ok_or_else(|| self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server"))
+    }
+
+    /// The host.
+    ///
+    /// # Errors
+    /// [`Unseen`] if the server runs elsewhere.
+    pub fn host(&self) -> Seen<&host::HostFacts> {
+        self.host.as_ref().ok_or_else(|| self.why_not("host", "the server's host", "run on the server's host"))
+    }
+
+    fn why_not(&self, area: &str, what: &str, remedy: &str) -> Unseen {
+        self.gaps.iter().find(|gap| gap.what == area).cloned().map_or_else(
+            || Unseen { what: what.to_owned(), why: format!("{what} were not looked at"), remedy: remedy.to_owned() },
+            |gap| Unseen { what: what.to_owned(), ..gap },
+        )
+    }
+}
+
+fn not_facts(path: &Path, why: &str) -> Error {
+    Error::NotFacts { path: path.to_owned(), why: why.to_owned() }
+}
+
+fn check_schema(path: &Path, schema: Option<&str>) -> Result<(), Error> {
+    let Some(found) = schema else {
+        return Err(not_facts(path, "no field \"schema\""));
+    };
+    match found.strip_prefix("sealant.facts/").and_then(|v| v.parse::<u32>().ok()) {
+        Some(1) => Ok(()),
+        Some(n) if n > 1 => Err(Error::FactsFromTheFuture { path: path.to_owned(), found: found.to_owned(), known: SCHEMA }),
+        _ => Err(not_facts(path, &format!("schema is {found:?}"))),
+    }
+}

@@ -1,0 +1,25 @@
+//! What is encrypted on a MySQL-family server and what is not.
+//!
+//! Data flows one way: [`collect`] does all the I/O and gathers [`facts::Facts`], one
+//! serialisable tree; [`checks`] are pure functions from facts to [`finding::Finding`]s;
+//! [`run`] applies the table of checks, the waivers and the coverage map and gives an
+//! [`outcome::Outcome`], which the `report` crate renders.
+
+pub mod artefact;
+pub mod channel;
+pub mod check;
+pub mod checks;
+pub mod collect;
+pub mod coverage;
+pub mod diff;
+mod error;
+pub mod facts;
+pub mod finding;
+pub mod outcome;
+pub mod policy;
+pub mod run;
+#[cfg(test)]
+mod testing;
+pub mod waiver;
+
+pub use error::Error;

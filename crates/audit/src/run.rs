@@ -1,0 +1,49 @@
+//! Facts in, outcome out: applies the table of checks, the waivers and the coverage map.
+
+use jiff::Timestamp;
+
+use crate::artefact::Artefacts;
+use crate::check::{Check, Context};
+use crate::checks::{CHECKS, CLOSING_CHECKS};
+use crate::coverage;
+use crate::facts::Facts;
+use crate::finding::Finding;
+use crate::outcome::{Outcome, Server};
+use crate::policy::Policy;
+use crate::waiver::Waivers;
+
+/// What a judgement rests on besides the facts.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// Limits of the site.
+    pub policy: Policy,
+    /// What the site accepted.
+    pub waivers: Waivers,
+    /// Facts of an earlier day, to tell what changed.
+    pub baseline: Option<Facts>,
+    /// Restricts the run to these checks; all if empty.
+    pub only: Vec<String>,
+}
+
+/// Judges the facts of one server. Pure: the same facts, rules and moment give the same outcome.
+#[must_use]
+pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::empty(now);
+    outcome.servers.push(Server::of(facts));
+    outcome.findings = findings(facts, rules, now);
+    outcome.coverage = coverage::map(facts, &Artefacts::of(facts));
+    outcome.finish();
+    outcome
+}
+
+fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
+    let artefacts = Artefacts::of(facts);
+    let mut cx = Context { facts, artefacts: &artefacts, policy: &rules.policy, now, rules, findings: &[] };
+    let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
+    let mut findings: Vec<Finding> = CHECKS.iter().filter(wanted).flat_map(|check| check.findings(&cx)).collect();
+    let first = findings.clone();
+    cx.findings = &first;
+    findings.extend(CLOSING_CHECKS.iter().filter(wanted).flat_map(|check| check.findings(&cx)));
+    rules.waivers.apply(&mut findings, now);
+    findings
+}

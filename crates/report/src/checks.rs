@@ -1,0 +1,130 @@
+//! The checks themselves, for `sealant checks [ID]`; all from their table.
+
+use audit::check::Check;
+use audit::checks;
+
+use crate::catalogue::area;
+use crate::text::{pad, wrap};
+use crate::{Error, RenderOptions};
+
+/// Areas of checks, in the order of the reference, with what each is about.
+const AREAS: &[(&str, &str)] = &[
+    ("rest", "data at rest: InnoDB and server files"),
+    ("host", "host and disk layer"),
+    ("key", "keys"),
+    ("tls", "in flight: server TLS"),
+    ("repl", "replication"),
+    ("gr", "group replication"),
+    ("galera", "Galera"),
+    ("clone", "clone"),
+    ("bak", "backups"),
+    ("auth", "accounts"),
+    ("aud", "audit log"),
+    ("exp", "exposure"),
+    ("ev", "evidence and drift"),
+];
+
+/// Every check with its severity and title, by area.
+#[must_use]
+pub fn render_checks_list(options: &RenderOptions) -> String {
+    let all: Vec<&Check> = checks::all().collect();
+    let widest = all.iter().map(|check| check.id.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, words) in AREAS {
+        let here: Vec<&&Check> = all.iter().filter(|check| area(check.id) == *name).collect();
+        if !here.is_empty() {
+            text.push_str(&format!("{}\n", bold(words, options)));
+            here.iter().for_each(|check| text.push_str(&list_line(check, widest, options)));
+            text.push('\n');
+        }
+    }
+    let other: Vec<&&Check> =
+        all.iter().filter(|check| AREAS.iter().all(|(name, _)| area(check.id) != *name)).collect();
+    other.iter().for_each(|check| text.push_str(&list_line(check, widest, options)));
+    text.push_str(&format!("{} checks; `sealant checks ID` explains one\n", all.len()));
+    text
+}
+
+fn list_line(check: &Check, widest: usize, options: &RenderOptions) -> String {
+    let lead = format!("  {}  {}  ", pad(check.id, widest), pad(check.severity.as_str(), 8));
+    let lines = wrap(check.title, options.width.saturating_sub(lead.len()).max(30));
+    let indent = " ".repeat(lead.len());
+    format!("{lead}{}\n", lines.join(&format!("\n{indent}")))
+}
+
+/// All that is known of one check.
+///
+/// # Errors
+/// [`Error::UnknownCheck`], with the ids that look like it.
+pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> {
+    let Some(check) = checks::find(id) else {
+        return Err(Error::UnknownCheck { id: id.to_owned(), near: near(id) });
+    };
+    let mut text = format!("{} ({})\n{}\n", bold(check.id, options), check.severity.as_str(), check.title);
+    let parts = [("", check.explanation), ("concerns", check.applies), ("fix", check.fix), ("cost", check.cost)];
+    for (label, words) in parts.iter().filter(|(_, words)| !words.is_empty()) {
+        text.push('\n');
+        text.push_str(&paragraph(label, words, options));
+    }
+    text.push_str(&format!("\n{}\n", bold("maps to", options)));
+    check.standards.iter().for_each(|standard| text.push_str(&format!("  {standard}\n")));
+    if check.standards.is_empty() {
+        text.push_str("  no standard\n");
+    }
+    Ok(text)
+}
+
+fn paragraph(label: &str, words: &str, options: &RenderOptions) -> String {
+    let head = if label.is_empty() { String::new() } else { format!("{}\n", bold(label, options)) };
+    let indent = if label.is_empty() { "" } else { "  " };
+    let lines = wrap(words, options.width.max(40) - indent.len());
+    let lines: Vec<String> = lines.iter().map(|line| format!("{indent}{line}\n")).collect();
+    format!("{head}{}", lines.concat())
+}
+
+fn bold(text: &str, options: &RenderOptions) -> String {
+    if options.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Ids that share most of their words with `id`, best first.
+fn near(id: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = id.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    let shared =
+        |check: &Check| check.id.split('-').filter(|part| words.iter().any(|w| w.eq_ignore_ascii_case(part))).count();
+    let mut ids: Vec<(usize, &'static str)> = checks::all().map(|check| (shared(check), check.id)).collect();
+    ids.retain(|(shared, _)| *shared > 0 && shared * 2 >= words.len());
+    ids.sort_by_key(|(shared, id)| (std::cmp::Reverse(*shared), *id));
+    ids.into_iter().take(3).map(|(_, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_has_every_check_once() {
+        let text = render_checks_list(&RenderOptions { width: 1000, ..RenderOptions::default() });
+        for check in checks::all() {
+            let lines = text.lines().filter(|line| line.split_whitespace().next() == Some(check.id));
+            assert_eq!(lines.count(), 1, "{}", check.id);
+        }
+    }
+
+    #[test]
+    fn every_check_can_be_explained() {
+        for check in checks::all() {
+            let text = render_check(check.id, &RenderOptions::default()).unwrap();
+            assert!(text.contains(check.title) && check.standards.iter().all(|s| text.contains(s)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_check_is_answered_with_its_neighbours() {
+        let first = checks::all().next().unwrap().id;
+        let Err(Error::UnknownCheck { near, .. }) = render_check(&first.replace('-', "_"), &RenderOptions::default())
+        else {
+            panic!("{first} with underscores must be unknown");
+        };
+        assert_eq!(near.first(), Some(&first));
+    }
+}

@@ -1,0 +1,182 @@
+//! Many servers as one: the coverage maps merged, and how each server stands.
+
+use std::collections::{BTreeMap, HashMap};
+
+use audit::coverage::{Coverage, CoverageState, Layer, Place};
+use audit::finding::{Finding, Grade, Severity, Status};
+use audit::outcome::{Outcome, Server};
+
+use crate::text::{count, number};
+use crate::words;
+
+/// One row of the map, of one server or of many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row<'a> {
+    /// At rest, in flight.
+    pub(crate) place: Place,
+    /// Kind of artefact or name of the channel.
+    pub(crate) artefact: &'a str,
+    /// Encrypted or not; of many servers, what holds for all of them taken together.
+    pub(crate) state: CoverageState,
+    /// By which layer.
+    pub(crate) layer: Layer,
+    /// The weakest grade among the servers.
+    pub(crate) grade: Option<Grade>,
+    /// One clause.
+    pub(crate) detail: String,
+}
+
+/// The map of all servers together, in the order of the first server that has the row.
+#[must_use]
+pub(crate) fn map(outcome: &Outcome) -> Vec<Row<'_>> {
+    let mut places: BTreeMap<(Place, &str), usize> = BTreeMap::new();
+    let mut merged: Vec<Vec<&Coverage>> = Vec::new();
+    for coverage in &outcome.coverage {
+        let place = *places.entry((coverage.place, coverage.artefact.as_str())).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(rows) => rows.push(coverage),
+            None => merged.push(vec![coverage]),
+        }
+    }
+    let mut rows: Vec<Row<'_>> = merged.iter().map(|same| merge(same)).collect();
+    rows.sort_by_key(|row| row.place);
+    rows
+}
+
+fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
+    let first = same.first().expect("a row is made for at least one server");
+    if let [one] = same {
+        let detail = one.detail.clone();
+        return Row {
+            place: one.place,
+            artefact: &one.artefact,
+            state: one.state,
+            layer: one.layer,
+            grade: one.grade,
+            detail,
+        };
+    }
+    let state = together(same.iter().map(|c| c.state));
+    let layers = same.iter().map(|c| c.layer).filter(|layer| *layer != Layer::None);
+    let layer = if state == CoverageState::Clear { Layer::None } else { layers.max().unwrap_or(Layer::None) };
+    let grade = same.iter().filter_map(|c| c.grade).min();
+    Row { place: first.place, artefact: &first.artefact, state, layer, grade, detail: tally(same) }
+}
+
+/// What holds of several states taken together; absent ones do not count.
+pub(crate) fn together(states: impl Iterator<Item = CoverageState>) -> CoverageState {
+    use CoverageState::{Absent, Clear, Encrypted, Partly, Unknown};
+    states.filter(|state| *state != Absent).fold(Absent, |all, one| match (all, one) {
+        (Absent, one) => one,
+        (all, one) if all == one => all,
+        (Partly | Clear, Unknown) => all,
+        (Unknown, Partly | Clear) => one,
+        (Unknown, Encrypted) | (Encrypted, Unknown) => Unknown,
+        _ => Partly,
+    })
+}
+
+fn tally(same: &[&Coverage]) -> String {
+    use CoverageState::{Clear, Encrypted, Partly, Unknown};
+    let words = [Clear, Partly, Encrypted, Unknown].iter().filter_map(|state| {
+        let servers = same.iter().filter(|c| c.state == *state).count();
+        (servers > 0).then(|| format!("{} on {}", words::short_state(*state), number(servers)))
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        "on no server".to_owned()
+    } else {
+        format!("{} of {}", words.join(", "), count(same.len(), "server"))
+    }
+}
+
+/// How one server stands.
+#[derive(Debug)]
+pub(crate) struct Standing<'a> {
+    /// The server.
+    pub(crate) server: &'a Server,
+    /// Its rows of the map.
+    pub(crate) coverage: Vec<&'a Coverage>,
+    /// Its findings, in the outcome's order.
+    pub(crate) findings: Vec<&'a Finding>,
+}
+
+impl Standing<'_> {
+    /// What holds of everything at that place.
+    pub(crate) fn state(&self, place: Place) -> CoverageState {
+        together(self.coverage.iter().filter(|c| c.place == place).map(|c| c.state))
+    }
+
+    /// Failures of that severity.
+    pub(crate) fn failures(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|f| f.status == Status::Fail && f.severity == severity).count()
+    }
+
+    /// What could not be judged.
+    pub(crate) fn unknown(&self) -> usize {
+        self.findings.iter().filter(|f| f.status == Status::Unknown).count()
+    }
+
+    /// Unreachable before all, then by the number of failures from the worst severity down.
+    fn rank(&self) -> impl Ord + use<> {
+        let by_severity: Vec<usize> = Severity::ALL.iter().rev().map(|severity| self.failures(*severity)).collect();
+        std::cmp::Reverse((self.server.error.is_some(), by_severity, self.unknown()))
+    }
+}
+
+/// Every server with what is known of it, worst first.
+#[must_use]
+pub(crate) fn standings(outcome: &Outcome) -> Vec<Standing<'_>> {
+    let new = |server| Standing { server, coverage: Vec::new(), findings: Vec::new() };
+    let mut all: Vec<Standing<'_>> = outcome.servers.iter().map(new).collect();
+    let places: HashMap<&str, usize> =
+        outcome.servers.iter().enumerate().map(|(i, s)| (s.target.as_str(), i)).collect();
+    let place = |target: &str| places.get(target).copied();
+    for coverage in &outcome.coverage {
+        if let Some(standing) = place(&coverage.server).and_then(|i| all.get_mut(i)) {
+            standing.coverage.push(coverage);
+        }
+    }
+    for finding in &outcome.findings {
+        if let Some(standing) = place(&finding.server).and_then(|i| all.get_mut(i)) {
+            standing.findings.push(finding);
+        }
+    }
+    all.sort_by_cached_key(Standing::rank);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{coverage, rich, server};
+    use CoverageState::{Absent, Clear, Encrypted, Partly, Unknown};
+
+    #[test]
+    fn one_clear_server_keeps_a_fleet_from_being_encrypted() {
+        assert_eq!(together([Encrypted, Clear].into_iter()), Partly);
+        assert_eq!(together([Clear, Clear, Absent].into_iter()), Clear);
+        assert_eq!(together([Encrypted, Unknown].into_iter()), Unknown);
+        assert_eq!(together([Unknown, Clear, Encrypted].into_iter()), Partly);
+        assert_eq!(together([Absent].into_iter()), Absent);
+    }
+
+    #[test]
+    fn the_same_rows_of_several_servers_are_merged() {
+        let mut outcome = rich();
+        outcome.servers = vec![server("a"), server("b")];
+        outcome.coverage =
+            vec![coverage("a", "tables", Encrypted), coverage("b", "tables", Clear), coverage("b", "redo log", Clear)];
+        let rows = map(&outcome);
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].artefact, rows[0].state), ("tables", Partly));
+        assert_eq!(rows[0].detail, "clear on 1, encrypted on 1 of 2 servers");
+    }
+
+    #[test]
+    fn unreachable_servers_come_first() {
+        let mut outcome = rich();
+        outcome.servers.push(Server::failed("down", "connection refused"));
+        assert_eq!(standings(&outcome)[0].server.target, "down");
+    }
+}

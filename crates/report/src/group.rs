@@ -1,0 +1,217 @@
+//! Findings brought together, so that 10,000 clear tables are one thing to read.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use audit::finding::{Finding, Severity, Status};
+use audit::outcome::Outcome;
+
+use crate::catalogue;
+use crate::text::visible;
+
+/// Findings of one check with one status and severity.
+#[derive(Debug)]
+pub(crate) struct Group<'a> {
+    /// The check.
+    pub(crate) id: &'a str,
+    /// Severity of all of them.
+    pub(crate) severity: Severity,
+    /// The findings, at least one, in the outcome's order.
+    pub(crate) findings: Vec<&'a Finding>,
+}
+
+impl<'a> Group<'a> {
+    /// What is wrong, in one line.
+    pub(crate) fn title(&self) -> &'a str {
+        catalogue::title(self.first())
+    }
+
+    /// The finding that speaks for all.
+    pub(crate) fn first(&self) -> &'a Finding {
+        self.findings.first().expect("a group begins with a finding")
+    }
+
+    /// On how many servers.
+    pub(crate) fn servers(&self) -> usize {
+        let servers: BTreeSet<&str> = self.findings.iter().map(|f| f.server.as_str()).collect();
+        servers.len()
+    }
+}
+
+/// The findings of `status`, one group for each check and severity, worst first.
+#[must_use]
+pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: Status) -> Vec<Group<'a>> {
+    let mut places: HashMap<(&str, Severity), usize> = HashMap::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for finding in findings.filter(|f| f.status == status) {
+        let key = (finding.id.as_str(), finding.severity);
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.findings.push(finding),
+            None => groups.push(Group { id: key.0, severity: key.1, findings: vec![finding] }),
+        }
+    }
+    // What only repeats the other checks comes after them.
+    groups.sort_by_key(|group| (Reverse(group.severity), catalogue::area(group.id) == "ev", group.id));
+    groups
+}
+
+/// Things that could not be seen for want of the same grant, file or option.
+#[derive(Debug)]
+pub(crate) struct Blind<'a> {
+    /// What would show them.
+    pub(crate) remedy: &'a str,
+    /// What was looked for and why it was not seen, each once.
+    pub(crate) reasons: Vec<&'a str>,
+    /// The checks that wait for it, each once.
+    pub(crate) checks: Vec<&'a str>,
+    /// How many findings wait for it.
+    pub(crate) findings: usize,
+    /// Servers concerned.
+    pub(crate) servers: BTreeSet<&'a str>,
+}
+
+/// What could not be seen, grouped by what would show it; what helps most checks comes first.
+#[must_use]
+pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<Blind<'_>> {
+    let mut spots = Spots::default();
+    for finding in outcome.findings.iter().filter(|f| f.status == Status::Unknown) {
+        let remedy = finding.remediation.as_deref().unwrap_or("");
+        spots.add(remedy, &finding.message, &finding.server).count(&finding.id);
+    }
+    for server in &outcome.servers {
+        for gap in &server.gaps {
+            spots.add(&gap.remedy, &gap.why, &server.target);
+        }
+    }
+    spots.all.sort_by(|a, b| b.checks.len().cmp(&a.checks.len()).then_with(|| a.remedy.cmp(b.remedy)));
+    spots.all
+}
+
+#[derive(Default)]
+struct Spots<'a> {
+    all: Vec<Blind<'a>>,
+    places: HashMap<&'a str, usize>,
+}
+
+impl<'a> Spots<'a> {
+    fn add(&mut self, remedy: &'a str, reason: &'a str, server: &'a str) -> &mut Blind<'a> {
+        let place = *self.places.entry(remedy).or_insert(self.all.len());
+        if place == self.all.len() {
+            let servers = BTreeSet::new();
+            self.all.push(Blind { remedy, reasons: Vec::new(), checks: Vec::new(), findings: 0, servers });
+        }
+        let spot = &mut self.all[place];
+        // Thousands of files may be unreadable for one reason; a handful shows the pattern.
+        if spot.reasons.len() < MOST_REASONS && !spot.reasons.contains(&reason) {
+            spot.reasons.push(reason);
+        }
+        spot.servers.insert(server);
+        spot
+    }
+}
+
+/// Reasons kept for each blind spot.
+const MOST_REASONS: usize = 50;
+
+impl<'a> Blind<'a> {
+    fn count(&mut self, check: &'a str) {
+        self.findings += 1;
+        if !self.checks.contains(&check) {
+            self.checks.push(check);
+        }
+    }
+}
+
+/// Artefact and message of a finding, so that together they name the artefact once: the message
+/// goes on from the artefact, or stands alone if it names it itself.
+#[must_use]
+pub(crate) fn subject(finding: &Finding) -> (Option<&str>, &str) {
+    let (artefact, message) = (finding.artefact.as_str(), finding.message.as_str());
+    match message.strip_prefix(artefact).and_then(|rest| rest.strip_prefix([' ', ':'])) {
+        Some(rest) => (Some(artefact), rest.trim_start()),
+        None if artefact == "server" || names(message, artefact) => (None, message),
+        None => (Some(artefact), message),
+    }
+}
+
+/// Whether `artefact` stands in `message` as a word of its own.
+fn names(message: &str, artefact: &str) -> bool {
+    let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut places = message.match_indices(artefact);
+    places.any(|(at, name)| {
+        let (before, after) = (&message[..at], &message[at + name.len()..]);
+        !goes_on(before.chars().next_back()) && !goes_on(after.chars().next())
+    })
+}
+
+/// [`subject`] in one line.
+#[must_use]
+pub(crate) fn line(finding: &Finding) -> String {
+    let message = visible(&finding.message);
+    match subject(finding) {
+        (Some(artefact), rest) if rest.len() == finding.message.len() => format!("{}: {message}", visible(artefact)),
+        _ => message.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, outcome_of};
+
+    #[test]
+    fn findings_of_one_check_and_severity_are_one_group_worst_first() {
+        let mut low = finding("tls-cert-expiry", Status::Fail, "b");
+        low.severity = Severity::Low;
+        let all = [
+            low,
+            finding("rest-table-plaintext", Status::Fail, "t1"),
+            finding("rest-table-plaintext", Status::Fail, "t2"),
+            finding("tls-cert-expiry", Status::Fail, "a"),
+            finding("tls-cert-expiry", Status::Pass, "c"),
+        ];
+        let groups = by_check(all.iter(), Status::Fail);
+        let seen: Vec<_> = groups.iter().map(|g| (g.id, g.severity, g.findings.len())).collect();
+        assert_eq!(
+            seen,
+            [
+                ("rest-table-plaintext", Severity::High, 2),
+                ("tls-cert-expiry", Severity::High, 1),
+                ("tls-cert-expiry", Severity::Low, 1)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_one_grant_would_show_is_one_blind_spot() {
+        let unknown = |id: &str, remedy: &str| {
+            let mut finding = finding(id, Status::Unknown, "server");
+            finding.remediation = Some(remedy.to_owned());
+            finding
+        };
+        let outcome = outcome_of(vec![
+            unknown("host-swap-plaintext", "run on the host"),
+            unknown("auth-root-remote", "GRANT SELECT ON mysql.user"),
+            unknown("tls-user-not-required", "GRANT SELECT ON mysql.user"),
+        ]);
+        let spots = blind_spots(&outcome);
+        let seen: Vec<_> = spots.iter().map(|s| (s.remedy, s.checks.len())).collect();
+        assert_eq!(seen, [("GRANT SELECT ON mysql.user", 2), ("run on the host", 1)]);
+    }
+
+    #[test]
+    fn a_line_names_its_artefact_once() {
+        let mut one = finding("x", Status::Fail, "demo/t1.ibd");
+        one.message = "demo/t1.ibd is not encrypted".to_owned();
+        assert_eq!(line(&one), "demo/t1.ibd is not encrypted");
+        one.message = "not encrypted".to_owned();
+        assert_eq!(line(&one), "demo/t1.ibd: not encrypted");
+        one.message = "old/demo/t1.ibdx is not encrypted".to_owned();
+        assert_eq!(line(&one), "demo/t1.ibd: old/demo/t1.ibdx is not encrypted");
+        one.message = "the file demo/t1.ibd is not encrypted".to_owned();
+        assert_eq!(line(&one), one.message);
+        one.artefact = "server".to_owned();
+        assert_eq!(line(&one), one.message);
+    }
+}

@@ -1,0 +1,278 @@
+//! Failures by severity, each check once, with evidence for the first of its artefacts.
+
+use audit::finding::{Evidence, Finding, Severity, Status};
+use audit::outcome::Outcome;
+
+use crate::catalogue;
+use crate::group::{Group, by_check, subject};
+use crate::text::{Shown, capital, number, visible};
+
+/// Artefacts shown with their evidence, of one server and of many.
+const DETAILED: (usize, usize) = (8, 4);
+/// Further artefacts shown by name.
+const NAMED: usize = 60;
+/// Commands shown, one for each artefact that has its own.
+const COMMANDS: usize = 8;
+
+/// All failures of one severity.
+#[derive(Debug)]
+pub(super) struct Chapter<'a> {
+    pub(super) severity: &'static str,
+    pub(super) title: String,
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+/// All failures of one check.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) id: Shown<'a>,
+    pub(super) anchor: String,
+    pub(super) title: String,
+    pub(super) extent: String,
+    /// Why it matters: the first sentence of the check's explanation.
+    pub(super) why: &'static str,
+    /// The rest of it: how it is judged, mostly.
+    pub(super) how: &'static str,
+    pub(super) detailed: Vec<Case<'a>>,
+    pub(super) named: Vec<String>,
+    pub(super) more: String,
+    pub(super) fix: String,
+    pub(super) is_command: bool,
+    pub(super) more_fixes: String,
+    pub(super) cost: Option<Shown<'a>>,
+    pub(super) standards: String,
+}
+
+/// One failure with its evidence.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    pub(super) server: Option<Shown<'a>>,
+    /// None if the message names it in the midst of a sentence.
+    pub(super) artefact: Option<Shown<'a>>,
+    /// What is said of the artefact.
+    pub(super) message: Shown<'a>,
+    pub(super) grade: &'static str,
+    pub(super) evidence: Vec<Exhibit>,
+}
+
+/// One piece of evidence.
+#[derive(Debug)]
+pub(super) struct Exhibit {
+    pub(super) kind: &'static str,
+    pub(super) source: String,
+    pub(super) seen: String,
+}
+
+/// The failures, worst first.
+#[must_use]
+pub(super) fn chapters(outcome: &Outcome) -> Vec<Chapter<'_>> {
+    let fleet = outcome.servers.len() > 1;
+    let groups = by_check(outcome.findings.iter(), Status::Fail);
+    let of = |severity: Severity| -> Vec<Entry<'_>> {
+        groups.iter().filter(|group| group.severity == severity).map(|group| Entry::of(group, fleet)).collect()
+    };
+    let chapters = Severity::ALL.iter().rev().map(|severity| Chapter {
+        severity: severity.as_str(),
+        title: capital(severity.as_str()),
+        entries: of(*severity),
+    });
+    chapters.filter(|chapter| !chapter.entries.is_empty()).collect()
+}
+
+impl<'a> Entry<'a> {
+    fn of(group: &Group<'a>, fleet: bool) -> Self {
+        let first = group.first();
+        let findings = &group.findings;
+        let detailed = if fleet { DETAILED.1 } else { DETAILED.0 };
+        let named = findings.iter().skip(detailed).take(NAMED).map(|f| name(f, fleet));
+        let (fix, more_fixes) = fixes(findings);
+        let (why, how) = first_sentence(catalogue::row(group.id).map_or("", |check| check.explanation));
+        Self {
+            id: Shown(group.id),
+            anchor: anchor(group.id, group.severity),
+            title: visible(group.title()).into_owned(),
+            extent: extent(group, fleet),
+            why,
+            how,
+            detailed: findings.iter().take(detailed).map(|f| Case::of(f, fleet)).collect(),
+            named: named.collect(),
+            more: beyond(findings.len(), detailed + NAMED),
+            is_command: is_command(&fix),
+            fix,
+            more_fixes,
+            cost: first.cost.as_deref().map(Shown),
+            standards: visible(&first.standards.join(" · ")).into_owned(),
+        }
+    }
+}
+
+/// Where links to a group lead; ids of checks are made of letters, digits and hyphens.
+#[must_use]
+pub(super) fn anchor(id: &str, severity: Severity) -> String {
+    let id: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    format!("{id}-{}", severity.as_str())
+}
+
+fn extent(group: &Group<'_>, fleet: bool) -> String {
+    match (group.findings.len(), fleet) {
+        (1, _) => String::new(),
+        (n, false) => format!("{} artefacts", number(n)),
+        (n, true) => format!("{} artefacts on {} servers", number(n), number(group.servers())),
+    }
+}
+
+fn name(finding: &Finding, fleet: bool) -> String {
+    let artefact = visible(&finding.artefact);
+    if fleet { format!("{} {artefact}", visible(&finding.server)) } else { artefact.into_owned() }
+}
+
+fn beyond(all: usize, shown: usize) -> String {
+    if all > shown { number(all - shown) } else { String::new() }
+}
+
+fn first_sentence(text: &str) -> (&str, &str) {
+    text.find(". ").map_or((text, ""), |at| (&text[..=at], &text[at + 2..]))
+}
+
+/// The distinct remedies of the findings, one below the other, and how many more there are.
+fn fixes(findings: &[&Finding]) -> (String, String) {
+    let mut distinct: Vec<&str> = Vec::new();
+    let mut more = 0;
+    for fix in findings.iter().filter_map(|f| f.remediation.as_deref()) {
+        if distinct.len() == COMMANDS {
+            more += usize::from(!distinct.contains(&fix));
+        } else if !distinct.contains(&fix) {
+            distinct.push(fix);
+        }
+    }
+    let ended: Vec<String> = distinct.iter().map(|fix| Shown(fix).to_string()).map(|fix| terminated(&fix)).collect();
+    let text = match ended.as_slice() {
+        [_] => distinct.iter().map(|fix| Shown(fix).to_string()).collect(),
+        _ => ended.join("\n"),
+    };
+    (text, if more > 0 { number(more) } else { String::new() })
+}
+
+/// Several SQL statements below each other need their semicolons to be pasted at once.
+fn terminated(fix: &str) -> String {
+    let sql = starts_with_any(fix, SQL);
+    if sql && !fix.ends_with(';') { format!("{fix};") } else { fix.to_owned() }
+}
+
+/// First words of statements.
+const SQL: &[&str] = &[
+    "ALTER ",
+    "SET ",
+    "CREATE ",
+    "DROP ",
+    "FLUSH ",
+    "PURGE ",
+    "GRANT ",
+    "REVOKE ",
+    "CHANGE ",
+    "RESET ",
+    "START ",
+    "STOP ",
+    "TRUNCATE ",
+    "INSTALL ",
+    "UNINSTALL ",
+    "UPDATE ",
+    "DELETE ",
+    "OPTIMIZE ",
+];
+/// First words of shell commands.
+const SHELL: &[&str] = &[
+    "chmod ",
+    "chown ",
+    "shred ",
+    "rm ",
+    "mv ",
+    "openssl ",
+    "systemctl ",
+    "sealant ",
+    "cryptsetup ",
+    "mysql_",
+    "mariadb",
+    "fstrim ",
+    "swapoff ",
+    "sudo ",
+    "age ",
+    "gpg ",
+];
+
+fn starts_with_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.starts_with(word))
+}
+
+/// Whether it can be pasted, rather than read: a statement, a command, an option or a line of an
+/// option file.
+#[must_use]
+pub(super) fn is_command(fix: &str) -> bool {
+    starts_with_any(fix, SQL) || starts_with_any(fix, SHELL) || fix.starts_with(['[', '-'])
+}
+
+impl<'a> Case<'a> {
+    fn of(finding: &'a Finding, fleet: bool) -> Self {
+        let (artefact, message) = subject(finding);
+        Self {
+            server: fleet.then_some(Shown(&finding.server)),
+            artefact: artefact.map(Shown),
+            message: Shown(message),
+            grade: finding.grade.map_or("", audit::finding::Grade::as_str),
+            evidence: finding.evidence.iter().map(Exhibit::of).collect(),
+        }
+    }
+}
+
+impl Exhibit {
+    fn of(evidence: &Evidence) -> Self {
+        let (kind, source, seen) = match evidence {
+            Evidence::Query { sql, answer } => ("query", Shown(sql).to_string(), Shown(answer).to_string()),
+            Evidence::Bytes { path, offset, hex, meaning } => {
+                let source = format!("{}, offset {offset} (0x{offset:x})", visible(path));
+                let hex = if hex.is_empty() { String::new() } else { format!("{}: ", visible(hex)) };
+                ("bytes", source, format!("{hex}{}", visible(meaning)))
+            }
+            Evidence::Wire { endpoint, observation } => {
+                ("wire", Shown(endpoint).to_string(), Shown(observation).to_string())
+            }
+            Evidence::Host { source, observation } => {
+                ("host", Shown(source).to_string(), Shown(observation).to_string())
+            }
+            Evidence::Option { file, line, setting } => {
+                ("option file", format!("{}, line {line}", visible(file)), Shown(setting).to_string())
+            }
+        };
+        Self { kind, source, seen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, outcome_of};
+
+    #[test]
+    fn equal_fixes_are_shown_once_and_statements_end_with_a_semicolon() {
+        let with = |artefact: &str, fix: &str| {
+            let mut one = finding("rest-x", Status::Fail, artefact);
+            one.remediation = Some(fix.to_owned());
+            one
+        };
+        let outcome =
+            outcome_of(vec![with("a", "ALTER TABLE a"), with("b", "ALTER TABLE b"), with("c", "ALTER TABLE b")]);
+        let chapters = chapters(&outcome);
+        let entry = &chapters[0].entries[0];
+        assert_eq!(entry.fix, "ALTER TABLE a;\nALTER TABLE b;");
+        assert!(entry.is_command && entry.more_fixes.is_empty());
+    }
+
+    #[test]
+    fn a_long_group_is_cut_and_counted() {
+        let many = (0..100).map(|n| finding("rest-x", Status::Fail, &format!("t{n:03}")));
+        let outcome = outcome_of(many.collect());
+        let chapters = chapters(&outcome);
+        let entry = &chapters[0].entries[0];
+        assert_eq!((entry.detailed.len(), entry.named.len(), entry.more.as_str()), (8, 60, "32"));
+    }
+}

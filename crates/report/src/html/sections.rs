@@ -1,0 +1,334 @@
+//! The sections around the findings: who sees what, who breaks, standards, waivers, blind spots
+//! and the appendix.
+
+use std::collections::BTreeMap;
+
+use audit::coverage::{CoverageState, Place};
+use audit::finding::{Evidence, Finding, Status};
+use audit::outcome::Outcome;
+
+use super::findings::{anchor, is_command};
+use crate::exposure::leaks;
+use crate::fleet::Row;
+use crate::group::{blind_spots, by_check, subject};
+use crate::standards::requirements;
+use crate::text::{Shown, number, visible};
+
+/// What somebody at one place gets to see.
+#[derive(Debug)]
+pub(super) struct Exposed<'a> {
+    pub(super) title: &'static str,
+    pub(super) leaks: Vec<Leak<'a>>,
+    pub(super) closed: String,
+    pub(super) unseen: String,
+}
+
+/// One thing that is given away.
+#[derive(Debug)]
+pub(super) struct Leak<'a> {
+    pub(super) id: Shown<'a>,
+    pub(super) anchor: String,
+    pub(super) severity: &'static str,
+    pub(super) sentence: String,
+}
+
+impl<'a> Exposed<'a> {
+    pub(super) fn of(outcome: &'a Outcome, rows: &[Row<'a>], place: Place) -> Self {
+        let title = match place {
+            Place::AtRest => "What a stolen disk shows",
+            Place::InFlight => "What a sniffer hears",
+        };
+        let leaks = leaks(outcome.findings.iter(), place);
+        Self {
+            title,
+            leaks: leaks.into_iter().map(Leak::of).collect(),
+            closed: named(rows, place, CoverageState::Encrypted),
+            unseen: named(rows, place, CoverageState::Unknown),
+        }
+    }
+}
+
+impl<'a> Leak<'a> {
+    fn of(leak: crate::exposure::Leak<'a>) -> Self {
+        let anchor = anchor(leak.id, leak.severity);
+        Self { id: Shown(leak.id), anchor, severity: leak.severity.as_str(), sentence: leak.sentence }
+    }
+}
+
+fn named(rows: &[Row<'_>], place: Place, state: CoverageState) -> String {
+    let named = rows.iter().filter(|row| row.place == place && row.state == state);
+    named.map(|row| visible(row.artefact).into_owned()).collect::<Vec<String>>().join(", ")
+}
+
+/// Who is cut off once TLS is enforced.
+#[derive(Debug)]
+pub(super) struct Breaks<'a> {
+    pub(super) rows: Vec<Broken<'a>>,
+    pub(super) more: String,
+    /// Checks that would tell and could not be judged.
+    pub(super) unseen: String,
+    /// Whether somebody looked and found nobody.
+    pub(super) nobody: bool,
+}
+
+/// One account, client or channel.
+#[derive(Debug)]
+pub(super) struct Broken<'a> {
+    pub(super) server: Option<Shown<'a>>,
+    pub(super) who: Shown<'a>,
+    pub(super) why: &'static str,
+    pub(super) message: Shown<'a>,
+    pub(super) fix: Shown<'a>,
+    pub(super) is_command: bool,
+}
+
+/// Checks whose failures name those who break, surest first.
+const BREAKS: &[(&str, &str)] = &[
+    ("tls-live-plaintext", "connected in clear now"),
+    ("repl-dump-live-plaintext", "replicates in clear now"),
+    ("tls-user-not-required", "may log in without TLS"),
+    ("repl-account-no-tls", "may replicate without TLS"),
+    ("tls-client-config-weak", "options switch TLS off"),
+];
+
+/// Rows of that table.
+const BROKEN: usize = 100;
+
+impl<'a> Breaks<'a> {
+    pub(super) fn of(outcome: &'a Outcome) -> Self {
+        let fleet = outcome.servers.len() > 1;
+        let of = |id: &'static str, status: Status| {
+            outcome.findings.iter().filter(move |f| f.id == id && f.status == status)
+        };
+        let failed = BREAKS.iter().flat_map(|(id, why)| of(id, Status::Fail).map(|finding| (finding, *why)));
+        let all: Vec<Broken<'a>> = failed.map(|(finding, why)| Broken::of(finding, why, fleet)).collect();
+        let blind = BREAKS.iter().filter(|(id, _)| of(id, Status::Unknown).next().is_some());
+        let looked = BREAKS.iter().take(3).any(|(id, _)| of(id, Status::Pass).next().is_some());
+        Self {
+            nobody: all.is_empty() && looked,
+            more: if all.len() > BROKEN { number(all.len() - BROKEN) } else { String::new() },
+            rows: all.into_iter().take(BROKEN).collect(),
+            unseen: blind.map(|(id, _)| *id).collect::<Vec<&str>>().join(", "),
+        }
+    }
+}
+
+impl<'a> Broken<'a> {
+    fn of(finding: &'a Finding, why: &'static str, fleet: bool) -> Self {
+        let fix = finding.remediation.as_deref().unwrap_or("");
+        Self {
+            server: fleet.then_some(Shown(&finding.server)),
+            who: Shown(&finding.artefact),
+            why,
+            message: Shown(&finding.message),
+            fix: Shown(fix),
+            is_command: is_command(fix),
+        }
+    }
+}
+
+/// One standard with its requirements.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    pub(super) name: Shown<'a>,
+    pub(super) failed: usize,
+    pub(super) rows: Vec<Item<'a>>,
+}
+
+/// One requirement: its status as class and word, and its checks with theirs.
+#[derive(Debug)]
+pub(super) struct Item<'a> {
+    pub(super) item: Shown<'a>,
+    pub(super) class: &'static str,
+    pub(super) status: &'static str,
+    pub(super) checks: Vec<(Shown<'a>, &'static str)>,
+}
+
+/// The standards that the checks map to.
+#[must_use]
+pub(super) fn documents(outcome: &Outcome) -> Vec<Document<'_>> {
+    let mut documents: BTreeMap<&str, Vec<Item<'_>>> = BTreeMap::new();
+    for requirement in requirements(outcome.findings.iter()) {
+        let checks = requirement.checks.iter().map(|(id, status)| (Shown(id), status_class(*status)));
+        documents.entry(requirement.document).or_default().push(Item {
+            item: Shown(requirement.item),
+            class: status_class(requirement.status),
+            status: status_words(requirement.status),
+            checks: checks.collect(),
+        });
+    }
+    let gaps = |rows: &[Item<'_>]| rows.iter().filter(|row| row.class == "fail").count();
+    documents.into_iter().map(|(name, rows)| Document { name: Shown(name), failed: gaps(&rows), rows }).collect()
+}
+
+const fn status_class(status: Status) -> &'static str {
+    match status {
+        Status::Pass => "pass",
+        Status::Fail => "fail",
+        Status::Unknown => "unknown",
+        Status::Waived => "waived",
+        Status::NotApplicable => "na",
+    }
+}
+
+const fn status_words(status: Status) -> &'static str {
+    match status {
+        Status::Pass => "met, as far as checked",
+        Status::Fail => "gap",
+        Status::Unknown => "not seen",
+        Status::Waived => "waived",
+        Status::NotApplicable => "not applicable",
+    }
+}
+
+/// A check whose findings are listed briefly.
+#[derive(Debug)]
+pub(super) struct Listed<'a> {
+    pub(super) id: Shown<'a>,
+    pub(super) severity: &'static str,
+    pub(super) lines: Vec<Line<'a>>,
+    pub(super) more: String,
+}
+
+/// One finding of it.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) server: Option<Shown<'a>>,
+    pub(super) artefact: Option<Shown<'a>>,
+    pub(super) message: Shown<'a>,
+    pub(super) grade: &'static str,
+    pub(super) waiver: Option<Shown<'a>>,
+}
+
+/// Lines for each listed check.
+const LINES: usize = 10;
+
+/// The findings of one status, by check.
+#[must_use]
+pub(super) fn listed(outcome: &Outcome, status: Status) -> Vec<Listed<'_>> {
+    let fleet = outcome.servers.len() > 1;
+    let groups = by_check(outcome.findings.iter(), status).into_iter();
+    groups
+        .map(|group| Listed {
+            id: Shown(group.id),
+            severity: group.severity.as_str(),
+            more: if group.findings.len() > LINES { number(group.findings.len() - LINES) } else { String::new() },
+            lines: group.findings.into_iter().take(LINES).map(|finding| Line::of(finding, fleet)).collect(),
+        })
+        .collect()
+}
+
+impl<'a> Line<'a> {
+    fn of(finding: &'a Finding, fleet: bool) -> Self {
+        let (artefact, message) = subject(finding);
+        Self {
+            server: fleet.then_some(Shown(&finding.server)),
+            artefact: artefact.map(Shown),
+            message: Shown(message),
+            grade: finding.grade.map_or("", audit::finding::Grade::as_str),
+            waiver: finding.waiver.as_deref().map(Shown),
+        }
+    }
+}
+
+/// What one grant, file or option would show.
+#[derive(Debug)]
+pub(super) struct Unseen<'a> {
+    pub(super) remedy: Shown<'a>,
+    pub(super) is_command: bool,
+    pub(super) reasons: Vec<Shown<'a>>,
+    pub(super) checks: Vec<Shown<'a>>,
+    pub(super) servers: String,
+}
+
+/// Reasons shown for each.
+const REASONS: usize = 6;
+
+/// What could not be seen.
+#[must_use]
+pub(super) fn unseen(outcome: &Outcome) -> Vec<Unseen<'_>> {
+    let all = outcome.servers.len();
+    let spots = blind_spots(outcome).into_iter();
+    spots
+        .map(|spot| Unseen {
+            remedy: Shown(if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy }),
+            is_command: is_command(spot.remedy),
+            reasons: spot.reasons.iter().take(REASONS).map(|reason| Shown(reason)).collect(),
+            checks: spot.checks.iter().map(|id| Shown(id)).collect(),
+            servers: if all > 1 { format!("{} of {}", number(spot.servers.len()), number(all)) } else { String::new() },
+        })
+        .collect()
+}
+
+/// Every statement that findings rest on, with its answers.
+#[derive(Debug)]
+pub(super) struct Answers<'a> {
+    pub(super) statements: Vec<Statement<'a>>,
+    pub(super) more: String,
+}
+
+/// One statement.
+#[derive(Debug)]
+pub(super) struct Statement<'a> {
+    pub(super) sql: Shown<'a>,
+    pub(super) answers: Vec<Shown<'a>>,
+    pub(super) more: String,
+}
+
+/// Statements, and answers for each of them.
+const STATEMENTS: usize = 300;
+const ANSWERS: usize = 30;
+
+/// Statements in the order of their text, each with its distinct answers.
+#[must_use]
+pub(super) fn answers(outcome: &Outcome) -> Answers<'_> {
+    let mut by_sql: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for evidence in outcome.findings.iter().flat_map(|finding| &finding.evidence) {
+        if let Evidence::Query { sql, answer } = evidence {
+            by_sql.entry(sql).or_default().push(answer);
+        }
+    }
+    let more = if by_sql.len() > STATEMENTS { number(by_sql.len() - STATEMENTS) } else { String::new() };
+    let statements = by_sql.into_iter().take(STATEMENTS).map(|(sql, answers)| Statement::of(sql, answers));
+    Answers { statements: statements.collect(), more }
+}
+
+impl<'a> Statement<'a> {
+    fn of(sql: &'a str, mut answers: Vec<&'a str>) -> Self {
+        answers.sort_unstable();
+        answers.dedup();
+        let more = if answers.len() > ANSWERS { number(answers.len() - ANSWERS) } else { String::new() };
+        Self { sql: Shown(sql), answers: answers.into_iter().take(ANSWERS).map(Shown).collect(), more }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, outcome_of, rich};
+
+    #[test]
+    fn who_breaks_is_told_from_live_sessions_and_accounts() {
+        let outcome = rich();
+        let breaks = Breaks::of(&outcome);
+        let seen: Vec<_> = breaks.rows.iter().map(|row| (row.who.0, row.why)).collect();
+        assert!(seen.contains(&("report@10.20.3.17", "connected in clear now")), "{seen:?}");
+        assert!(seen.contains(&("report@%", "may log in without TLS")), "{seen:?}");
+    }
+
+    #[test]
+    fn nobody_breaks_only_if_somebody_looked() {
+        assert!(!Breaks::of(&outcome_of(Vec::new())).nobody);
+        let outcome = outcome_of(vec![finding("tls-live-plaintext", Status::Pass, "server")]);
+        assert!(Breaks::of(&outcome).nobody);
+    }
+
+    #[test]
+    fn the_appendix_has_every_statement_once() {
+        let outcome = rich();
+        let all = answers(&outcome);
+        let unique: std::collections::BTreeSet<&str> = all.statements.iter().map(|s| s.sql.0).collect();
+        assert_eq!(unique.len(), all.statements.len());
+        assert!(all.statements.iter().all(|s| !s.answers.is_empty()));
+    }
+}

@@ -1,0 +1,295 @@
+//! The page: what its template shows, in its order.
+
+use askama::Template;
+use audit::coverage::{CoverageState, Place};
+use audit::finding::{Severity, Status};
+use audit::outcome::{Outcome, Server};
+
+use super::findings::{Chapter, chapters};
+use super::map::{Picture, draw};
+use super::policy::content_security;
+use super::sections::{Answers, Breaks, Document, Exposed, Listed, Unseen, answers, documents, listed, unseen};
+use super::{SCRIPT, STYLE};
+use crate::fleet::{self, Row, Standing, standings};
+use crate::group::by_check;
+use crate::text::{Shown, count, number, visible};
+use crate::verdict::{self, Tone, Verdict};
+use crate::words;
+
+/// Servers with a section of their own.
+const SECTIONS: usize = 200;
+/// Servers in the overview.
+const OVERVIEW: usize = 5000;
+
+#[derive(Debug, Template)]
+#[template(path = "report.html")]
+pub(super) struct Page<'a> {
+    policy: String,
+    style: &'static str,
+    script: &'static str,
+    title: String,
+    heading: String,
+    verdict: Sentence,
+    counts: Vec<Count>,
+    facts: Vec<(&'static str, String)>,
+    fleet: Option<Fleet<'a>>,
+    pictures: Vec<Picture>,
+    absent: String,
+    rows: Vec<MapRow<'a>>,
+    exposed: [Exposed<'a>; 2],
+    chapters: Vec<Chapter<'a>>,
+    breaks: Breaks<'a>,
+    documents: Vec<Document<'a>>,
+    waived: Vec<Listed<'a>>,
+    unseen: Vec<Unseen<'a>>,
+    answers: Answers<'a>,
+    passed: Vec<Listed<'a>>,
+    not_applicable: Vec<Listed<'a>>,
+    release: Shown<'a>,
+    schema: Shown<'a>,
+    judged: String,
+}
+
+/// A verdict, with the class that colours it.
+#[derive(Debug)]
+struct Sentence {
+    tone: &'static str,
+    words: String,
+}
+
+/// A number with its label.
+#[derive(Debug)]
+struct Count {
+    class: &'static str,
+    number: String,
+    label: &'static str,
+}
+
+/// A row of the map as a table.
+#[derive(Debug)]
+struct MapRow<'a> {
+    place: &'static str,
+    artefact: Shown<'a>,
+    state: &'static str,
+    words: &'static str,
+    layer: &'static str,
+    grade: &'static str,
+    detail: String,
+}
+
+/// Overview of many servers, and a section for the worst of them.
+#[derive(Debug)]
+struct Fleet<'a> {
+    rows: Vec<FleetRow<'a>>,
+    more_rows: String,
+    sections: Vec<Section<'a>>,
+    more_sections: String,
+}
+
+#[derive(Debug)]
+struct FleetRow<'a> {
+    anchor: Option<usize>,
+    target: Shown<'a>,
+    product: String,
+    error: Option<Shown<'a>>,
+    disk: (&'static str, &'static str),
+    wire: (&'static str, &'static str),
+    failures: Vec<String>,
+    unknown: String,
+}
+
+#[derive(Debug)]
+struct Section<'a> {
+    anchor: usize,
+    target: Shown<'a>,
+    product: String,
+    evidence: String,
+    verdict: Sentence,
+    states: Vec<(Shown<'a>, &'static str, &'static str)>,
+    failed: Vec<(&'static str, Shown<'a>, Shown<'a>, String)>,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn of(outcome: &'a Outcome) -> Self {
+        let rows = fleet::map(outcome);
+        let all = standings(outcome);
+        let audited = outcome.servers.len() - outcome.summary.unreachable.min(outcome.servers.len());
+        let (server, product) = centre(outcome, audited);
+        let heading = heading(outcome);
+        Self {
+            policy: content_security(STYLE, SCRIPT),
+            style: STYLE,
+            script: SCRIPT,
+            title: format!("Audit of {heading}"),
+            verdict: verdict::of(outcome).into(),
+            counts: counts(outcome),
+            facts: facts(outcome),
+            fleet: (outcome.servers.len() > 1).then(|| Fleet::of(&all)),
+            pictures: draw(&rows, &server, &product),
+            absent: absent(&rows),
+            exposed: [Place::AtRest, Place::InFlight].map(|place| Exposed::of(outcome, &rows, place)),
+            rows: rows.into_iter().map(MapRow::of).collect(),
+            chapters: chapters(outcome),
+            breaks: Breaks::of(outcome),
+            documents: documents(outcome),
+            waived: listed(outcome, Status::Waived),
+            unseen: unseen(outcome),
+            answers: answers(outcome),
+            passed: listed(outcome, Status::Pass),
+            not_applicable: listed(outcome, Status::NotApplicable),
+            release: Shown(&outcome.sealant),
+            schema: Shown(&outcome.schema),
+            judged: words::minute(outcome.judged_at),
+            heading,
+        }
+    }
+}
+
+impl From<Verdict> for Sentence {
+    fn from(verdict: Verdict) -> Self {
+        let tone = match verdict.tone {
+            Tone::Bad => "bad",
+            Tone::Unsure => "unsure",
+            Tone::Good => "good",
+        };
+        Self { tone, words: verdict.sentence }
+    }
+}
+
+fn heading(outcome: &Outcome) -> String {
+    match outcome.servers.as_slice() {
+        [server] => visible(&server.target).into_owned(),
+        many => count(many.len(), "server"),
+    }
+}
+
+/// What stands in the middle of the picture.
+fn centre(outcome: &Outcome, audited: usize) -> (String, String) {
+    match outcome.servers.as_slice() {
+        [server] => {
+            let name = server.hostname.clone().unwrap_or_else(|| server.target.clone());
+            (name, words::product(server))
+        }
+        _ => (count(audited, "server"), "all taken together".to_owned()),
+    }
+}
+
+fn counts(outcome: &Outcome) -> Vec<Count> {
+    let sum = &outcome.summary;
+    let failures = Severity::ALL.iter().rev().map(|severity| {
+        let n = sum.failures.get(severity.as_str()).copied().unwrap_or(0);
+        (severity.as_str(), n, severity.as_str())
+    });
+    let status = |status: Status| sum.by_status.get(status.as_str()).copied().unwrap_or(0);
+    let others = [
+        ("unknown", status(Status::Unknown), "not seen"),
+        ("waived", status(Status::Waived), "waived"),
+        ("pass", status(Status::Pass), "passed"),
+    ];
+    let all = failures.chain(others);
+    all.map(|(class, n, label)| Count { class: if n == 0 { "zero" } else { class }, number: number(n), label })
+        .collect()
+}
+
+fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
+    let judged = ("Judged", words::minute(outcome.judged_at));
+    match outcome.servers.as_slice() {
+        [server] => {
+            let mut facts = server_facts(server);
+            facts.push(judged);
+            facts
+        }
+        _ => vec![judged, ("Not audited", number(outcome.summary.unreachable))],
+    }
+}
+
+fn server_facts(server: &Server) -> Vec<(&'static str, String)> {
+    let shown = |text: &Option<String>| text.as_deref().map(|text| visible(text).into_owned());
+    let all = [
+        ("Server", Some(visible(&words::product(server)).into_owned())),
+        ("Host name", shown(&server.hostname)),
+        ("Server UUID", shown(&server.server_uuid)),
+        ("Data directory", shown(&server.datadir)),
+        ("Audited as", shown(&server.account)),
+        ("Evidence used", Some(words::evidence_used(server.scope))),
+        ("Collected", server.collected_at.map(words::minute)),
+        ("Could not be audited", shown(&server.error)),
+    ];
+    all.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
+}
+
+fn absent(rows: &[Row<'_>]) -> String {
+    let absent = rows.iter().filter(|row| row.state == CoverageState::Absent);
+    absent.map(|row| visible(row.artefact).into_owned()).collect::<Vec<String>>().join(", ")
+}
+
+impl<'a> MapRow<'a> {
+    fn of(row: Row<'a>) -> Self {
+        Self {
+            place: if row.place == Place::AtRest { "at rest" } else { "in flight" },
+            artefact: Shown(row.artefact),
+            state: words::state_key(row.state),
+            words: words::state(row.state),
+            layer: words::layer(row.layer),
+            grade: words::grade(row.grade),
+            detail: visible(&row.detail).into_owned(),
+        }
+    }
+}
+
+impl<'a> Fleet<'a> {
+    fn of(all: &[Standing<'a>]) -> Self {
+        let sections: Vec<Section<'a>> = (0..).zip(all).take(SECTIONS).filter_map(|(i, s)| Section::of(i, s)).collect();
+        let more = |most: usize| if all.len() > most { number(all.len() - most) } else { String::new() };
+        Self {
+            rows: (0..).zip(all).take(OVERVIEW).map(|(i, standing)| FleetRow::of(i, standing)).collect(),
+            more_rows: more(OVERVIEW),
+            sections,
+            more_sections: more(SECTIONS),
+        }
+    }
+}
+
+impl<'a> FleetRow<'a> {
+    fn of(place: usize, standing: &Standing<'a>) -> Self {
+        let server = standing.server;
+        let state = |place| {
+            let state = standing.state(place);
+            (words::state_key(state), words::state(state))
+        };
+        let failures = Severity::ALL.iter().rev().take(4).map(|severity| number(standing.failures(*severity)));
+        Self {
+            anchor: (place < SECTIONS && server.error.is_none()).then_some(place),
+            target: Shown(&server.target),
+            product: if server.error.is_none() { visible(&words::product(server)).into_owned() } else { String::new() },
+            error: server.error.as_deref().map(Shown),
+            disk: state(Place::AtRest),
+            wire: state(Place::InFlight),
+            failures: failures.collect(),
+            unknown: number(standing.unknown()),
+        }
+    }
+}
+
+impl<'a> Section<'a> {
+    /// None for a server that could not be audited: the overview says all there is.
+    fn of(anchor: usize, standing: &Standing<'a>) -> Option<Self> {
+        if standing.server.error.is_some() {
+            return None;
+        }
+        let there = standing.coverage.iter().filter(|row| row.state != CoverageState::Absent);
+        let groups = by_check(standing.findings.iter().copied(), Status::Fail);
+        let times = |n: usize| if n > 1 { format!("× {}", number(n)) } else { String::new() };
+        let failed =
+            groups.iter().map(|g| (g.severity.as_str(), Shown(g.id), Shown(g.title()), times(g.findings.len())));
+        Some(Self {
+            anchor,
+            target: Shown(&standing.server.target),
+            product: visible(&words::product(standing.server)).into_owned(),
+            evidence: words::evidence_used(standing.server.scope),
+            verdict: verdict::of_server(standing).into(),
+            states: there.map(|c| (Shown(&c.artefact), words::state_key(c.state), words::state(c.state))).collect(),
+            failed: failed.collect(),
+        })
+    }
+}

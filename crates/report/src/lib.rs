@@ -1,0 +1,200 @@
+//! Findings become table, JSON, SARIF, JUnit, CSV, Markdown, HTML and metrics.
+//!
+//! Every renderer reads an [`Outcome`] and the table of checks, and knows nothing of how the
+//! facts were got. Names in an outcome come from a server that may be hostile: whatever is
+//! written goes through the `text` module or through the escaping of its own format.
+
+mod catalogue;
+mod checks;
+mod csv;
+mod drift;
+mod error;
+mod exposure;
+mod fleet;
+mod group;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod metrics;
+mod reference;
+mod sarif;
+mod standards;
+mod table;
+#[cfg(test)]
+mod testing;
+mod text;
+mod verdict;
+mod words;
+
+use std::fmt;
+use std::io::Write;
+use std::str::FromStr;
+
+use audit::outcome::Outcome;
+
+pub use checks::{render_check, render_checks_list};
+pub use drift::{render_drift, write_drift};
+pub use error::Error;
+pub use reference::render_checks_reference;
+
+/// A form that an outcome can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// For people at a terminal.
+    Table,
+    /// The contract for scripts, schema `sealant.audit/1`.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit XML, for build servers.
+    Junit,
+    /// RFC 4180, one line per finding.
+    Csv,
+    /// For tickets and pull requests.
+    Markdown,
+    /// One self-contained file, for people and auditors.
+    Html,
+    /// The text exposition format, for node_exporter's textfile collector.
+    Prometheus,
+}
+
+/// Names of the formats, as options spell them, each with the usual end of a file's name.
+const FORMATS: [(Format, &str, &str); 8] = [
+    (Format::Table, "table", "txt"),
+    (Format::Json, "json", "json"),
+    (Format::Sarif, "sarif", "sarif"),
+    (Format::Junit, "junit", "xml"),
+    (Format::Csv, "csv", "csv"),
+    (Format::Markdown, "markdown", "md"),
+    (Format::Html, "html", "html"),
+    (Format::Prometheus, "prometheus", "prom"),
+];
+
+impl Format {
+    /// All formats, in the order of the documents.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FORMATS.iter().map(|(format, ..)| *format)
+    }
+
+    /// The word that selects it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The usual end of a file's name, without the dot.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str) {
+        FORMATS.iter().find(|(format, ..)| *format == self).unwrap_or(&FORMATS[0])
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let row = FORMATS.iter().find(|(_, known, _)| *known == name);
+        row.map(|(format, ..)| *format).ok_or_else(|| Error::UnknownFormat { name: name.to_owned() })
+    }
+}
+
+/// How the terminal table is drawn; the other formats look at none of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// Colours by ANSI sequences.
+    pub color: bool,
+    /// Only ASCII, for terminals without UTF-8.
+    pub ascii: bool,
+    /// Columns to fill; less than 40 counts as 40.
+    pub width: usize,
+    /// More artefacts of each finding, with their evidence.
+    pub verbose: bool,
+    /// List what passed, too.
+    pub show_passes: bool,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self { color: false, ascii: false, width: 80, verbose: false, show_passes: false }
+    }
+}
+
+/// Writes `outcome` to `out`. JSON, SARIF, JUnit and CSV hold every finding and are streamed;
+/// the size of the others is bounded.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails, which for a closed pipe is no fault of ours.
+pub fn write(format: Format, outcome: &Outcome, options: &RenderOptions, out: &mut dyn Write) -> Result<(), Error> {
+    match format {
+        Format::Table => table::write(outcome, options, out),
+        Format::Json => json::write(outcome, out),
+        Format::Sarif => sarif::write(outcome, out),
+        Format::Junit => junit::write(outcome, out),
+        Format::Csv => csv::write(outcome, out),
+        Format::Markdown => markdown::write(outcome, out),
+        Format::Html => html::write(outcome, out),
+        Format::Prometheus => metrics::write(outcome, out),
+    }
+}
+
+/// The same as [`write()`], into a text.
+///
+/// # Errors
+/// As [`write()`]; memory does not fail to be written.
+pub fn render(format: Format, outcome: &Outcome, options: &RenderOptions) -> Result<String, Error> {
+    text::collect(|out| write(format, outcome, options, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::rich;
+
+    #[test]
+    fn every_format_has_a_name_that_selects_it() {
+        for format in Format::all() {
+            assert_eq!(format.name().parse::<Format>().unwrap(), format);
+        }
+        assert_eq!(Format::all().count(), FORMATS.len());
+        assert!("HTML5".parse::<Format>().is_err());
+    }
+
+    #[test]
+    fn the_same_outcome_gives_the_same_bytes_in_every_format() {
+        let outcome = rich();
+        for format in Format::all() {
+            let once = render(format, &outcome, &RenderOptions::default()).unwrap();
+            assert_eq!(once, render(format, &outcome, &RenderOptions::default()).unwrap(), "{format}");
+        }
+    }
+
+    #[test]
+    fn no_format_lets_a_control_character_through() {
+        let outcome = rich();
+        for format in Format::all() {
+            let written = render(format, &outcome, &RenderOptions::default()).unwrap();
+            let stray = written.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r'));
+            assert_eq!(stray, None, "{format}");
+            assert!(!written.contains('\u{202e}') || format == Format::Json, "{format}: text direction is overridden");
+        }
+    }
+
+    #[test]
+    fn an_outcome_without_a_server_renders() {
+        let outcome = Outcome::empty("2026-11-20T12:00:00Z".parse().unwrap());
+        for format in Format::all() {
+            assert!(render(format, &outcome, &RenderOptions::default()).is_ok(), "{format}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Prometheus' text exposition format, for node_exporter's textfile collector.
+//!
+//! The number of series is bounded by servers × checks: artefacts are counted, never labels.
+//! Times are values, as the collector refuses samples with timestamps.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write;
+
+use audit::finding::{Severity, Status};
+use audit::outcome::Outcome;
+
+use crate::text::visible;
+use crate::{Error, words};
+
+/// Writes every metric with its help and type.
+///
+/// # Errors
+/// [`Error::Write`].
+pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    build(outcome, out)?;
+    servers(outcome, out)?;
+    findings(outcome, out)?;
+    check_status(outcome, out)?;
+    coverage(outcome, out)?;
+    coverage_artefacts(outcome, out)?;
+    head(out, "sealant_audit_bad_waivers", "Waivers that are expired or name no check.")?;
+    sample(out, "sealant_audit_bad_waivers", &[], outcome.summary.bad_waivers)
+}
+
+fn build(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    head(out, "sealant_audit_info", "The release that judged; always 1.")?;
+    sample(out, "sealant_audit_info", &[("version", &outcome.sealant)], 1)?;
+    head(out, "sealant_audit_timestamp_seconds", "When the facts were judged, Unix time.")?;
+    sample(out, "sealant_audit_timestamp_seconds", &[], outcome.judged_at.as_second())
+}
+
+fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    head(out, "sealant_audit_up", "Whether the server could be audited.")?;
+    for server in &outcome.servers {
+        let version = words::product(server);
+        let up = u8::from(server.error.is_none());
+        sample(out, "sealant_audit_up", &[("server", &server.target), ("version", &version)], up)?;
+    }
+    head(out, "sealant_audit_collected_timestamp_seconds", "When the server's facts were gathered, Unix time.")?;
+    for server in &outcome.servers {
+        if let Some(at) = server.collected_at {
+            let labels = [("server", server.target.as_str())];
+            sample(out, "sealant_audit_collected_timestamp_seconds", &labels, at.as_second())?;
+        }
+    }
+    head(out, "sealant_audit_complete", "Whether every check could be judged on the server.")?;
+    let unknown = outcome.findings.iter().filter(|f| f.status == Status::Unknown);
+    let incomplete: HashSet<&str> = unknown.map(|f| f.server.as_str()).collect();
+    for server in &outcome.servers {
+        let complete = server.error.is_none() && !incomplete.contains(server.target.as_str());
+        sample(out, "sealant_audit_complete", &[("server", &server.target)], u8::from(complete))?;
+    }
+    Ok(())
+}
+
+fn findings(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    let mut counts: BTreeMap<(&str, Severity, Status), usize> = BTreeMap::new();
+    // A failure count that falls to zero must be seen to do so: its series never goes away.
+    for server in outcome.servers.iter().filter(|server| server.error.is_none()) {
+        for severity in Severity::ALL {
+            counts.insert((&server.target, severity, Status::Fail), 0);
+        }
+    }
+    for finding in &outcome.findings {
+        *counts.entry((&finding.server, finding.severity, finding.status)).or_default() += 1;
+    }
+    head(out, "sealant_audit_findings", "Findings by server, severity and status.")?;
+    for ((server, severity, status), count) in counts {
+        let labels = [("server", server), ("severity", severity.as_str()), ("status", status.as_str())];
+        sample(out, "sealant_audit_findings", &labels, count)?;
+    }
+    Ok(())
+}
+
+fn check_status(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    let mut worst: BTreeMap<(&str, &str), (Status, Severity)> = BTreeMap::new();
+    for finding in &outcome.findings {
+        let now = (finding.status, finding.severity);
+        let entry = worst.entry((&finding.server, &finding.id)).or_insert(now);
+        *entry = (*entry).max(now);
+    }
+    head(out, "sealant_audit_check_status", "Worst status of the check over all artefacts, as a label; always 1.")?;
+    for ((server, check), (status, severity)) in worst {
+        let labels =
+            [("server", server), ("check", check), ("severity", severity.as_str()), ("status", status.as_str())];
+        sample(out, "sealant_audit_check_status", &labels, 1)?;
+    }
+    Ok(())
+}
+
+fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    head(out, "sealant_audit_coverage", "State of each place where data rests or moves, as a label; always 1.")?;
+    for row in &outcome.coverage {
+        let labels = [
+            ("server", row.server.as_str()),
+            ("place", words::place_key(row.place)),
+            ("artefact", &row.artefact),
+            ("state", words::state_key(row.state)),
+            ("layer", words::layer(row.layer)),
+            ("grade", words::grade(row.grade)),
+        ];
+        sample(out, "sealant_audit_coverage", &labels, 1)?;
+    }
+    Ok(())
+}
+
+fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place by what is known of them.")?;
+    for row in &outcome.coverage {
+        for (state, count) in [("encrypted", row.encrypted), ("clear", row.clear), ("unknown", row.unknown)] {
+            let place = words::place_key(row.place);
+            let labels =
+                [("server", row.server.as_str()), ("place", place), ("artefact", &row.artefact), ("state", state)];
+            sample(out, "sealant_audit_coverage_artefacts", &labels, count)?;
+        }
+    }
+    Ok(())
+}
+
+fn head(out: &mut dyn Write, name: &str, help: &str) -> Result<(), Error> {
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge")?;
+    Ok(())
+}
+
+fn sample(
+    out: &mut dyn Write,
+    name: &str,
+    labels: &[(&str, &str)],
+    value: impl std::fmt::Display,
+) -> Result<(), Error> {
+    let labels: Vec<String> = labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escape(text))).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    writeln!(out, "{name}{labels} {value}")?;
+    Ok(())
+}
+
+/// A label's value: backslash and quote escaped, everything on one line.
+fn escape(text: &str) -> String {
+    visible(text).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, golden, outcome_of, rich, small};
+    use crate::text::collect;
+
+    fn metrics(outcome: &Outcome) -> String {
+        collect(|out| write(outcome, out)).unwrap()
+    }
+
+    #[test]
+    fn every_line_is_a_comment_or_a_sample_and_no_series_comes_twice() {
+        let text = metrics(&rich());
+        let mut series = HashSet::new();
+        for line in text.lines().filter(|line| !line.starts_with("# HELP ") && !line.starts_with("# TYPE ")) {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+            assert!(name.starts_with("sealant_audit_") && (name.ends_with('}') || !name.contains('{')), "{line}");
+            assert!(series.insert(name.to_owned()), "twice: {line}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_artefacts_are_not_ten_thousand_series() {
+        let many = (0..10_000).map(|n| finding("rest-table-plaintext", Status::Fail, &format!("demo/t{n}.ibd")));
+        let text = metrics(&outcome_of(many.collect()));
+        assert!(text.lines().count() < 60, "{}", text.lines().count());
+        assert!(text.contains("severity=\"high\",status=\"FAIL\"} 10000"), "{text}");
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\\\nd");
+    }
+
+    #[test]
+    fn the_bytes_are_as_promised() {
+        golden("small.prom", &metrics(&small()));
+    }
+}

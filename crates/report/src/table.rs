@@ -1,0 +1,440 @@
+//! The table for people at a terminal: the map first, then what to do, then what was not seen.
+
+use std::io::Write;
+
+use audit::coverage::{CoverageState, Place};
+use audit::finding::{Evidence, Finding, Severity, Status};
+use audit::outcome::{Outcome, Server};
+
+use crate::fleet::{self, Row, standings};
+use crate::group::{Blind, Group, blind_spots, by_check, line};
+use crate::text::{columns, count, fit, fit_name, number, pad, visible, visible_lines, wrap};
+use crate::verdict::{self, Tone};
+use crate::{Error, RenderOptions, words};
+
+mod paint;
+
+use paint::{Ink, Paint};
+
+/// Examples of each finding, without and with `verbose`.
+const EXAMPLES: (usize, usize) = (3, 25);
+/// Lines of the list of servers, without and with `verbose`.
+const SERVERS: (usize, usize) = (15, 200);
+
+/// Writes the table.
+///
+/// # Errors
+/// [`Error::Write`].
+pub(crate) fn write(outcome: &Outcome, options: &RenderOptions, out: &mut dyn Write) -> Result<(), Error> {
+    let mut table = Table { outcome, options, paint: Paint::new(options), width: options.width.max(40), out };
+    table.header()?;
+    table.verdict()?;
+    table.map()?;
+    table.servers()?;
+    table.failures()?;
+    table.listed(Status::Waived, "WAIVED")?;
+    if options.show_passes {
+        table.listed(Status::Pass, "PASSED")?;
+    }
+    table.blind()?;
+    table.summary()
+}
+
+struct Table<'a> {
+    outcome: &'a Outcome,
+    options: &'a RenderOptions,
+    paint: Paint,
+    width: usize,
+    out: &'a mut dyn Write,
+}
+
+impl Table<'_> {
+    fn header(&mut self) -> Result<(), Error> {
+        let when = words::minute(self.outcome.judged_at);
+        match self.outcome.servers.as_slice() {
+            [server] => self.one_server(server, &when),
+            many => {
+                let title = format!("sealant audit of {}", count(many.len(), "server"));
+                self.spread(&title, &when)
+            }
+        }
+    }
+
+    fn one_server(&mut self, server: &Server, when: &str) -> Result<(), Error> {
+        self.spread(&visible(&server.target), when)?;
+        if let Some(error) = &server.error {
+            return self.paragraph("", &format!("could not be audited: {}", visible(error)), Ink::Bad);
+        }
+        let account = server.account.as_ref().map(|account| format!("as {account}"));
+        let parts = [Some(words::product(server)), server.hostname.clone(), server.datadir.clone(), account];
+        let parts: Vec<String> = parts.iter().flatten().map(|part| visible(part).into_owned()).collect();
+        self.paragraph("", &parts.join(self.paint.separator()), Ink::Plain)?;
+        self.paragraph("evidence: ", &words::evidence_used(server.scope), Ink::Dim)
+    }
+
+    /// `left` in bold and `right` at the end of the same line, or below if there is no room.
+    fn spread(&mut self, left: &str, right: &str) -> Result<(), Error> {
+        let gap = self.width.saturating_sub(columns(left) + columns(right));
+        if gap < 2 {
+            self.paragraph("", left, Ink::Bold)?;
+            return self.paragraph("", right, Ink::Dim);
+        }
+        let (bold, dim) = (self.paint.text(Ink::Bold, left), self.paint.text(Ink::Dim, right));
+        writeln!(self.out, "{bold}{:gap$}{dim}", "")?;
+        Ok(())
+    }
+
+    fn verdict(&mut self) -> Result<(), Error> {
+        let verdict = verdict::of(self.outcome);
+        let ink = match verdict.tone {
+            Tone::Bad => Ink::Bad,
+            Tone::Unsure => Ink::Warn,
+            Tone::Good => Ink::Good,
+        };
+        writeln!(self.out)?;
+        self.paragraph("", &verdict.sentence, ink)
+    }
+
+    fn map(&mut self) -> Result<(), Error> {
+        let rows = fleet::map(self.outcome);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let layout = MapLayout::of(&rows, self.width);
+        self.map_of(&rows, Place::AtRest, "AT REST", &layout)?;
+        self.map_of(&rows, Place::InFlight, "IN FLIGHT", &layout)
+    }
+
+    fn map_of(&mut self, rows: &[Row<'_>], place: Place, title: &str, layout: &MapLayout) -> Result<(), Error> {
+        let here = |row: &&Row<'_>| row.place == place;
+        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, &layout.head(title)))?;
+        for row in rows.iter().filter(here).filter(|row| row.state != CoverageState::Absent) {
+            self.map_row(row, layout)?;
+        }
+        let absent = rows.iter().filter(here).filter(|row| row.state == CoverageState::Absent);
+        let absent: Vec<&str> = absent.map(|row| row.artefact).collect();
+        if absent.is_empty() { Ok(()) } else { self.paragraph("  none here: ", &absent.join(", "), Ink::Dim) }
+    }
+
+    fn map_row(&mut self, row: &Row<'_>, layout: &MapLayout) -> Result<(), Error> {
+        let name = visible(row.artefact);
+        let name = pad(&fit(&name, layout.name, self.paint.ellipsis()), layout.name);
+        let state = format!("{} {}", self.paint.symbol(row.state), words::short_state(row.state));
+        let state = self.paint.text(Ink::of(row.state), &pad(&state, STATE));
+        let (layer, grade) = (words::layer(row.layer), words::grade(row.grade));
+        let detail = self.paint.plain(&visible(&row.detail));
+        if layout.narrow {
+            writeln!(self.out, "  {name}  {}", state.trim_end())?;
+            return self.paragraph("    ", &format!("{layer}, {grade}: {detail}"), Ink::Dim);
+        }
+        let lead = format!("  {name}  {state}  {}  {}  ", pad(layer, LAYER), pad(grade, GRADE));
+        for (i, line) in wrap(&detail, layout.detail(self.width)).iter().enumerate() {
+            let lead = if i == 0 { lead.clone() } else { " ".repeat(layout.before_detail()) };
+            writeln!(self.out, "{lead}{line}")?;
+        }
+        Ok(())
+    }
+
+    fn servers(&mut self) -> Result<(), Error> {
+        if self.outcome.servers.len() < 2 {
+            return Ok(());
+        }
+        let all = standings(self.outcome);
+        let most = self.most(SERVERS);
+        let widest = all.iter().take(most).map(|s| columns(&visible(&s.server.target))).max().unwrap_or(0);
+        let name = widest.clamp(8, self.width.saturating_sub(41).max(8));
+        let head = format!("{}  critical  high  medium  low  not seen", pad("SERVERS", name + 2));
+        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, &head))?;
+        for standing in all.iter().take(most) {
+            let target = visible(&standing.server.target);
+            let target = pad(&fit_name(&target, name, self.paint.ellipsis()), name);
+            if let Some(error) = &standing.server.error {
+                let error = visible(error);
+                let error = fit(&error, self.width.saturating_sub(name + 4), self.paint.ellipsis()).into_owned();
+                writeln!(self.out, "  {target}  {}", self.paint.text(Ink::Bad, &error))?;
+                continue;
+            }
+            let failures = |severity| number(standing.failures(severity));
+            writeln!(
+                self.out,
+                "  {target}  {:>8}  {:>4}  {:>6}  {:>3}  {:>8}",
+                failures(Severity::Critical),
+                failures(Severity::High),
+                failures(Severity::Medium),
+                failures(Severity::Low),
+                number(standing.unknown())
+            )?;
+        }
+        self.and_more(all.len().saturating_sub(most), "  ")
+    }
+
+    fn failures(&mut self) -> Result<(), Error> {
+        let groups = by_check(self.outcome.findings.iter(), Status::Fail);
+        let mut last = None;
+        for group in &groups {
+            if last != Some(group.severity) {
+                let head = self.paint.text(Ink::of_severity(group.severity), &group.severity.as_str().to_uppercase());
+                writeln!(self.out, "\n{head}")?;
+                last = Some(group.severity);
+            }
+            self.group(group)?;
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, group: &Group<'_>) -> Result<(), Error> {
+        let many =
+            if group.findings.len() > 1 { format!(" ({})", number(group.findings.len())) } else { String::new() };
+        let fleet = self.outcome.servers.len() > 1 && group.servers() > 1;
+        let on = if fleet { format!(" on {}", count(group.servers(), "server")) } else { String::new() };
+        writeln!(self.out, "  {}{many}{on}", self.paint.text(Ink::Bold, &visible(group.id)))?;
+        if group.findings.len() > 1 && group.title() != group.id {
+            self.paragraph("    ", group.title(), Ink::Plain)?;
+        }
+        self.examples(group)?;
+        self.fix(group)
+    }
+
+    fn examples(&mut self, group: &Group<'_>) -> Result<(), Error> {
+        let most = self.most(EXAMPLES);
+        for finding in group.findings.iter().take(most) {
+            self.example(finding)?;
+        }
+        self.and_more(group.findings.len().saturating_sub(most), "    ")
+    }
+
+    fn example(&mut self, finding: &Finding) -> Result<(), Error> {
+        let at = if self.outcome.servers.len() > 1 { format!("{}: ", visible(&finding.server)) } else { String::new() };
+        let grade = finding.grade.map_or_else(String::new, |grade| format!(" [{}]", grade.as_str()));
+        self.paragraph(&format!("    {} ", self.paint.bullet()), &format!("{at}{}{grade}", line(finding)), Ink::Plain)?;
+        if let Some(waiver) = &finding.waiver {
+            self.paragraph("      waived: ", &visible(waiver), Ink::Dim)?;
+        }
+        if self.options.verbose {
+            for evidence in &finding.evidence {
+                self.paragraph("      ", &evidence_line(evidence), Ink::Dim)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fix(&mut self, group: &Group<'_>) -> Result<(), Error> {
+        let finding = group.first();
+        let Some(fix) = &finding.remediation else { return Ok(()) };
+        for (i, line) in visible_lines(fix).lines().enumerate() {
+            self.paragraph(if i == 0 { "    fix: " } else { "         " }, line, Ink::Command)?;
+        }
+        if group.findings.iter().any(|other| other.remediation != finding.remediation) {
+            self.paragraph("         ", "(this is for the first, the others are alike)", Ink::Dim)?;
+        }
+        if let Some(cost) = finding.cost.as_deref().filter(|_| self.options.verbose) {
+            self.paragraph("    cost: ", &visible(cost), Ink::Dim)?;
+        }
+        Ok(())
+    }
+
+    fn listed(&mut self, status: Status, title: &str) -> Result<(), Error> {
+        let groups = by_check(self.outcome.findings.iter(), status);
+        if groups.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, title))?;
+        for group in &groups {
+            writeln!(self.out, "  {}", visible(group.id))?;
+            self.examples(group)?;
+        }
+        Ok(())
+    }
+
+    fn blind(&mut self) -> Result<(), Error> {
+        let spots = blind_spots(self.outcome);
+        if spots.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, "NOT SEEN, AND WHAT WOULD SHOW IT"))?;
+        spots.iter().try_for_each(|spot| self.blind_spot(spot))
+    }
+
+    fn blind_spot(&mut self, spot: &Blind<'_>) -> Result<(), Error> {
+        let remedy = if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy };
+        let remedy = visible(remedy).into_owned();
+        self.paragraph(&format!("  {} ", self.paint.bullet()), &remedy, Ink::Command)?;
+        let most = if self.options.verbose { EXAMPLES.1 } else { 1 };
+        for reason in spot.reasons.iter().take(most) {
+            self.paragraph("    ", &visible(reason), Ink::Dim)?;
+        }
+        self.and_more(spot.reasons.len().saturating_sub(most), "    ")?;
+        let servers = self.outcome.servers.len();
+        if servers > 1 {
+            let on = format!("on {} of {}", number(spot.servers.len()), count(servers, "server"));
+            self.paragraph("    ", &on, Ink::Dim)?;
+        }
+        if spot.checks.is_empty() {
+            Ok(())
+        } else {
+            self.paragraph("    would judge: ", &spot.checks.join(", "), Ink::Dim)
+        }
+    }
+
+    fn summary(&mut self) -> Result<(), Error> {
+        let sum = &self.outcome.summary;
+        let of = |map: &std::collections::BTreeMap<String, usize>, key: &str| map.get(key).copied().unwrap_or(0);
+        let failures = Severity::ALL.iter().rev().filter_map(|severity| {
+            let n = of(&sum.failures, severity.as_str());
+            (n > 0).then(|| format!("{} {}", number(n), severity.as_str()))
+        });
+        let failures: Vec<String> = failures.collect();
+        let failed =
+            if failures.is_empty() { "no failures".to_owned() } else { format!("failed: {}", failures.join(", ")) };
+        let status = |status: Status| number(of(&sum.by_status, status.as_str()));
+        let mut parts = vec![
+            failed,
+            format!("passed: {}", status(Status::Pass)),
+            format!("not seen: {}", status(Status::Unknown)),
+            format!("not applicable: {}", status(Status::NotApplicable)),
+            format!("waived: {}", status(Status::Waived)),
+        ];
+        if sum.bad_waivers > 0 {
+            parts.push(format!("bad waivers: {}", number(sum.bad_waivers)));
+        }
+        if sum.unreachable > 0 {
+            parts.push(format!("servers not audited: {}", number(sum.unreachable)));
+        }
+        writeln!(self.out)?;
+        self.paragraph("", &parts.join(self.paint.separator()), Ink::Bold)
+    }
+
+    fn and_more(&mut self, more: usize, indent: &str) -> Result<(), Error> {
+        if more == 0 {
+            return Ok(());
+        }
+        let words = format!("{indent}{} and {} more (see --format json)", self.paint.ellipsis(), number(more));
+        writeln!(self.out, "{}", self.paint.text(Ink::Dim, &words))?;
+        Ok(())
+    }
+
+    /// Wrapped text behind `lead`, further lines indented below its first word.
+    fn paragraph(&mut self, lead: &str, text: &str, ink: Ink) -> Result<(), Error> {
+        let indent = columns(lead);
+        let text = self.paint.plain(text);
+        for (i, line) in wrap(&text, self.width.saturating_sub(indent).max(20)).iter().enumerate() {
+            let lead = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            writeln!(self.out, "{lead}{}", self.paint.text(ink, line))?;
+        }
+        Ok(())
+    }
+
+    const fn most(&self, (few, many): (usize, usize)) -> usize {
+        if self.options.verbose { many } else { few }
+    }
+}
+
+/// Columns of the map besides name and detail, as wide as their longest word.
+const STATE: usize = 11;
+const LAYER: usize = 5;
+const GRADE: usize = 8;
+
+/// Widths of the map's columns.
+struct MapLayout {
+    name: usize,
+    /// No room for all columns on one line.
+    narrow: bool,
+}
+
+impl MapLayout {
+    fn of(rows: &[Row<'_>], width: usize) -> Self {
+        let shown = rows.iter().filter(|row| row.state != CoverageState::Absent);
+        let widest = shown.map(|row| columns(&visible(row.artefact))).max().unwrap_or(0);
+        let narrow = width < 72;
+        let most = if narrow { width - STATE - 4 } else { width * 2 / 5 };
+        Self { name: widest.clamp(9, most.max(9)), narrow }
+    }
+
+    fn head(&self, title: &str) -> String {
+        let title = pad(title, self.name + 2);
+        if self.narrow {
+            return format!("{title}  STATE");
+        }
+        format!("{title}  {}  {}  {}  DETAIL", pad("STATE", STATE), pad("LAYER", LAYER), pad("EVIDENCE", GRADE))
+    }
+
+    const fn before_detail(&self) -> usize {
+        2 + self.name + 2 + STATE + 2 + LAYER + 2 + GRADE + 2
+    }
+
+    fn detail(&self, width: usize) -> usize {
+        width.saturating_sub(self.before_detail()).max(12)
+    }
+}
+
+/// One line for a piece of evidence.
+fn evidence_line(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Query { sql, answer } => format!("{} -> {}", visible(sql), visible(answer)),
+        Evidence::Bytes { path, offset, hex, meaning } if hex.is_empty() => {
+            format!("{} at {offset}: {}", visible(path), visible(meaning))
+        }
+        Evidence::Bytes { path, offset, hex, meaning } => {
+            format!("{} at {offset}: {} = {}", visible(path), visible(hex), visible(meaning))
+        }
+        Evidence::Wire { endpoint: from, observation } | Evidence::Host { source: from, observation } => {
+            format!("{}: {}", visible(from), visible(observation))
+        }
+        Evidence::Option { file, line, setting } => format!("{}:{line}: {}", visible(file), visible(setting)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, golden, outcome_of, rich, small};
+    use crate::{Format, render};
+
+    fn table(outcome: &Outcome, options: &RenderOptions) -> String {
+        render(Format::Table, outcome, options).unwrap()
+    }
+
+    #[test]
+    fn the_table_is_as_it_was_looked_at() {
+        golden("small.80.txt", &table(&small(), &RenderOptions::default()));
+        let all =
+            RenderOptions { verbose: true, show_passes: true, width: 120, color: true, ..RenderOptions::default() };
+        golden("small.120-color-verbose.txt", &table(&small(), &all));
+    }
+
+    #[test]
+    fn ten_thousand_clear_tables_are_one_finding_to_read() {
+        let many = (0..10_000).map(|n| finding("rest-table-plaintext", Status::Fail, &format!("demo/t{n:05}.ibd")));
+        let text = table(&outcome_of(many.collect()), &RenderOptions::default());
+        assert!(text.lines().count() < 30, "{text}");
+        assert!(text.contains("and 9,997 more (see --format json)"), "{text}");
+        assert!(text.contains("demo/t00000.ibd"), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in [40, 60, 80, 120, 200] {
+            for verbose in [false, true] {
+                let options = RenderOptions { width, verbose, show_passes: true, ..RenderOptions::default() };
+                let text = table(&rich(), &options);
+                let long = text.lines().find(|line| columns(line) > width);
+                assert_eq!(long, None, "width {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii_as_far_as_names_are() {
+        let options = RenderOptions { ascii: true, ..RenderOptions::default() };
+        assert!(table(&small(), &options).is_ascii());
+    }
+
+    #[test]
+    fn what_was_not_seen_names_the_grant() {
+        let mut unknown = finding("tls-user-not-required", Status::Unknown, "server");
+        unknown.remediation = Some("GRANT SELECT ON mysql.user TO `audit`@`localhost`".to_owned());
+        let text = table(&outcome_of(vec![unknown]), &RenderOptions::default());
+        assert!(text.contains("GRANT SELECT ON mysql.user TO `audit`@`localhost`"), "{text}");
+        assert!(text.contains("would judge: tls-user-not-required"), "{text}");
+    }
+}

@@ -1,0 +1,245 @@
+//! Text of foreign origin made safe to show, and fitted to columns.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Write;
+
+use crate::Error;
+
+/// Foreign text for one line: control characters, line ends and characters that change the
+/// direction or the width of what follows appear as escapes, such as `\u{1b}`.
+#[must_use]
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_hidden) { Cow::Owned(escape_hidden(text)) } else { Cow::Borrowed(text) }
+}
+
+fn escape_hidden(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Characters that drive a terminal, break a line or reorder text (Unicode TR 36, TR 9).
+pub(crate) const fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Foreign text whose line ends are meant, such as a command: everything else as [`visible`].
+#[must_use]
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains('\n') {
+        return visible(text);
+    }
+    let lines: Vec<Cow<'_, str>> = text.trim_end().split('\n').map(visible).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// Foreign text that shows itself by [`visible_lines`]; templates and writers add the escaping
+/// of their own format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&visible_lines(self.0))
+    }
+}
+
+/// Columns that `text` takes in a terminal: two for East Asian wide characters, none for
+/// combining marks. A close guess; terminals differ.
+#[must_use]
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
+}
+
+const fn char_columns(c: char) -> usize {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// Cuts `text` to at most `width` columns; what was cut shows as `ellipsis`.
+#[must_use]
+pub(crate) fn fit<'a>(text: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
+    if columns(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(columns(ellipsis));
+    Cow::Owned(format!("{}{ellipsis}", head(text, room).trim_end()))
+}
+
+/// Cuts the middle of a name out, as its end tells more than its middle.
+#[must_use]
+pub(crate) fn fit_name<'a>(name: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
+    if columns(name) <= width {
+        return Cow::Borrowed(name);
+    }
+    let room = width.saturating_sub(columns(ellipsis));
+    let front = head(name, room.div_ceil(2));
+    let back: String = name.chars().rev().collect();
+    let back: String = head(&back, room / 2).chars().rev().collect();
+    Cow::Owned(format!("{front}{ellipsis}{back}"))
+}
+
+fn head(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += char_columns(*c);
+        used > width
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+/// `text` filled with spaces up to `width` columns.
+#[must_use]
+pub(crate) fn pad(text: &str, width: usize) -> String {
+    let missing = width.saturating_sub(columns(text));
+    format!("{text}{:missing$}", "")
+}
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a longer word is broken where
+/// it must. At least one line comes back.
+#[must_use]
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let used = lines.last().map_or(0, |line| columns(line));
+        if used > 0 && used + 1 + columns(word) > width {
+            lines.push(String::new());
+        } else if used > 0 {
+            push_last(&mut lines, " ");
+        }
+        let mut word = word;
+        while columns(word) > width {
+            let front = head(word, width.max(2));
+            push_last(&mut lines, front);
+            lines.push(String::new());
+            word = &word[front.len()..];
+        }
+        push_last(&mut lines, word);
+    }
+    lines
+}
+
+fn push_last(lines: &mut [String], text: &str) {
+    if let Some(last) = lines.last_mut() {
+        last.push_str(text);
+    }
+}
+
+/// A number with its thousands apart, as English has it.
+#[must_use]
+pub(crate) fn number(n: usize) -> String {
+    let digits = n.to_string();
+    let mut apart = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            apart.push(',');
+        }
+        apart.push(digit);
+    }
+    apart
+}
+
+/// `1 server`, `1,000 servers`.
+#[must_use]
+pub(crate) fn count(n: usize, one: &str) -> String {
+    format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// The first `most` of `names`, joined by commas, and how many more there are; the middle of
+/// a name that would fill a line alone is cut out.
+#[must_use]
+pub(crate) fn first_names<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> String {
+    let all: Vec<&str> = names.collect();
+    let shown: Vec<String> = all.iter().take(most).map(|name| fit_name(&visible(name), 72, "…").into_owned()).collect();
+    let rest = all.len().saturating_sub(most);
+    if rest == 0 { shown.join(", ") } else { format!("{} and {} more", shown.join(", "), number(rest)) }
+}
+
+/// `text` with its first letter in upper case.
+#[must_use]
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What `write` writes, as text.
+///
+/// # Errors
+/// Those of `write`.
+pub(crate) fn collect(write: impl FnOnce(&mut dyn Write) -> Result<(), Error>) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    write(&mut bytes)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_direction_characters_become_escapes() {
+        assert_eq!(visible("a\x1b[31mb\nc"), r"a\u{1b}[31mb\nc");
+        assert_eq!(visible("x\u{202e}gpj.exe"), r"x\u{202e}gpj.exe");
+        assert_eq!(visible("Kundengröße 顧客"), "Kundengröße 顧客");
+        assert_eq!(visible_lines("SET a;\nSET\tb;\n"), "SET a;\nSET\\tb;");
+    }
+
+    #[test]
+    fn wide_and_combining_characters_count_as_terminals_count_them() {
+        assert_eq!(columns("abc"), 3);
+        assert_eq!(columns("顧客"), 4);
+        assert_eq!(columns("e\u{301}"), 1);
+    }
+
+    #[test]
+    fn text_is_cut_at_the_end_and_names_in_the_middle() {
+        assert_eq!(fit("abcdef", 6, "…"), "abcdef");
+        assert_eq!(fit("abcdefg", 6, "…"), "abcde…");
+        assert_eq!(fit("顧客顧客", 5, "…"), "顧客…");
+        assert_eq!(fit_name("schema/table#p#p2026.ibd", 12, "…"), "schema…6.ibd");
+    }
+
+    #[test]
+    fn wrapping_keeps_every_word_and_no_line_is_too_long() {
+        let text = "one two three fourteenletters five";
+        let lines = wrap(text, 9);
+        assert!(lines.iter().all(|line| columns(line) <= 9), "{lines:?}");
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        assert_eq!(wrap("", 9), [""]);
+    }
+
+    #[test]
+    fn numbers_have_their_thousands_apart() {
+        assert_eq!(number(7), "7");
+        assert_eq!(number(10_000), "10,000");
+        assert_eq!(count(1, "server"), "1 server");
+        assert_eq!(count(1_234_567, "page"), "1,234,567 pages");
+    }
+
+    #[test]
+    fn long_lists_of_names_end_with_a_count() {
+        assert_eq!(first_names(["a", "b", "c"].into_iter(), 2), "a, b and 1 more");
+        assert_eq!(first_names(["a", "b"].into_iter(), 2), "a, b");
+    }
+}

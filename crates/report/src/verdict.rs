@@ -1,0 +1,167 @@
+//! The whole outcome in one sentence.
+
+use audit::coverage::Place;
+use audit::finding::{Finding, Severity, Status};
+use audit::outcome::Outcome;
+
+use crate::exposure::{self, Exposure};
+use crate::fleet::{Standing, standings};
+use crate::text::{count, number};
+
+/// How good or bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// Data can be read.
+    Bad,
+    /// Nothing readable, with weaknesses or blind spots.
+    Unsure,
+    /// Nothing readable, and all was seen.
+    Good,
+}
+
+/// One sentence, and how it is meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// How it is meant.
+    pub(crate) tone: Tone,
+    /// The sentence.
+    pub(crate) sentence: String,
+}
+
+/// The verdict on all servers.
+#[must_use]
+pub(crate) fn of(outcome: &Outcome) -> Verdict {
+    let standings = standings(outcome);
+    let audited: Vec<&Standing<'_>> = standings.iter().filter(|s| s.server.error.is_none()).collect();
+    match audited.as_slice() {
+        [] => Verdict { tone: Tone::Unsure, sentence: "No server could be audited.".to_owned() },
+        [one] if standings.len() == 1 => of_server(one),
+        many => of_fleet(many, standings.len()),
+    }
+}
+
+/// The verdict on one server that was audited.
+#[must_use]
+pub(crate) fn of_server(standing: &Standing<'_>) -> Verdict {
+    let (disk, wire) = exposures(standing);
+    let open = disk == Exposure::Open || wire == Exposure::Open;
+    let weaknesses = standing.findings.iter().filter(|f| is_weakness(f)).count();
+    let mut sentence = both(disk, wire).to_owned();
+    if !open && weaknesses > 0 {
+        let verb = if weaknesses == 1 { "remains" } else { "remain" };
+        sentence.push_str(&format!(" {} {verb}.", capital_count(weaknesses)));
+    }
+    let closed = disk == Exposure::Closed && wire == Exposure::Closed && weaknesses == 0 && standing.unknown() == 0;
+    let tone = if open {
+        Tone::Bad
+    } else if closed {
+        Tone::Good
+    } else {
+        Tone::Unsure
+    };
+    Verdict { tone, sentence }
+}
+
+fn is_weakness(finding: &Finding) -> bool {
+    finding.status == Status::Fail && finding.severity > Severity::Info
+}
+
+fn capital_count(weaknesses: usize) -> String {
+    if weaknesses == 1 { "1 weakness".to_owned() } else { format!("{} weaknesses", number(weaknesses)) }
+}
+
+fn exposures(standing: &Standing<'_>) -> (Exposure, Exposure) {
+    let at = |place| exposure::of(standing.coverage.iter().copied(), standing.findings.iter().copied(), place);
+    (at(Place::AtRest), at(Place::InFlight))
+}
+
+/// What was not found may still be there, in pages that were not sampled: no sentence says that
+/// data cannot be read.
+const fn both(disk: Exposure, wire: Exposure) -> &'static str {
+    use Exposure::{Closed, Open, Unseen};
+    match (disk, wire) {
+        (Open, Open) => "A stolen disk can be read, and so can traffic on the network.",
+        (Open, Unseen) => "A stolen disk can be read; traffic on the network was not seen in full.",
+        (Open, Closed) => "A stolen disk can be read; nothing readable was found on the network.",
+        (Unseen, Open) => "Traffic on the network can be read; the disk was not seen in full.",
+        (Closed, Open) => "Traffic on the network can be read; nothing readable was found on the disk.",
+        (Unseen, Unseen) => "Nothing readable was found, but neither disk nor network was seen in full.",
+        (Unseen, Closed) => "Nothing readable was found, but the disk was not seen in full.",
+        (Closed, Unseen) => "Nothing readable was found, but traffic on the network was not seen in full.",
+        (Closed, Closed) => "Nothing readable was found, neither on the disk nor on the network.",
+    }
+}
+
+fn of_fleet(audited: &[&Standing<'_>], servers: usize) -> Verdict {
+    let exposures: Vec<(Exposure, Exposure)> = audited.iter().map(|standing| exposures(standing)).collect();
+    let disks = exposures.iter().filter(|(disk, _)| *disk == Exposure::Open).count();
+    let wires = exposures.iter().filter(|(_, wire)| *wire == Exposure::Open).count();
+    let unseen = exposures.iter().filter(|(d, w)| *d == Exposure::Unseen || *w == Exposure::Unseen).count();
+    let mut sentence = match (disks, wires) {
+        (0, 0) => format!("Nothing readable was found on {}.", count(servers, "server")),
+        (d, 0) => format!("A stolen disk can be read on {} of {}.", number(d), count(servers, "server")),
+        (0, w) => format!("Traffic on the network can be read on {} of {}.", number(w), count(servers, "server")),
+        (d, w) => format!(
+            "A stolen disk can be read on {} of {}, traffic on the network on {}.",
+            number(d),
+            count(servers, "server"),
+            number(w)
+        ),
+    };
+    let missing = servers - audited.len();
+    if missing > 0 {
+        sentence.push_str(&format!(" {} could not be audited.", number(missing)));
+    }
+    if disks + wires == 0 && unseen > 0 {
+        sentence.push_str(&format!(" {} could not be seen in full.", number(unseen)));
+    }
+    let tone = match (disks + wires, missing + unseen) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Unsure,
+        _ => Tone::Bad,
+    };
+    Verdict { tone, sentence }
+}
+
+#[cfg(test)]
+mod tests {
+    use audit::coverage::CoverageState;
+    use audit::outcome::Server;
+
+    use super::*;
+    use crate::testing::{coverage, in_flight, outcome_of, server};
+
+    fn outcome(disk: CoverageState, wire: CoverageState) -> Outcome {
+        let mut outcome = outcome_of(Vec::new());
+        outcome.coverage = vec![coverage("test", "tables", disk), in_flight("test", "client connections", wire)];
+        outcome
+    }
+
+    #[test]
+    fn a_server_is_judged_by_disk_and_wire() {
+        let both = of(&outcome(CoverageState::Partly, CoverageState::Clear));
+        assert_eq!(both.sentence, "A stolen disk can be read, and so can traffic on the network.");
+        assert_eq!(both.tone, Tone::Bad);
+        let good = of(&outcome(CoverageState::Encrypted, CoverageState::Encrypted));
+        assert_eq!(good.tone, Tone::Good);
+        let blind = of(&outcome(CoverageState::Unknown, CoverageState::Encrypted));
+        assert_eq!(blind.sentence, "Nothing readable was found, but the disk was not seen in full.");
+        assert_eq!(blind.tone, Tone::Unsure);
+    }
+
+    #[test]
+    fn nothing_seen_is_never_good() {
+        assert_eq!(of(&outcome_of(Vec::new())).tone, Tone::Unsure);
+        assert_eq!(of(&Outcome::empty("2026-11-20T12:00:00Z".parse().unwrap())).tone, Tone::Unsure);
+    }
+
+    #[test]
+    fn a_fleet_is_counted() {
+        let mut fleet = outcome(CoverageState::Clear, CoverageState::Encrypted);
+        fleet.servers.push(server("other"));
+        fleet.servers.push(Server::failed("down", "connection refused"));
+        let verdict = of(&fleet);
+        assert_eq!(verdict.sentence, "A stolen disk can be read on 1 of 3 servers. 1 could not be audited.");
+        assert_eq!(verdict.tone, Tone::Bad);
+    }
+}

@@ -1,0 +1,127 @@
+//! The words that reports use for states, layers, grades and sources.
+
+use audit::coverage::{CoverageState, Layer, Place};
+use audit::facts::Scope;
+use audit::finding::Grade;
+use audit::outcome::Server;
+
+/// What a row of the map is, in one or two words.
+#[must_use]
+pub(crate) const fn state(state: CoverageState) -> &'static str {
+    match state {
+        CoverageState::Encrypted => "encrypted",
+        CoverageState::Partly => "partly clear",
+        CoverageState::Clear => "clear",
+        CoverageState::Unknown => "not seen",
+        CoverageState::Absent => "none here",
+    }
+}
+
+/// The same where there is little room.
+#[must_use]
+pub(crate) const fn short_state(state: CoverageState) -> &'static str {
+    match state {
+        CoverageState::Partly => "partly",
+        other => self::state(other),
+    }
+}
+
+/// The same as one word without spaces, for class names, labels and values.
+#[must_use]
+pub(crate) const fn state_key(state: CoverageState) -> &'static str {
+    match state {
+        CoverageState::Encrypted => "encrypted",
+        CoverageState::Partly => "partly",
+        CoverageState::Clear => "clear",
+        CoverageState::Unknown => "unknown",
+        CoverageState::Absent => "absent",
+    }
+}
+
+/// What encrypts.
+#[must_use]
+pub(crate) const fn layer(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Tde => "TDE",
+        Layer::Disk => "disk",
+        Layer::Tls => "TLS",
+        Layer::None => "none",
+    }
+}
+
+/// Where the evidence comes from; a dash if there is none.
+#[must_use]
+pub(crate) fn grade(grade: Option<Grade>) -> &'static str {
+    grade.map_or("-", Grade::as_str)
+}
+
+/// At rest or in flight, as a label.
+#[must_use]
+pub(crate) const fn place_key(place: Place) -> &'static str {
+    match place {
+        Place::AtRest => "at-rest",
+        Place::InFlight => "in-flight",
+    }
+}
+
+/// Product and version, or what stands in for them.
+#[must_use]
+pub(crate) fn product(server: &Server) -> String {
+    match (&server.flavor, &server.version) {
+        (Some(flavor), Some(version)) => format!("{flavor} {version}"),
+        (Some(one), None) | (None, Some(one)) => one.clone(),
+        (None, None) if server.scope.files => "files only".to_owned(),
+        (None, None) => "version unknown".to_owned(),
+    }
+}
+
+/// The sources that were open, and those that were not.
+#[must_use]
+pub(crate) fn sources(scope: Scope) -> (Vec<&'static str>, Vec<&'static str>) {
+    let files = if scope.deep { "files (every page)" } else { "files (first pages)" };
+    let all = [
+        (scope.sql, "server tables", "server tables"),
+        (scope.files, files, "files"),
+        (scope.wire, "wire", "wire"),
+        (scope.host, "host", "host"),
+    ];
+    let used = all.iter().filter(|(open, ..)| *open).map(|(_, words, _)| *words).collect();
+    let closed = all.iter().filter(|(open, ..)| !*open).map(|(.., word)| *word).collect();
+    (used, closed)
+}
+
+/// [`sources`] in one clause.
+#[must_use]
+pub(crate) fn evidence_used(scope: Scope) -> String {
+    let (used, closed) = sources(scope);
+    match (used.is_empty(), closed.is_empty()) {
+        (true, _) => "none".to_owned(),
+        (false, true) => used.join(", "),
+        (false, false) => format!("{}; not used: {}", used.join(", "), closed.join(", ")),
+    }
+}
+
+/// A moment, to the minute, UTC.
+#[must_use]
+pub(crate) fn minute(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_used_names_what_was_not_open() {
+        let mut scope = Scope { sql: true, files: true, ..Scope::default() };
+        assert_eq!(evidence_used(scope), "server tables, files (first pages); not used: wire, host");
+        (scope.wire, scope.host, scope.deep) = (true, true, true);
+        assert_eq!(evidence_used(scope), "server tables, files (every page), wire, host");
+        assert_eq!(evidence_used(Scope::default()), "none");
+    }
+
+    #[test]
+    fn times_are_given_to_the_minute() {
+        assert_eq!(minute("2026-11-20T12:34:56.789Z".parse().unwrap()), "2026-11-20 12:34 UTC");
+    }
+}

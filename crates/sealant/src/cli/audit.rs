@@ -1,0 +1,212 @@
+//! `sealant audit`: what is in the clear, told from metadata, from bytes and from the wire.
+
+mod fleet;
+mod login;
+mod outputs;
+mod source;
+
+use std::path::PathBuf;
+
+use ::audit::facts::Facts;
+use ::audit::finding::Severity;
+use ::audit::outcome::Outcome;
+use ::audit::policy::Policy;
+use ::audit::run::{Rules, judge};
+use ::audit::waiver::Waivers;
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::Timestamp;
+
+use crate::exit::Exit;
+use crate::output::file;
+use crate::output::message::{Failure, warning};
+
+/// Show what is still readable to someone who steals the disk or listens on the wire
+///
+/// Connects to a MySQL or MariaDB server, reads what it declares and reports, the bytes of its data
+/// directory when it runs on this host, and what its ports answer; judges all of it by the checks that
+/// `sealant checks` lists. Nothing is changed on the server.
+///
+/// The password comes from an option file, --password-file, --password-fd or a prompt, never from the
+/// command line. The least privileges: GRANT PROCESS, REPLICATION CLIENT ON *.*; SELECT ON
+/// performance_schema.*; SELECT ON mysql.user. What they do not show is UNKNOWN, never PASS.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_precedence_over_arg = true,
+    after_help = EXAMPLES,
+    after_long_help = EXAMPLES,
+)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    diff: Option<Sub>,
+    #[command(flatten)]
+    source: source::Source,
+    #[command(flatten)]
+    login: login::Login,
+    #[command(flatten)]
+    judgement: Judgement,
+    #[command(flatten)]
+    outputs: outputs::Outputs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant audit mysql://audit@127.0.0.1:3306
+  sealant audit --socket /run/mysqld/mysqld.sock --user audit --html report.html
+  sealant audit --offline /backup/datadir --deep
+  sealant audit mysql://audit@db1:3306 --save today.json --fail-on medium
+  sealant audit diff yesterday.json today.json
+
+Exit codes: see `sealant --help`.";
+
+#[derive(Debug, Subcommand)]
+enum Sub {
+    Diff(Diff),
+}
+
+/// Show what changed between two saved facts files: new, fixed, worse
+#[derive(Debug, Args)]
+struct Diff {
+    /// Facts saved earlier with --save
+    before: PathBuf,
+    /// Facts saved later
+    after: PathBuf,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = DriftFormat::Table)]
+    format: DriftFormat,
+    /// Exit 3 when a new or worse failure is at least this severe
+    #[arg(long, value_name = "SEVERITY", default_value = "high")]
+    fail_on: FailOn,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DriftFormat {
+    /// For people
+    Table,
+    /// For scripts
+    Json,
+}
+
+/// Options that decide how facts are judged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Judgement")]
+struct Judgement {
+    /// Exit 3 when a failure is at least this severe: info, low, medium, high, critical, or never
+    #[arg(long, value_name = "SEVERITY", default_value = "high")]
+    fail_on: FailOn,
+    /// Exit 4 when something could not be judged
+    #[arg(long)]
+    require_complete: bool,
+    /// Failures accepted in writing, until a date (TOML; see the user guide)
+    #[arg(long, value_name = "FILE")]
+    waivers: Option<PathBuf>,
+    /// Limits of your site, such as the age of keys (TOML; see the user guide)
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Facts saved earlier: what changed since becomes the finding ev-drift
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Run only this check (repeatable)
+    #[arg(long = "check", value_name = "ID", value_parser = check_id)]
+    checks: Vec<String>,
+}
+
+/// A severity, or never.
+#[derive(Debug, Clone, Copy)]
+struct FailOn(Option<Severity>);
+
+impl std::str::FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "never" {
+            return Ok(Self(None));
+        }
+        let known = Severity::ALL.into_iter().find(|severity| severity.as_str() == text);
+        known.map(|severity| Self(Some(severity))).ok_or_else(|| "one of info, low, medium, high, critical, never".to_owned())
+    }
+}
+
+fn check_id(text: &str) -> Result<String, String> {
+    match ::audit::checks::find(text) {
+        Some(check) => Ok(check.id.to_owned()),
+        None => Err("no such check; run `sealant checks` for the list".to_owned()),
+    }
+}
+
+impl Audit {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if let Some(Sub::Diff(diff)) = self.diff {
+            return diff.run();
+        }
+        self.outputs.check()?;
+        let rules = self.judgement.rules()?;
+        let now = Timestamp::now();
+        let outcome = match self.source.fleet_file() {
+            Some(fleet) => fleet::run(fleet, &self.source, &self.login, &rules, now, self.outputs.quiet)?,
+            None => {
+                let facts = self.source.facts(&self.login, self.outputs.quiet)?;
+                self.save(&facts)?;
+                judge(&facts, &rules, now)
+            }
+        };
+        self.outputs.write(&outcome)?;
+        Ok(self.judgement.exit(&outcome))
+    }
+
+    fn save(&self, facts: &Facts) -> Result<(), Failure> {
+        let Some(path) = self.outputs.save() else { return Ok(()) };
+        file::replace(path, &|out| serde_json::to_writer(out, facts).map_err(std::io::Error::from))
+    }
+}
+
+impl Judgement {
+    fn rules(&self) -> Result<Rules, Failure> {
+        let bad_waivers = |e: ::audit::Error| Failure { exit: Exit::BadWaiver, ..Failure::from(e) };
+        Ok(Rules {
+            policy: self.policy.as_deref().map(Policy::load).transpose()?.unwrap_or_default(),
+            waivers: self.waivers.as_deref().map(Waivers::load).transpose().map_err(bad_waivers)?.unwrap_or_default(),
+            baseline: self.baseline.as_deref().map(Facts::load).transpose()?,
+            only: self.checks.clone(),
+        })
+    }
+
+    /// A bad waiver comes first: until it is mended nobody knows which failures were accepted.
+    fn exit(&self, outcome: &Outcome) -> Exit {
+        if outcome.summary.bad_waivers > 0 {
+            warning("a waiver is expired or names no check of ours; see ev-waiver-expired");
+            return Exit::BadWaiver;
+        }
+        if outcome.summary.unreachable > 0 {
+            return Exit::Failed;
+        }
+        if self.fail_on.0.is_some_and(|severity| outcome.reaches(severity)) {
+            return Exit::Findings;
+        }
+        if self.require_complete && !outcome.summary.complete {
+            return Exit::Incomplete;
+        }
+        Exit::Clean
+    }
+}
+
+impl Diff {
+    fn run(self) -> Result<Exit, Failure> {
+        let (before, after) = (Facts::load(&self.before)?, Facts::load(&self.after)?);
+        if before.target != after.target {
+            warning(&format!("these are facts of two servers: {} and {}", before.target, after.target));
+        }
+        // Both sides are judged at the moment of the later facts, or every certificate would drift.
+        let at = after.collected_at;
+        let rules = Rules::default();
+        let drift = ::audit::diff::Drift::between(&judge(&before, &rules, at), &judge(&after, &rules, at));
+        let format = match self.format {
+            DriftFormat::Table => report::Format::Table,
+            DriftFormat::Json => report::Format::Json,
+        };
+        let options = report::RenderOptions { width: 120, ..report::RenderOptions::default() };
+        file::to_stdout(&|out| report::write_drift(format, &drift, &options, out).map_err(std::io::Error::from))?;
+        let bad = self.fail_on.0.is_some_and(|severity| drift.worsened(severity));
+        Ok(if bad { Exit::Findings } else { Exit::Clean })
+    }
+}

@@ -1,0 +1,146 @@
+//! Where results go: one format to stdout or a file, and any number of further files.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use ::audit::outcome::Outcome;
+use clap::{Args, ValueEnum};
+use report::{Format, RenderOptions};
+
+use crate::output::file;
+use crate::output::message::Failure;
+
+/// Options that decide what is written where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Outputs {
+    /// Format of the main output: table, json, sarif, junit, csv, markdown, html, prometheus
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format)]
+    format: Format,
+    /// Write the main output to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also write a report of one self-contained HTML file (repeatable, as are the next)
+    #[arg(long, value_name = "FILE")]
+    html: Vec<PathBuf>,
+    /// Also write JSON
+    #[arg(long, value_name = "FILE")]
+    json: Vec<PathBuf>,
+    /// Also write SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    sarif: Vec<PathBuf>,
+    /// Also write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Vec<PathBuf>,
+    /// Also write CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Vec<PathBuf>,
+    /// Also write Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Vec<PathBuf>,
+    /// Also write a Prometheus textfile
+    #[arg(long, value_name = "FILE")]
+    prometheus: Vec<PathBuf>,
+    /// Save the facts, to be judged again with --facts or compared with `audit diff`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show every finding of the table, passed ones too
+    #[arg(long, short)]
+    verbose: bool,
+    /// Colour of the table; auto means: on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    /// No status line on stderr
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let names = || Format::all().map(Format::name).collect::<Vec<_>>().join(", ");
+    text.parse().map_err(|_| format!("one of {}", names()))
+}
+
+impl Outputs {
+    /// Finds out before a long run that a file cannot be written after it.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let files = self.files().map(|(_, path)| path).chain(self.output.as_deref()).chain(self.save());
+        for path in files {
+            let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+            if path.is_dir() || !directory.is_dir() {
+                return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where to save the facts.
+    pub(crate) fn save(&self) -> Option<&Path> {
+        self.save.as_deref()
+    }
+
+    /// Writes everything that was asked for.
+    pub(crate) fn write(&self, outcome: &Outcome) -> Result<(), Failure> {
+        for (format, path) in self.files() {
+            self.to_file(format, path, outcome)?;
+        }
+        if let Some(path) = &self.output {
+            return self.to_file(self.format, path, outcome);
+        }
+        let options = self.options(true);
+        file::to_stdout(&|out| report::write(self.format, outcome, &options, out).map_err(io::Error::from))
+    }
+
+    fn to_file(&self, format: Format, path: &Path, outcome: &Outcome) -> Result<(), Failure> {
+        let options = self.options(false);
+        file::replace(path, &|out| report::write(format, outcome, &options, out).map_err(io::Error::from))
+    }
+
+    fn files(&self) -> impl Iterator<Item = (Format, &Path)> {
+        let sets = [
+            (Format::Html, &self.html),
+            (Format::Json, &self.json),
+            (Format::Sarif, &self.sarif),
+            (Format::Junit, &self.junit),
+            (Format::Csv, &self.csv),
+            (Format::Markdown, &self.markdown),
+            (Format::Prometheus, &self.prometheus),
+        ];
+        sets.into_iter().flat_map(|(format, paths)| paths.iter().map(move |path| (format, path.as_path())))
+    }
+
+    fn options(&self, to_stdout: bool) -> RenderOptions {
+        let terminal = to_stdout && io::stdout().is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        RenderOptions {
+            color: self.color == Color::Always || (self.color == Color::Auto && terminal && !plain),
+            width: if terminal { terminal_width() } else { 120 },
+            ascii: terminal && !utf8(),
+            verbose: self.verbose,
+            show_passes: self.verbose,
+        }
+    }
+}
+
+/// Columns of the terminal, 80 if it does not say.
+fn terminal_width() -> usize {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|w| *w > 0).unwrap_or(80)
+}
+
+/// Whether the terminal's locale says UTF-8; the first variable that is set decides, as in POSIX.
+fn utf8() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}

@@ -1,0 +1,34 @@
+//! `sealant checks`: list and explain the checks.
+
+use clap::Args;
+use report::RenderOptions;
+
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::Failure;
+
+/// List the checks of `audit`, or explain one
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  sealant checks rest-redo-plaintext")]
+pub(crate) struct Checks {
+    /// The check to explain; all are listed if absent
+    id: Option<String>,
+}
+
+impl Checks {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let options = RenderOptions { width: 100, ..RenderOptions::default() };
+        let text = match &self.id {
+            None => report::render_checks_list(&options),
+            Some(id) => report::render_check(id, &options).map_err(|_| unknown(id))?,
+        };
+        to_stdout(&|out| out.write_all(text.as_bytes()))?;
+        Ok(Exit::Clean)
+    }
+}
+
+fn unknown(id: &str) -> Failure {
+    let near = ::audit::checks::all().map(|check| check.id).find(|known| known.contains(id) || id.contains(known));
+    let hint = near.map_or_else(|| "run `sealant checks` for the list".to_owned(), |near| format!("did you mean {near}?"));
+    Failure::usage(format!("there is no check {id:?}")).hint(hint)
+}

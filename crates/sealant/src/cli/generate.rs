@@ -1,0 +1,54 @@
+//! `sealant generate`: man pages, completions and reference documents, for packagers and the gate.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::Shell;
+
+use super::Cli;
+use crate::exit::Exit;
+use crate::output::message::Failure;
+
+/// Write man pages, completions or the reference of checks.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// What to write
+    what: What,
+    /// The directory to write into; it is made if it is not there
+    directory: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// Man pages, section 1
+    Man,
+    /// Completions for bash, zsh and fish
+    Completions,
+    /// The reference of checks in Markdown
+    Checks,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let dir = &self.directory;
+        let written = std::fs::create_dir_all(dir).and_then(|()| match self.what {
+            What::Man => clap_mangen::generate_to(command(), dir),
+            What::Completions => completions(dir),
+            What::Checks => std::fs::write(dir.join("checks.md"), report::render_checks_reference()),
+        });
+        written.map_err(|e| Failure::new(format!("{}: {e}", dir.display())))?;
+        Ok(Exit::Clean)
+    }
+}
+
+/// The text must not depend on the terminal it was made on.
+fn command() -> clap::Command {
+    Cli::command().term_width(100)
+}
+
+fn completions(dir: &Path) -> std::io::Result<()> {
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        clap_complete::generate_to(shell, &mut command(), "sealant", dir)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! The command line: one file per verb.
+
+mod audit;
+mod checks;
+mod generate;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::{self, Exit};
+use crate::output::message::Failure;
+
+/// Encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes, and know
+/// what it costs.
+#[derive(Debug, Parser)]
+#[command(name = "sealant", version, max_term_width = 100, after_help = exit::TABLE, after_long_help = exit::TABLE)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Audit(Box<audit::Audit>),
+    Checks(checks::Checks),
+    #[command(hide = true)]
+    Generate(generate::Generate),
+}
+
+impl Cli {
+    /// Does what the command line says.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match self.verb {
+            Verb::Audit(verb) => verb.run(),
+            Verb::Checks(verb) => verb.run(),
+            Verb::Generate(verb) => verb.run(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Sealant: encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes,
+//! and know what it costs.
+//!
+//! This crate is the command line: arguments in, exit code out. What the verbs do lives in the
+//! library crates.
+
+mod cli;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+
+fn main() -> ExitCode {
+    forbid_core_dumps();
+    match Cli::parse().run() {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit.into()
+        }
+    }
+}
+
+/// Passwords are in memory for a while: no core dump may hold them. Lowering a limit cannot fail.
+fn forbid_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+}

@@ -1,0 +1,79 @@
+//! Results go to stdout or whole into a file: written beside it, then renamed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::output::message::Failure;
+
+/// Writes something; what it returns came from the writer it was given.
+type Writer<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
+
+/// Writes to stdout; a reader that went away ends the run quietly.
+pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Replaces `path`, wholly or not at all. Results name what is weak: only the owner reads them.
+pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
+    // A device or a pipe, such as /dev/stdout, cannot be renamed over.
+    let special = path.exists() && !path.is_file();
+    let written = if special { write_into(path, write) } else { write_beside(path, write) };
+    written.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
+}
+
+fn write_into(path: &Path, write: &Writer<'_>) -> io::Result<()> {
+    let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+    write(&mut out)?;
+    out.flush()
+}
+
+fn write_beside(path: &Path, write: &Writer<'_>) -> io::Result<()> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("not a file name"))?;
+    let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+    let written = write_new(&beside, write).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_new(path: &Path, write: &Writer<'_>) -> io::Result<()> {
+    let file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.into_inner()?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        std::fs::write(&path, "old").unwrap();
+        let failed = replace(&path, &|out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no space left"))
+        });
+        assert!(failed.unwrap_err().error.contains("no space left"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_the_owner_reads_a_result() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("facts.json");
+        replace(&path, &|out| out.write_all(b"{}")).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,71 @@
+//! Messages on stderr: `sealant: error: …` and, if there is a next step, `sealant: hint: …`.
+
+use std::io::Write;
+
+/// Why a run ended early: one sentence and, perhaps, the next step.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The sentence, lower case, no full stop.
+    pub(crate) error: String,
+    /// The next step.
+    pub(crate) hint: Option<String>,
+    /// The code to end with.
+    pub(crate) exit: crate::exit::Exit,
+}
+
+impl Failure {
+    /// The tool could not do its work.
+    pub(crate) fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), hint: None, exit: crate::exit::Exit::Failed }
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(error: impl Into<String>) -> Self {
+        Self { exit: crate::exit::Exit::Usage, ..Self::new(error) }
+    }
+
+    /// The same with the next step.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Writes it to stderr.
+    pub(crate) fn print(&self) {
+        error(&self.error);
+        if let Some(hint) = &self.hint {
+            line("hint", hint);
+        }
+    }
+}
+
+impl From<audit::Error> for Failure {
+    fn from(error: audit::Error) -> Self {
+        let hint = match &error {
+            audit::Error::Server(e) => e.hint().map(str::to_owned),
+            audit::Error::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".to_owned()),
+            _ => None,
+        };
+        Self { hint, ..Self::new(one_line(&error.to_string())) }
+    }
+}
+
+/// An error that does not end the run.
+pub(crate) fn error(text: &str) {
+    line("error", text);
+}
+
+/// Something the user should know that is no error.
+pub(crate) fn warning(text: &str) {
+    line("warning", text);
+}
+
+/// Nothing can be done if stderr is closed.
+fn line(kind: &str, text: &str) {
+    let _ = writeln!(std::io::stderr(), "sealant: {kind}: {}", one_line(text));
+}
+
+/// Messages are one line each: what a server or a file name brings must not break or steer the terminal.
+fn one_line(text: &str) -> String {
+    text.split('\n').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ").replace(char::is_control, "?")
+}

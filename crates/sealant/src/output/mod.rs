@@ -1,0 +1,5 @@
+//! What people see: messages on stderr, data on stdout, one status line for long runs.
+
+pub(crate) mod file;
+pub(crate) mod message;
+pub(crate) mod progress;

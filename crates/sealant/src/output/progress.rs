@@ -1,0 +1,54 @@
+//! One status line on stderr while something takes long; silent unless stderr is a terminal.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How often the line is drawn anew.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// The line.
+#[derive(Debug)]
+pub(crate) struct StatusLine {
+    enabled: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    drawn: Option<Instant>,
+    started: Instant,
+}
+
+impl StatusLine {
+    /// A line that shows if stderr is a terminal and `quiet` is not set.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let enabled = !quiet && std::io::stderr().is_terminal();
+        Self { enabled, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
+    }
+
+    /// Shows `text`, at most five times a second. Runs shorter than that show nothing.
+    pub(crate) fn show(&self, text: &str) {
+        let Ok(mut state) = self.state.lock() else { return };
+        let since = state.drawn.unwrap_or(state.started);
+        if !self.enabled || since.elapsed() < EVERY {
+            return;
+        }
+        state.drawn = Some(Instant::now());
+        let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).take(100).collect();
+        let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        if self.state.lock().is_ok_and(|state| state.drawn.is_some()) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,110 @@
+//! Runs the `sealant` binary as its users do, and reads what it says.
+
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use harness::Server;
+use serde_json::Value;
+
+/// The binary under test, with nothing of the user's own configuration.
+pub(crate) fn sealant() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealant"));
+    command.env("NO_COLOR", "1").env_remove("MYSQL_PWD").stdin(std::process::Stdio::null());
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
+    sealant().args(args).output().expect("the binary starts")
+}
+
+/// What an audit said in JSON, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    pub(crate) json: Value,
+    pub(crate) code: i32,
+    pub(crate) stderr: String,
+}
+
+impl Audit {
+    /// `sealant audit … --format json`.
+    pub(crate) fn of<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
+        let output = sealant().args(["audit", "--format", "json"]).args(args).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("no JSON: {e}\n{}\n{stderr}", String::from_utf8_lossy(&output.stdout)));
+        Self { json, code: output.status.code().expect("not killed"), stderr }
+    }
+
+    /// Audits a running server as root, over its socket.
+    pub(crate) fn live(server: &Server) -> Self {
+        Self::live_with(server, &[])
+    }
+
+    /// The same with more options.
+    pub(crate) fn live_with(server: &Server, more: &[&str]) -> Self {
+        let socket = server.socket().to_str().expect("the harness uses short ASCII paths");
+        Self::of([&["--socket", socket, "--user", "root"], more].concat())
+    }
+
+    /// The bytes of a directory, every page.
+    pub(crate) fn offline(directory: &Path) -> Self {
+        Self::of([OsStr::new("--deep"), OsStr::new("--offline"), directory.as_os_str()])
+    }
+
+    /// Findings of one check.
+    pub(crate) fn findings(&self, id: &str) -> Vec<&Value> {
+        let all = self.json["findings"].as_array().expect("findings are a list");
+        all.iter().filter(|finding| finding["id"] == id).collect()
+    }
+
+    /// Statuses of one check, without repetition.
+    pub(crate) fn statuses(&self, id: &str) -> Vec<&str> {
+        let mut statuses: Vec<&str> = self.findings(id).iter().filter_map(|f| f["status"].as_str()).collect();
+        statuses.sort_unstable();
+        statuses.dedup();
+        statuses
+    }
+
+    /// The failure of `id` for an artefact that contains `artefact`.
+    pub(crate) fn failure(&self, id: &str, artefact: &str) -> &Value {
+        let found = self.findings(id);
+        let wanted = |f: &&&Value| f["status"] == "FAIL" && f["artefact"].as_str().is_some_and(|a| a.contains(artefact));
+        found.iter().find(wanted).unwrap_or_else(|| panic!("no FAIL of {id} for {artefact:?} in {}", pretty(&found)))
+    }
+
+    /// Asserts that `id` failed for an artefact that contains `artefact`, with evidence and a fix.
+    #[track_caller]
+    pub(crate) fn fails(&self, id: &str, artefact: &str) {
+        let failure = self.failure(id, artefact);
+        assert!(failure["evidence"].as_array().is_some_and(|e| !e.is_empty()), "no evidence: {failure}");
+        assert!(failure["remediation"].is_string(), "no fix: {failure}");
+        assert!(failure["grade"].is_string(), "no grade: {failure}");
+    }
+
+    /// Asserts that `id` passed everywhere.
+    #[track_caller]
+    pub(crate) fn passes(&self, id: &str) {
+        assert_eq!(self.statuses(id), ["PASS"], "{id}: {}", pretty(&self.findings(id)));
+    }
+
+    /// Asserts that `id` neither failed nor passed.
+    #[track_caller]
+    pub(crate) fn unknown(&self, id: &str) {
+        assert_eq!(self.statuses(id), ["UNKNOWN"], "{id}: {}", pretty(&self.findings(id)));
+    }
+
+    /// Ids of all checks that failed with at least `high`.
+    pub(crate) fn serious(&self) -> Vec<String> {
+        let all = self.json["findings"].as_array().expect("findings are a list");
+        let serious = |f: &&Value| f["status"] == "FAIL" && (f["severity"] == "high" || f["severity"] == "critical");
+        all.iter().filter(serious).map(|f| format!("{} {}: {}", f["id"], f["artefact"], f["message"])).collect()
+    }
+}
+
+fn pretty(findings: &[&Value]) -> String {
+    serde_json::to_string_pretty(findings).unwrap_or_default()
+}
