@@ -140,7 +140,11 @@ fn facts_that_cannot_be_read() {
     refused(&run(["audit", "--facts", "/nonexistent.json"]), 1, "/nonexistent.json");
     refused(&run(["audit", "--facts", &write("a.json", "{")]), 1, "a.json");
     refused(&run(["audit", "--facts", &write("b.json", "{\"schema\": \"something/1\"}")]), 1, "b.json");
-    refused(&run(["audit", "--facts", &write("c.json", "{\"schema\": \"sealant.facts/999\"}")]), 1, "sealant.facts/999");
+    refused(
+        &run(["audit", "--facts", &write("c.json", "{\"schema\": \"sealant.facts/999\"}")]),
+        1,
+        "sealant.facts/999",
+    );
 }
 
 #[test]
@@ -150,7 +154,12 @@ fn waivers_that_do_not_hold() {
     let audit = |text: &str| {
         let waivers = dir.path().join("waivers.toml");
         fs::write(&waivers, text).expect("written");
-        let output = sealant().args(["audit", "--fail-on", "never", "--offline"]).arg(dir.path()).arg("--waivers").arg(&waivers).output();
+        let output = sealant()
+            .args(["audit", "--fail-on", "never", "--offline"])
+            .arg(dir.path())
+            .arg("--waivers")
+            .arg(&waivers)
+            .output();
         output.expect("runs").status.code()
     };
     let waiver = |check: &str, expires: &str| {
@@ -188,10 +197,15 @@ fn damaged_files_are_unknown_and_never_a_panic() {
     let audit = Audit::offline(dir.path());
     assert!(!audit.stderr.contains("panicked"), "{}", audit.stderr);
     for name in ["empty.ibd", "short.ibd", "zero.ibd", "garbage.ibd"] {
-        let passes: Vec<_> = audit.findings("rest-table-plaintext").into_iter().filter(|f| f["status"] == "PASS").collect();
+        let passes: Vec<_> =
+            audit.findings("rest-table-plaintext").into_iter().filter(|f| f["status"] == "PASS").collect();
         assert!(passes.is_empty(), "{name}: {passes:?}");
     }
-    assert!(audit.statuses("rest-table-plaintext").contains(&"UNKNOWN"), "{:?}", audit.findings("rest-table-plaintext"));
+    assert!(
+        audit.statuses("rest-table-plaintext").contains(&"UNKNOWN"),
+        "{:?}",
+        audit.findings("rest-table-plaintext")
+    );
 }
 
 #[test]
@@ -207,13 +221,19 @@ fn results_that_cannot_be_written() {
 fn a_full_disk_is_an_error() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("binlog.000001"), b"\xfebin").expect("written");
-    let output = sealant().args(["audit", "--fail-on", "never", "--output", "/dev/full", "--offline"]).arg(dir.path()).output();
+    let output =
+        sealant().args(["audit", "--fail-on", "never", "--output", "/dev/full", "--offline"]).arg(dir.path()).output();
     refused(&output.expect("runs"), 1, "no space left");
 }
 
 #[test]
 fn a_reader_that_goes_away_ends_the_run_quietly() {
-    let mut child = sealant().args(["checks"]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("runs");
+    let mut child = sealant()
+        .args(["checks"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("runs");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("ends");
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));

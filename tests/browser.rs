@@ -1,5 +1,7 @@
 //! The HTML report of a real server, opened in a real browser.
 
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
 mod support;
 
 use std::fs;
@@ -70,7 +72,11 @@ document.getElementById("frame").onload = event => {{
 fn measure(browser: &Path, directory: &Path, width: u32) -> Value {
     let page = directory.join(format!("frame{width}.html"));
     fs::write(&page, wrapper(width)).expect("written");
-    let dom = open(browser, &directory.join(format!("profile{width}")), &["--dump-dom", &format!("file://{}", page.display())]);
+    let dom = open(
+        browser,
+        &directory.join(format!("profile{width}")),
+        &["--dump-dom", &format!("file://{}", page.display())],
+    );
     let (_, rest) = dom.rsplit_once("\"result\">RESULT").unwrap_or_else(|| panic!("the report did not load: {dom}"));
     let (json, _) = rest.split_once("END").expect("the end of the result");
     serde_json::from_str(&json.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")).expect("JSON")

@@ -8,7 +8,7 @@ use std::fs;
 
 use harness::certs::{Authority, Profile};
 use harness::galera::Cluster;
-use harness::{Kind, KeyringPlace, Replication, Server, require};
+use harness::{KeyringPlace, Kind, Replication, Server, require};
 
 use crate::support::Audit;
 
@@ -135,7 +135,9 @@ fn trap_05_mariadb_leaves_aria_myisam_statistics_and_old_logs_in_clear() {
 fn trap_06_a_sort_spills_rows_of_an_encrypted_table() {
     let Some(server) = mysql(KeyringPlace::Beside) else { return };
     fill(&server, "t", "ENCRYPTION='Y'");
-    server.sql("INSERT INTO demo.t(name) SELECT a.name FROM demo.t a, (SELECT 1 FROM demo.t LIMIT 30) b").expect("grows");
+    server
+        .sql("INSERT INTO demo.t(name) SELECT a.name FROM demo.t a, (SELECT 1 FROM demo.t LIMIT 30) b")
+        .expect("grows");
     // The sort's file lives as long as its statement: rows are held back while the audit looks.
     let mut client = server
         .client()
@@ -170,7 +172,9 @@ fn trap_07_a_server_without_have_ssl_still_has_tls() {
 #[test]
 fn trap_08_mariadb_accounts_without_require_are_found() {
     let Some(server) = mariadb(&[]) else { return };
-    server.sql("CREATE USER app@'%' IDENTIFIED BY 'x'; CREATE USER safe@'%' IDENTIFIED BY 'x' REQUIRE SSL").expect("made");
+    server
+        .sql("CREATE USER app@'%' IDENTIFIED BY 'x'; CREATE USER safe@'%' IDENTIFIED BY 'x' REQUIRE SSL")
+        .expect("made");
     let audit = Audit::live(&server);
     audit.fails("tls-user-not-required", "'app'@'%'");
     let named = audit.findings("tls-user-not-required");

@@ -72,7 +72,8 @@ impl Audit {
     /// The failure of `id` for an artefact that contains `artefact`.
     pub(crate) fn failure(&self, id: &str, artefact: &str) -> &Value {
         let found = self.findings(id);
-        let wanted = |f: &&&Value| f["status"] == "FAIL" && f["artefact"].as_str().is_some_and(|a| a.contains(artefact));
+        let wanted =
+            |f: &&&Value| f["status"] == "FAIL" && f["artefact"].as_str().is_some_and(|a| a.contains(artefact));
         found.iter().find(wanted).unwrap_or_else(|| panic!("no FAIL of {id} for {artefact:?} in {}", pretty(&found)))
     }
 

@@ -84,10 +84,16 @@ pub struct Artefact<'a> {
     pub tablespace: Option<Tablespace<'a>>,
     /// The answer (see `server::dialect`) behind `reported`.
     pub reported_by: &'static str,
+    /// The variable behind `reported`, if it is one.
+    pub switch: Option<&'static str>,
+    /// Where the server says that its file is, absolute.
+    pub datafile: Option<String>,
     /// Its file.
     pub file: Option<&'a FileFact>,
     /// What the bytes say; none if they could not be read or told.
     pub bytes: Option<State>,
+    /// Why its file, which was read, is damaged: then the server's word is no proof either.
+    pub doubt: Option<String>,
     /// What the disk below does, if that is known.
     pub disk: Option<&'a DiskLayer>,
 }
@@ -130,10 +136,14 @@ impl<'a> Artefacts<'a> {
 }
 
 impl Artefact<'_> {
-    /// The state by the strongest evidence, and its grade.
+    /// The state by the strongest evidence, and its grade; none if nothing tells, or if a damaged
+    /// file leaves it in doubt.
     #[must_use]
     pub fn state(&self) -> Option<(State, Grade)> {
-        let reported = if self.reported_by == "variables" { Grade::Declared } else { Grade::Reported };
+        if self.doubt.is_some() {
+            return None;
+        }
+        let reported = if self.switch.is_some() { Grade::Declared } else { Grade::Reported };
         self.bytes.map(|s| (s, Grade::Bytes)).or_else(|| self.reported.map(|s| (s, reported)))
     }
 
@@ -205,16 +215,61 @@ impl Artefact<'_> {
         self.scan().map(|scan| scan.page0.space_id).or_else(|| self.tablespace.map(|space| SpaceId(space.space_id)))
     }
 
-    /// Schema and table, decoded, if it is a table's or partition's tablespace, or a file of one.
+    /// Why its state is not known although its file was read or looked for; none if nothing was tried.
+    #[must_use]
+    pub fn why_unknown(&self) -> Option<String> {
+        if self.doubt.is_some() {
+            return self.doubt.clone();
+        }
+        match &self.file?.content {
+            Content::UnidentifiedTablespace { why, .. } | Content::Unreadable { why } => Some(why.clone()),
+            Content::Empty => Some("the file has no byte".to_owned()),
+            Content::Link { target } => Some(format!("it is a link to {target}, which was not followed")),
+            Content::Tablespace { scan } => Some(bytes::undecided(scan).to_owned()),
+            Content::Unknown { .. } => Some("its bytes are those of no known file".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Schema and table as statements spell them, if it is a table's or partition's tablespace, or a file of one.
     #[must_use]
     pub fn table(&self) -> Option<(String, String)> {
-        let name = self.tablespace.map_or(self.name.as_str(), |space| space.name);
-        let (schema, table) = name.rsplit_once('/')?;
-        let schema = schema.rsplit_once('/').map_or(schema, |(_, last)| last);
-        let table =
-            if self.tablespace.is_some() { table } else { table.rsplit_once('.').map_or(table, |(stem, _)| stem) };
+        let path = self.file.map(|file| file.name.as_str()).or(self.datafile.as_deref());
+        let (schema, table) = match path {
+            Some(path) => encoded_names(path)?,
+            None => self.tablespace?.name.rsplit_once('/')?,
+        };
+        // The files of a partition are called TABLE#p#PARTITION; a # of a name is written @0023.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
-        (!table.is_empty()).then(|| (decoded(schema), decoded(table)))
+        let (schema, table) = (decoded(schema), decoded(table));
+        if table.is_empty() {
+            return None;
+        }
+        match self.reported_names().filter(|_| schema.contains('@') || table.contains('@')) {
+            Some(names) => Some(names),
+            None => Some((schema, table)),
+        }
+    }
+
+    /// Whether it holds what every server of its kind holds: settings of the `sys` schema that nobody
+    /// puts data into, help texts, time zones.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        let Some((schema, table)) = self.table() else { return false };
+        let texts =
+            || table.starts_with("help_") || table.starts_with("time_zone") || table == "plugin" || table == "func";
+        match self.kind {
+            Kind::Table => schema == "sys" && table == "sys_config",
+            Kind::AriaTable => schema == "sys" || schema == "mysql" && texts(),
+            _ => false,
+        }
+    }
+
+    /// Schema and table as the list of tablespaces spells them, which MySQL does not encode from 8.0 on.
+    fn reported_names(&self) -> Option<(String, String)> {
+        let (schema, table) = self.tablespace?.name.split_once('/')?;
+        let end = table.to_ascii_lowercase().find("#p#").unwrap_or(table.len());
+        Some((schema.to_owned(), table.get(..end)?.to_owned()))
     }
 
     /// What to quote: the server's row, then the bytes.
@@ -224,6 +279,8 @@ impl Artefact<'_> {
         if let (Some(sql), Some(space)) = (&facts.sql, self.tablespace) {
             let answer = format!("{} (space {}): encrypted = {:?}", space.name, space.space_id, space.encrypted);
             evidence.push(sql.evidence(self.reported_by, answer));
+        } else if let (Some(sql), Some(name)) = (&facts.sql, self.switch) {
+            evidence.push(sql.variable_evidence(name));
         } else if let (Some(sql), Some(state)) = (&facts.sql, self.reported) {
             evidence.push(sql.evidence(self.reported_by, format!("{}: {state:?}", self.name)));
         }
@@ -234,8 +291,16 @@ impl Artefact<'_> {
     }
 }
 
+/// Directory and stem of a table's file.
+fn encoded_names(path: &str) -> Option<(&str, &str)> {
+    let (schema, file) = path.rsplit_once('/')?;
+    let schema = schema.rsplit_once('/').map_or(schema, |(_, last)| last);
+    Some((schema, file.rsplit_once('.').map_or(file, |(stem, _)| stem)))
+}
+
 /// A name as statements spell it: in file names, `@` and four hexadecimal digits stand for other
-/// characters. Source: MySQL manual, "Mapping of Identifiers to File Names".
+/// characters. Source: MySQL manual, "Mapping of Identifiers to File Names". The two-character
+/// codes of Latin, Greek and Cyrillic letters stay as they are.
 fn decoded(name: &str) -> String {
     let mut parts = name.split('@');
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -116,7 +116,10 @@ struct Tally {
 
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) -> Coverage {
     let mut tally = Tally::default();
-    artefacts.of_kind(kind).for_each(|artefact| tally.count(artefact));
+    artefacts.of_kind(kind).filter(|artefact| !artefact.is_public()).for_each(|artefact| tally.count(artefact));
+    if kind == Kind::Doublewrite {
+        artefacts.of_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
+    }
     if kind == Kind::Spill {
         tally.spills(facts);
     }
@@ -152,6 +155,20 @@ impl Tally {
             State::Clear => self.clear += 1,
             State::Partly => self.partly += 1,
         }
+    }
+
+    /// The doublewrite area in a system tablespace, where MariaDB and old servers have it.
+    fn page_copies(&mut self, system: &Artefact<'_>) {
+        let Some(copies) = system.page_copies().filter(|copies| copies.slots > 0) else { return };
+        let below = matches!(system.disk, Some(DiskLayer::Encrypted { .. } | DiskLayer::Memory));
+        match (copies.encrypted > 0, copies.clear_data + copies.mislabelled > 0) {
+            (_, true) if below => self.disk += 1,
+            (true, true) => self.partly += 1,
+            (false, true) => self.clear += 1,
+            (true, false) => self.tde += 1,
+            (false, false) => self.empty += 1,
+        }
+        self.grade = Some(self.grade.map_or(Grade::Bytes, |known| known.min(Grade::Bytes)));
     }
 
     fn spills(&mut self, facts: &Facts) {

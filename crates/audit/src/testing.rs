@@ -57,7 +57,11 @@ impl Made {
                 datadir: "/var/lib/mysql/".to_owned(),
                 port: 3306,
             },
-            session: Session { account: "audit@localhost".to_owned(), endpoint: "127.0.0.1:3306".to_owned(), tls: None },
+            session: Session {
+                account: "audit@localhost".to_owned(),
+                endpoint: "127.0.0.1:3306".to_owned(),
+                tls: None,
+            },
             answers: std::collections::BTreeMap::new(),
         });
         made.answer("variables", &["name", "value"], &[]).answer("status", &["name", "value"], &[])
@@ -97,7 +101,13 @@ impl Made {
     /// Adds a file below the data directory.
     pub(crate) fn file(mut self, name: &str, content: Content) -> Self {
         let files = self.0.files.get_or_insert_with(|| FileFacts {
-            roots: vec![Root { path: "/var/lib/mysql".to_owned(), role: Role::Data, via: "datadir".to_owned(), error: None }],
+            roots: vec![Root {
+                path: "/var/lib/mysql".to_owned(),
+                role: Role::Data,
+                via: "datadir".to_owned(),
+                error: None,
+                missing: false,
+            }],
             ..FileFacts::default()
         });
         files.files.push(FileFact {
@@ -184,7 +194,12 @@ pub(crate) fn tablespace(what: &str, encrypted: u64, clear: u64) -> Content {
 }
 
 /// The same, changed.
-pub(crate) fn tablespace_with(what: &str, encrypted: u64, clear: u64, change: impl FnOnce(&mut TablespaceScan)) -> Content {
+pub(crate) fn tablespace_with(
+    what: &str,
+    encrypted: u64,
+    clear: u64,
+    change: impl FnOnce(&mut TablespaceScan),
+) -> Content {
     let mariadb = |version| Encryption::MariaDb {
         scheme: 1,
         key_id: 1,
@@ -194,7 +209,12 @@ pub(crate) fn tablespace_with(what: &str, encrypted: u64, clear: u64, change: im
     let (family, encryption) = match what {
         "encrypted" => (
             Family::MySql,
-            Encryption::MySql { magic: MySqlMagic::V3, master_key_id: MasterKeyId(1), server_uuid: None, flag_set: true },
+            Encryption::MySql {
+                magic: MySqlMagic::V3,
+                master_key_id: MasterKeyId(1),
+                server_uuid: None,
+                flag_set: true,
+            },
         ),
         "mariadb" => (Family::MariaDbFullCrc32, mariadb(1)),
         "begun" => (Family::MariaDbFullCrc32, mariadb(0)),
@@ -283,7 +303,9 @@ pub(crate) fn redo(encrypted: u64, clear: u64) -> Content {
 
 /// A binary log, in clear or encrypted as MySQL does.
 pub(crate) fn binary_log(clear: bool) -> Content {
-    let encryption =
-        if clear { BinlogEncryption::Clear } else { BinlogEncryption::MySql { version: 1, key_id: None } };
-    Content::BinaryLog { log: BinlogHead { encryption, server_version: None, created: None, file_bytes: 1 << 20 }, events: None }
+    let encryption = if clear { BinlogEncryption::Clear } else { BinlogEncryption::MySql { version: 1, key_id: None } };
+    Content::BinaryLog {
+        log: BinlogHead { encryption, server_version: None, created: None, file_bytes: 1 << 20 },
+        events: None,
+    }
 }

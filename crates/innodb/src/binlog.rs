@@ -10,6 +10,7 @@ use crate::{
     bytes::{Bytes, as_u64, as_usize, ascii_text, bump},
     error::ScanError,
     ids::KeyVersion,
+    randomness::looks_random,
     read::{ReadAt, fill, length},
 };
 
@@ -35,6 +36,9 @@ pub enum BinlogEncryption {
         /// Version of key 1.
         key_version: KeyVersion,
     },
+    /// MySQL's magic of an encrypted log, and clear text behind the header. MariaDB's logs are not
+    /// tried: the lengths of their encrypted events stay readable.
+    Mislabelled,
 }
 
 /// The beginning of a binary or relay log.
@@ -54,7 +58,7 @@ impl BinlogHead {
     /// Whether events can be read without a key.
     #[must_use]
     pub const fn is_clear(&self) -> bool {
-        matches!(self.encryption, BinlogEncryption::Clear)
+        matches!(self.encryption, BinlogEncryption::Clear | BinlogEncryption::Mislabelled)
     }
 }
 
@@ -104,6 +108,8 @@ const EVENT_HEADER_BYTES: usize = 19;
 const FORMAT_DESCRIPTION: u8 = 15;
 const START_ENCRYPTION: u8 = 164;
 const QUERY: u8 = 2;
+/// What stands before the encrypted stream in MySQL's logs.
+const MYSQL_HEADER_BYTES: usize = 512;
 /// Enough for the headers and the first two or three events.
 const HEAD_BYTES: usize = 4096;
 /// More of a query event is never read.
@@ -123,7 +129,9 @@ pub fn recognise<R: ReadAt + ?Sized>(source: &R) -> Result<BinlogHead, ScanError
     let mut buf = vec![0; HEAD_BYTES];
     let head = fill(source, 0, &mut buf)?;
     if head.starts_with(MAGIC_ENCRYPTED) {
-        return Ok(BinlogHead { encryption: mysql_header(head), server_version: None, created: None, file_bytes });
+        let clear = looks_random(head.range(MYSQL_HEADER_BYTES, head.len())) == Some(false);
+        let encryption = if clear { BinlogEncryption::Mislabelled } else { mysql_header(head) };
+        return Ok(BinlogHead { encryption, server_version: None, created: None, file_bytes });
     }
     if !head.starts_with(MAGIC_CLEAR) {
         return Err(ScanError::NotRecognised { expected: "binary log" });
@@ -140,7 +148,7 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     let head = recognise(source)?;
     let mut found = EventScan::default();
     if matches!(head.encryption, BinlogEncryption::MySql { .. }) {
-        found.encrypted_from = Some(512);
+        found.encrypted_from = Some(as_u64(MYSQL_HEADER_BYTES));
         return Ok(found);
     }
     let end = head.file_bytes.min(max_bytes);
@@ -256,7 +264,7 @@ fn mysql_header(head: &[u8]) -> BinlogEncryption {
     let [version] = head.array_at(4).unwrap_or_default();
     let mut at = 5_usize;
     let mut key_id = None;
-    while let Some([field]) = head.range(0, 512).array_at(at) {
+    while let Some([field]) = head.range(0, MYSQL_HEADER_BYTES).array_at(at) {
         at = at.saturating_add(1);
         let length = match field {
             1 => {

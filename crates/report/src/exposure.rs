@@ -35,7 +35,7 @@ const DISK: &[Sentence] = &[
         "rest-mysql-ibd-plaintext",
         "The data dictionary: every name, values kept as histograms, the replication password",
     ),
-    opens("rest-ibdata1-exposed", "What the system tablespace holds, which this server cannot encrypt"),
+    opens("rest-ibdata1-exposed", "What the system tablespace holds"),
     opens("rest-undo-plaintext", "Former versions of rows, in undo tablespaces"),
     opens("rest-redo-plaintext", "The latest changes, row by row, in the redo log"),
     opens("rest-doublewrite-plaintext", "Copies of pages of encrypted tables, in the doublewrite files"),

@@ -38,13 +38,23 @@ fn main() {
 fn server_with(tables: usize) -> Server {
     let server = Server::builder(Kind::MySql97)
         .keyring(KeyringPlace::Beside)
-        .options(["--skip-log-bin", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--innodb-doublewrite=OFF"])
+        .options([
+            "--skip-log-bin",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--sync-binlog=0",
+            "--innodb-doublewrite=OFF",
+        ])
         .start()
         .expect("MySQL 9.7 starts");
     server.sql("CREATE DATABASE bench").expect("a schema");
     for first in (0..tables).step_by(500) {
         let batch: String = (first..tables.min(first + 500))
-            .map(|n| format!("CREATE TABLE bench.t{n} (id INT PRIMARY KEY, v VARCHAR(100)) ENCRYPTION='{}';", ["Y", "N"][n % 2]))
+            .map(|n| {
+                format!(
+                    "CREATE TABLE bench.t{n} (id INT PRIMARY KEY, v VARCHAR(100)) ENCRYPTION='{}';",
+                    ["Y", "N"][n % 2]
+                )
+            })
             .collect();
         server.sql(&batch).expect("tables");
     }
@@ -67,7 +77,8 @@ fn record(server: &Server, directory: &Path, copies: usize) {
     let text = fs::read_to_string(&one).expect("facts");
     let socket = server.socket().to_str().expect("ASCII");
     for n in 0..copies {
-        fs::write(recorded.join(format!("server{n}.json")), text.replace(socket, &format!("/run/server{n}.sock"))).expect("a copy");
+        fs::write(recorded.join(format!("server{n}.json")), text.replace(socket, &format!("/run/server{n}.sock")))
+            .expect("a copy");
     }
 }
 

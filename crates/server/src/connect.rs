@@ -35,6 +35,11 @@ use crate::{
 /// utf8mb4_general_ci, known to every server since 5.5.3.
 const COLLATION: u8 = 45;
 
+/// Undoes global defaults that change answers: a limit of rows cuts even `SHOW GLOBAL VARIABLES` (seen on
+/// MySQL 9.7 and MariaDB 10.11), a limit of join size refuses it, and SQL modes turn `''` into NULL
+/// (`EMPTY_STRING_IS_NULL`), pad names (`PAD_CHAR_TO_FULL_LENGTH`) or change their quotes (`ANSI_QUOTES`).
+const PLAIN_SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073709551615, sql_big_selects = 1";
+
 /// What we tell the server about our own packets' size.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 
@@ -329,7 +334,8 @@ impl Connection {
         }
     }
 
-    /// Read-only, and no statement longer than ours may take.
+    /// Read-only, and no statement longer than ours may take; answers whole and in the spelling that we read,
+    /// whatever the server's own defaults are.
     fn protect_server(&mut self) -> Result<(), Error> {
         let seconds = self.statement_timeout.as_secs_f64();
         let milliseconds = self.statement_timeout.as_millis().clamp(1, 4_000_000_000);
@@ -338,7 +344,7 @@ impl Connection {
         } else {
             format!("SET SESSION max_execution_time = {milliseconds}")
         };
-        for statement in ["SET SESSION TRANSACTION READ ONLY", &limit] {
+        for statement in ["SET SESSION TRANSACTION READ ONLY", &limit, PLAIN_SESSION, "SET NAMES utf8mb4"] {
             match self.query(statement) {
                 // Servers before 5.6.5 and 5.7.8 do not know these.
                 Ok(_) | Err(Error::Server { .. }) => {}
@@ -694,11 +700,9 @@ pub(crate) fn tls_failure(error: &rustls::Error) -> Error {
             Some(rejection) => rejection.clone().into(),
             None => Error::Tls { reason: error.to_string() },
         },
-        E::InvalidCertificate(CertificateError::BadSignature) => Error::CertificateNotTrusted {
-            why: crate::error::Untrusted::Other(
-                "the server did not prove that it holds the certificate's key".to_owned(),
-            ),
-        },
+        E::InvalidCertificate(CertificateError::BadSignature) => {
+            Error::CertificateNotTrusted { why: crate::error::Untrusted::Unproven }
+        }
         E::PeerIncompatible(P::ServerDoesNotSupportTls12Or13 | P::ServerTlsVersionIsDisabledByOurConfig) => {
             Error::TlsTooOld { reason: "it chose an older one".to_owned() }
         }

@@ -103,6 +103,14 @@ pub enum Untrusted {
     NotYetValid,
     /// A signature in the chain is wrong.
     BadSignature,
+    /// Something in the chain is signed with an algorithm that is not safe, such as SHA-1.
+    WeakSignature,
+    /// Its own key is too short for a proof by it to count; the chain above it is good.
+    ShortKey,
+    /// Its extended key usages leave servers out.
+    NotForServers,
+    /// The server did not prove that it holds the certificate's key; the chain above it is good.
+    Unproven,
     /// It cannot be read.
     Malformed(String),
     /// Some other rule is broken.
@@ -116,6 +124,10 @@ impl fmt::Display for Untrusted {
             Self::Expired => f.write_str("it has expired"),
             Self::NotYetValid => f.write_str("it is not valid yet"),
             Self::BadSignature => f.write_str("a signature in its chain is wrong"),
+            Self::WeakSignature => f.write_str("it is signed with an algorithm that is not safe"),
+            Self::ShortKey => f.write_str("its own key is too short"),
+            Self::NotForServers => f.write_str("its extended key usage is not for servers"),
+            Self::Unproven => f.write_str("the server did not prove that it holds the certificate's key"),
             Self::Malformed(reason) => write!(f, "it cannot be read: {reason}"),
             Self::Other(reason) => f.write_str(reason),
         }

@@ -291,3 +291,17 @@ fn what_is_left_out_silently_is_known_beforehand() {
         }
     }
 }
+
+#[test]
+fn tables_in_the_system_tablespace_are_found_with_and_without_the_shortcut() {
+    let Some(server) = common::start(Kind::MySql97, |builder| builder) else { return };
+    server.sql(SAMPLE).unwrap();
+    server.sql(LEAST_MYSQL).unwrap();
+    let mut root = common::root(&server);
+    assert!(rows(&mut root, "system_space_tables").rows.is_empty());
+    server.sql("CREATE TABLE shop.`odd-name` (a INT) TABLESPACE=innodb_system").unwrap();
+    assert_eq!(rows(&mut root, "system_space_tables").rows.len(), 1);
+    // Without SELECT on everything the shortcut does not count, and the whole list is scanned.
+    let mut audit = common::open(common::tcp(&server), "audit", "a", TlsMode::Required).unwrap();
+    assert_eq!(rows(&mut audit, "system_space_tables").rows.len(), 1);
+}

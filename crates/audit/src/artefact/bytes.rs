@@ -4,7 +4,7 @@ use innodb::binlog::BinlogEncryption;
 use innodb::doublewrite::DoublewriteScan;
 use innodb::galera::CacheScan;
 use innodb::redo::RedoScan;
-use innodb::tablespace::{Disagreement, Encryption, TablespaceScan};
+use innodb::tablespace::{Disagreement, Encryption, TablespaceKind, TablespaceScan};
 
 use super::State;
 use crate::facts::files::{Content, FileFact};
@@ -25,7 +25,7 @@ pub enum Promise {
 #[must_use]
 pub fn state_of(content: &Content) -> Option<State> {
     match content {
-        Content::Tablespace { scan } => Some(state_of_pages(scan)),
+        Content::Tablespace { scan } => state_of_pages(scan),
         Content::Redo { scan } => state_of_redo(scan),
         // Clear copies without rows are no news: page 0 and its like are never encrypted.
         Content::Doublewrite { scan } => {
@@ -56,15 +56,43 @@ pub fn promise_of(scan: &TablespaceScan) -> Promise {
     }
 }
 
-/// A tablespace is what its pages with data are; where none was read, what page 0 promises.
-fn state_of_pages(scan: &TablespaceScan) -> State {
+/// A tablespace is what its pages are, not what page 0 promises of them: a promise that no page
+/// keeps proves nothing, and neither does a sample of a conversion that has not ended.
+fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
     let counts = &scan.counts;
     let clear = counts.clear_data + counts.mislabelled > 0;
     match (promise_of(scan), counts.encrypted > 0, clear) {
-        (Promise::None, false, _) | (Promise::Begun, false, true) => State::Clear,
-        (Promise::Begun, _, false) if !scan.complete => State::Partly,
-        (_, _, false) => State::Encrypted,
-        (_, _, true) => State::Partly,
+        (_, true, true) => Some(State::Partly),
+        (_, false, true) | (Promise::None, false, false) => Some(State::Clear),
+        (Promise::Begun, true, false) if !scan.complete => None,
+        (_, true, false) => Some(State::Encrypted),
+        (Promise::Begun | Promise::Full, false, false) => None,
+    }
+}
+
+/// Why the bytes of a tablespace that look encrypted are no proof that it is: the file is damaged.
+/// `system_pages`: pages of all files of the system tablespace, which counts them together.
+#[must_use]
+pub(super) fn damage(scan: &TablespaceScan, system_pages: u64) -> Option<String> {
+    let system = scan.kind == TablespaceKind::System;
+    let missing = match &scan.truncated {
+        _ if system => u64::from(scan.page0.size_in_pages).saturating_sub(system_pages),
+        Some(cut) => cut.missing_pages.max(u64::from(cut.partial_bytes > 0)),
+        None => 0,
+    };
+    if missing > 0 {
+        return Some(format!("the file is cut: {missing} of {} pages are missing", scan.page0.size_in_pages));
+    }
+    (scan.foreign > 0).then(|| format!("{} of its pages belong to another place or tablespace", scan.foreign))
+}
+
+/// Why a tablespace's bytes do not tell its state.
+#[must_use]
+pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
+    if scan.counts.encrypted > 0 {
+        "page 0 says that its encryption has not ended, and only a sample of its pages was read, none of them clear"
+    } else {
+        "page 0 promises encryption, and no page was seen that keeps it"
     }
 }
 
@@ -105,7 +133,7 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
         Content::Tablespace { scan } => tablespace_evidence(scan, at),
         Content::Redo { scan } => redo_evidence(scan, at),
         Content::Doublewrite { scan } => doublewrite_evidence(scan, at),
-        Content::BinaryLog { log, .. } if log.is_clear() => {
+        Content::BinaryLog { log, .. } if log.encryption == BinlogEncryption::Clear => {
             vec![at(0, "fe62696e".to_owned(), "magic of a log in clear".to_owned())]
         }
         Content::BinaryLog { log, .. } => vec![at(0, String::new(), binary_log_words(&log.encryption))],
@@ -163,6 +191,9 @@ fn binary_log_words(encryption: &BinlogEncryption) -> String {
         BinlogEncryption::Clear => "log in clear".to_owned(),
         BinlogEncryption::MySql { .. } => "magic fd 62 69 6e: encrypted log".to_owned(),
         BinlogEncryption::MariaDb { .. } => "a Start_encryption event follows the format event".to_owned(),
+        BinlogEncryption::Mislabelled => {
+            "magic fd 62 69 6e of an encrypted log, and clear text from byte 512 on".to_owned()
+        }
     }
 }
 
@@ -210,14 +241,16 @@ fn promise(encryption: &Encryption) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::tablespace;
+    use crate::testing::{tablespace, tablespace_with};
+    use innodb::tablespace::Truncation;
 
     #[test]
     fn a_promise_counts_until_pages_break_it() {
         let promised = tablespace("encrypted", 7, 0);
         assert_eq!(state_of(&promised), Some(State::Encrypted));
         assert_eq!(state_of(&tablespace("encrypted", 7, 2)), Some(State::Partly));
-        assert_eq!(state_of(&tablespace("encrypted", 0, 2)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("encrypted", 0, 2)), Some(State::Clear));
+        assert_eq!(state_of(&tablespace("encrypted", 0, 0)), None);
         assert_eq!(state_of(&tablespace("plain", 0, 2)), Some(State::Clear));
         assert_eq!(state_of(&tablespace("plain", 3, 2)), Some(State::Partly));
         assert_eq!(state_of(&tablespace("plain", 0, 0)), Some(State::Clear));
@@ -227,6 +260,25 @@ mod tests {
     fn mariadb_has_only_begun_while_some_page_may_use_key_version_0() {
         assert_eq!(state_of(&tablespace("begun", 0, 3)), Some(State::Clear));
         assert_eq!(state_of(&tablespace("begun", 2, 3)), Some(State::Partly));
+        assert_eq!(state_of(&tablespace("begun", 2, 0)), Some(State::Encrypted));
+        assert_eq!(state_of(&tablespace_with("begun", 2, 0, |scan| scan.complete = false)), None);
         assert_eq!(state_of(&tablespace("mariadb", 4, 0)), Some(State::Encrypted));
+    }
+
+    #[test]
+    fn a_damaged_file_is_said_to_be() {
+        let scan = |change: fn(&mut TablespaceScan)| match tablespace_with("encrypted", 7, 0, change) {
+            Content::Tablespace { scan } => scan,
+            _ => unreachable!("a tablespace was made"),
+        };
+        assert_eq!(damage(&scan(|_| ()), 0), None);
+        assert!(damage(&scan(|scan| scan.foreign = 1), 0).is_some());
+        let cut = |scan: &mut TablespaceScan| {
+            scan.truncated = Some(Truncation { missing_pages: 4, partial_bytes: 0 });
+        };
+        assert!(damage(&scan(cut), 0).is_some_and(|why| why.contains("4 of 64")));
+        let system = scan(|scan| scan.kind = TablespaceKind::System);
+        assert_eq!(damage(&system, 64), None);
+        assert!(damage(&system, 60).is_some());
     }
 }

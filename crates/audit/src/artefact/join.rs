@@ -1,15 +1,18 @@
 //! Joins what the server reports with what the files hold.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use innodb::file_kind::{self, FileKind};
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
+use super::bytes::damage;
 use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
+use crate::path::normal;
 
 /// Variables that switch the encryption of the redo log: MySQL's and Percona's, MariaDB's.
 const REDO_SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
@@ -23,6 +26,10 @@ pub(super) struct Join<'a> {
     /// Files of the data directory by their name below it: paths differ where a link leads there.
     by_name: HashMap<&'a str, &'a FileFact>,
     by_space: HashMap<u32, Vec<&'a FileFact>>,
+    /// What binary logs are called: directory and name, without the number.
+    log_stems: HashSet<&'a str>,
+    /// Pages of all files of the system tablespace.
+    system_pages: u64,
     taken: HashSet<&'a str>,
     artefacts: Vec<Artefact<'a>>,
 }
@@ -45,14 +52,31 @@ impl<'a> Join<'a> {
         // A backup's copy of a tablespace is not the server's tablespace.
         let files = facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
         let mut by_space: HashMap<u32, Vec<&FileFact>> = HashMap::new();
+        let mut log_stems = HashSet::new();
+        let mut system_pages = 0_u64;
         for file in files.clone() {
-            if let Content::Tablespace { scan } = &file.content {
-                by_space.entry(scan.page0.space_id.0).or_default().push(file);
+            match &file.content {
+                Content::Tablespace { scan } => {
+                    by_space.entry(scan.page0.space_id.0).or_default().push(file);
+                    let system = scan.kind == TablespaceKind::System;
+                    system_pages = system_pages.saturating_add(if system { scan.counts.total } else { 0 });
+                }
+                Content::BinaryLog { .. } => log_stems.extend(file.path.rsplit_once('.').map(|(stem, _)| stem)),
+                _ => {}
             }
         }
         let by_path = files.clone().map(|file| (file.path.as_str(), file)).collect();
         let by_name = files.filter(|file| file.role == Role::Data).map(|file| (file.name.as_str(), file)).collect();
-        Self { facts, by_path, by_name, by_space, taken: HashSet::new(), artefacts: Vec::new() }
+        Self {
+            facts,
+            by_path,
+            by_name,
+            by_space,
+            log_stems,
+            system_pages,
+            taken: HashSet::new(),
+            artefacts: Vec::new(),
+        }
     }
 
     fn tablespaces(&mut self, sql: &'a SqlFacts) {
@@ -63,10 +87,13 @@ impl<'a> Join<'a> {
             let file = path
                 .and_then(|path| self.at_path(sql, path))
                 .or_else(|| self.by_name.get(format!("{}.ibd", space.name).as_str()).copied())
+                .filter(|file| may_hold(file, space.space_id))
                 .or_else(|| self.only_file_of(space.space_id));
-            self.add(kind_of_space(&space), space.name.to_owned(), file, reported_state(&space), "tablespaces");
+            let said = Said { state: reported_state(&space), by: "tablespaces", switch: None };
+            self.add(kind_of_space(&space), space.name.to_owned(), file, said);
             if let Some(last) = self.artefacts.last_mut() {
                 last.tablespace = Some(space);
+                last.datafile = path.cloned();
                 let place = path.map_or(sql.identity.datadir.as_str(), String::as_str);
                 last.disk = last.disk.or_else(|| self.facts.host.as_ref()?.layer_of(place));
             }
@@ -93,8 +120,8 @@ impl<'a> Join<'a> {
                 continue;
             }
             if let Some(kind) = self.kind_of_file(file) {
-                let (reported, by) = self.reported_for(kind, file);
-                self.add(kind, file.name.clone(), Some(file), reported, by);
+                let said = self.said_of(kind, file);
+                self.add(kind, file.name.clone(), Some(file), said);
             }
         }
     }
@@ -111,7 +138,11 @@ impl<'a> Join<'a> {
             Content::PlainTable { .. } => Kind::PlainTable,
             Content::GaleraCache { .. } => Kind::GaleraCache,
             Content::Backup { .. } => Kind::Backup,
-            Content::UnidentifiedTablespace { .. } | Content::Unreadable { .. } | Content::Empty => kind_by_name(file)?,
+            Content::UnidentifiedTablespace { .. } | Content::Unreadable { .. } | Content::Empty => {
+                self.kind_by_name(file)?
+            }
+            Content::Unknown { .. } if self.is_numbered_log(file) => Kind::BinaryLog,
+            Content::Link { target } if self.leads_away(file, target) => Kind::Table,
             _ => return None,
         };
         Some(if file.role == Role::Backup { Kind::Backup } else { kind })
@@ -127,14 +158,46 @@ impl<'a> Join<'a> {
         file.role == Role::RelayLog || !listed && (named || base_name.contains("relay"))
     }
 
+    /// What a file must be whose bytes do not tell.
+    fn kind_by_name(&self, file: &FileFact) -> Option<Kind> {
+        kind_by_name(file).or_else(|| {
+            let unread = matches!(file.content, Content::Unreadable { .. });
+            (unread && self.is_numbered_log(file)).then_some(Kind::BinaryLog)
+        })
+    }
+
+    /// Called as binary logs are, here or on most servers.
+    fn is_numbered_log(&self, file: &FileFact) -> bool {
+        let stem = file.path.rsplit_once('.').map(|(stem, _)| stem);
+        let known = stem.is_some_and(|stem| self.log_stems.contains(stem));
+        let usual = stem.is_some_and(|stem| stem.ends_with("binlog") || stem.ends_with("-bin"));
+        is_numbered(file.base_name()) && (known || usual || matches!(file.role, Role::BinaryLog | Role::RelayLog))
+    }
+
+    /// A table's file, or a schema, that lies elsewhere: no link is followed out of a directory. A
+    /// server lists its tablespaces itself, and where they are.
+    fn leads_away(&self, file: &FileFact, target: &str) -> bool {
+        let listed = self.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+        let name = file.base_name();
+        let table = [".ibd", ".MYD", ".MAD", ".ibu"].iter().any(|end| name.ends_with(end));
+        let schema = file.name == name && !name.contains('.');
+        let base = Path::new(&file.path).parent().unwrap_or(Path::new("/"));
+        let target = normal(&base.join(target));
+        let roots = self.facts.files.iter().flat_map(|files| &files.roots).filter(|root| root.error.is_none());
+        let walked = roots.map(|root| Path::new(&root.path)).any(|root| target.starts_with(root));
+        !listed && !walked && (table || schema) && file.role == Role::Data
+    }
+
     /// What the server says of files that are not tablespaces.
-    fn reported_for(&self, kind: Kind, file: &FileFact) -> (Option<State>, &'static str) {
-        let Some(sql) = &self.facts.sql else { return (None, "") };
+    fn said_of(&self, kind: Kind, file: &FileFact) -> Said {
+        let Some(sql) = &self.facts.sql else { return Said::default() };
         match kind {
-            Kind::Redo => (switched(sql, &REDO_SWITCHES), "variables"),
-            Kind::BinaryLog => (reported_binary_log(sql, file.base_name()), "binary_logs"),
-            Kind::TemporaryTablespace => (switched(sql, &TEMPORARY_SWITCHES), "variables"),
-            _ => (None, ""),
+            Kind::Redo => switched(sql, &REDO_SWITCHES),
+            Kind::BinaryLog => {
+                Said { state: reported_binary_log(sql, file.base_name()), by: "binary_logs", switch: None }
+            }
+            Kind::TemporaryTablespace => switched(sql, &TEMPORARY_SWITCHES),
+            _ => Said::default(),
         }
     }
 
@@ -145,26 +208,20 @@ impl<'a> Join<'a> {
         for row in sql.rows("binary_logs").unwrap_or_default() {
             let name = row.text("name");
             if !seen.contains(name) {
-                self.add(Kind::BinaryLog, name.to_owned(), None, reported_binary_log(sql, name), "binary_logs");
+                let said = Said { state: reported_binary_log(sql, name), by: "binary_logs", switch: None };
+                self.add(Kind::BinaryLog, name.to_owned(), None, said);
             }
         }
     }
 
     fn redo_without_file(&mut self, sql: &'a SqlFacts) {
-        let reported = switched(sql, &REDO_SWITCHES);
-        if reported.is_some() && !self.artefacts.iter().any(|a| a.kind == Kind::Redo) {
-            self.add(Kind::Redo, "redo log".to_owned(), None, reported, "variables");
+        let said = switched(sql, &REDO_SWITCHES);
+        if said.state.is_some() && !self.artefacts.iter().any(|a| a.kind == Kind::Redo) {
+            self.add(Kind::Redo, "redo log".to_owned(), None, said);
         }
     }
 
-    fn add(
-        &mut self,
-        kind: Kind,
-        name: String,
-        file: Option<&'a FileFact>,
-        reported: Option<State>,
-        reported_by: &'static str,
-    ) {
+    fn add(&mut self, kind: Kind, name: String, file: Option<&'a FileFact>, said: Said) {
         let disk = file.and_then(|file| self.facts.host.as_ref()?.layer_of(&file.path));
         if let Some(file) = file {
             self.taken.insert(&file.path);
@@ -174,7 +231,56 @@ impl<'a> Join<'a> {
         let bytes = file
             .and_then(|file| state_of(&file.content))
             .filter(|state| *state != State::Empty || !is_tablespace(kind));
-        self.artefacts.push(Artefact { kind, name, reported, tablespace: None, reported_by, file, bytes, disk });
+        let doubt = file.and_then(|file| self.doubt(kind, file, bytes, said.state));
+        let Said { state: reported, by: reported_by, switch } = said;
+        let (tablespace, datafile) = (None, None);
+        self.artefacts.push(Artefact {
+            kind,
+            name,
+            reported,
+            tablespace,
+            reported_by,
+            switch,
+            datafile,
+            file,
+            bytes,
+            doubt,
+            disk,
+        });
+    }
+
+    /// Why a file that was read leaves its state in doubt. One that is clear, or that nobody calls
+    /// encrypted, is not better for being damaged.
+    fn doubt(&self, kind: Kind, file: &FileFact, bytes: Option<State>, reported: Option<State>) -> Option<String> {
+        match &file.content {
+            Content::Tablespace { scan } if bytes == Some(State::Encrypted) && is_tablespace(kind) => {
+                damage(scan, self.system_pages)
+            }
+            // The server's word counts for a tablespace that it has made and not written yet.
+            Content::UnidentifiedTablespace { why, unwritten: false } if reported == Some(State::Encrypted) => {
+                Some(why.clone())
+            }
+            Content::Unknown { .. } if kind == Kind::BinaryLog => {
+                Some("its first bytes are not those of a binary log".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What the server says of something, and where.
+#[derive(Default)]
+struct Said {
+    state: Option<State>,
+    by: &'static str,
+    switch: Option<&'static str>,
+}
+
+/// Whether a file can be that tablespace's: another one may have taken its path.
+fn may_hold(file: &FileFact, space_id: u32) -> bool {
+    match &file.content {
+        Content::Tablespace { scan } => scan.page0.space_id.0 == space_id,
+        _ => true,
     }
 }
 
@@ -183,9 +289,10 @@ const fn is_tablespace(kind: Kind) -> bool {
     matches!(kind, Table | GeneralTablespace | MysqlTablespace | SystemTablespace | Undo)
 }
 
-fn switched(sql: &SqlFacts, names: &[&str]) -> Option<State> {
-    let value = names.iter().find_map(|name| sql.variable_or_none(name))?;
-    Some(if is_switched_on(value) { State::Encrypted } else { State::Clear })
+fn switched(sql: &SqlFacts, names: &[&'static str]) -> Said {
+    let set = names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)));
+    let state = set.map(|(_, value)| if is_switched_on(value) { State::Encrypted } else { State::Clear });
+    Said { state, by: "variables", switch: set.map(|(name, _)| name) }
 }
 
 fn datafile_paths(sql: &SqlFacts) -> BTreeMap<u32, String> {

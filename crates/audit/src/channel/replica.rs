@@ -38,6 +38,16 @@ impl<'a> Channel<'a> {
         }
     }
 
+    /// Whether it would rather stop than go on in clear with a source that offers no TLS.
+    ///
+    /// MariaDB takes `MASTER_SSL=1` for a wish unless it verifies the certificate, too: replicas of 10.11.19
+    /// and 11.8.6 were seen to pull in clear with it. MySQL enforces it since 5.7.3 (`rpl_slave.cc`,
+    /// `MYSQL_OPT_SSL_ENFORCE`; seen on 9.7.4).
+    #[must_use]
+    pub fn enforces_tls(&self, sql: &SqlFacts) -> bool {
+        self.tls && (self.verified || sql.mysql_since(5, 7, 3))
+    }
+
     /// What findings call it.
     #[must_use]
     pub fn artefact(&self) -> String {

@@ -6,11 +6,25 @@ use crate::facts::sql::SqlFacts;
 ///
 /// `SET PERSIST` exists in MySQL from 8.0.0; MySQL 5.x and MariaDB forget what `SET GLOBAL` set.
 pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> String {
+    let (plain, literal) = (value.trim_matches('\''), literal(value));
     if sql.mysql_since(8, 0, 0) {
-        return format!("SET PERSIST {name} = {value}");
+        return format!("SET PERSIST {name} = {literal}");
     }
-    let plain = value.trim_matches('\'');
-    format!("SET GLOBAL {name} = {value}; and, to keep it, {name} = {plain} under [{}] of the option file", group(sql))
+    format!(
+        "SET GLOBAL {name} = {literal}; and, to keep it, {name} = {plain} under [{}] of the option file",
+        group(sql)
+    )
+}
+
+/// A value as `SET` takes it: words but for the switches' are quoted, or `FORCE` is a syntax error
+/// (seen on MariaDB 10.11); numbers must not be.
+fn literal(value: &str) -> String {
+    let bare = ["ON", "OFF", "NULL", "DEFAULT"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    let number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    if bare || number || value.starts_with('\'') {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', "''"))
 }
 
 /// Sets a variable that only a start of the server can set.
@@ -21,6 +35,25 @@ pub(super) fn set_at_start(sql: &SqlFacts, name: &str, value: &str) -> String {
 /// The option group that this server reads and its siblings may not.
 pub(super) fn group(sql: &SqlFacts) -> &'static str {
     if sql.is_mariadb() { "mariadb" } else { "mysqld" }
+}
+
+/// A name as a statement takes it whatever it holds.
+pub(super) fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A table with its schema, as a statement takes it.
+pub(super) fn table(schema: &str, name: &str) -> String {
+    format!("{}.{}", identifier(schema), identifier(name))
+}
+
+/// A path, or another word, as a shell takes it: quoted if it holds more than harmless characters.
+pub(super) fn word(text: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -38,5 +71,22 @@ mod tests {
         let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
         assert!(set_variable(sql(&old), "local_infile", "OFF").starts_with("SET GLOBAL local_infile = OFF;"));
         assert!(set_variable(sql(&mariadb()), "local_infile", "OFF").contains("[mariadb]"));
+    }
+
+    #[test]
+    fn words_are_quoted_and_numbers_are_not() {
+        assert!(set_variable(sql(&mariadb()), "innodb_encrypt_tables", "FORCE").starts_with(
+            "SET GLOBAL innodb_encrypt_tables = 'FORCE'; and, to keep it, innodb_encrypt_tables = FORCE under"
+        ));
+        assert!(set_variable(sql(&mariadb()), "innodb_encryption_threads", "4").contains("threads = 4;"));
+        let mode = set_variable(sql(&mysql()), "block_encryption_mode", "'aes-256-cbc'");
+        assert_eq!(mode, "SET PERSIST block_encryption_mode = 'aes-256-cbc'");
+    }
+
+    #[test]
+    fn names_and_paths_cannot_break_out() {
+        assert_eq!(table("a`b", "c;d"), "`a``b`.`c;d`");
+        assert_eq!(word("/var/lib/mysql/ib_1"), "/var/lib/mysql/ib_1");
+        assert_eq!(word("/my keys/o'brien;$x"), r"'/my keys/o'\''brien;$x'");
     }
 }

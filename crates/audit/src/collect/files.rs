@@ -122,7 +122,7 @@ impl Lister<'_> {
             return;
         }
         let error = outcome.err().map(|error| error.to_string());
-        let root = Root { path: text(&place.path), role: place.role, via: place.via.clone(), error };
+        let root = Root { path: text(&place.path), role: place.role, via: place.via.clone(), error, missing };
         self.found.roots.push(root);
     }
 
@@ -214,7 +214,8 @@ impl Lister<'_> {
     fn unreadable_directory(&mut self, place: &Place, path: &Path, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             let via = format!("directory in {}", place.via);
-            self.found.roots.push(Root { path: text(path), role: place.role, via, error: Some(error.to_string()) });
+            let error = Some(error.to_string());
+            self.found.roots.push(Root { path: text(path), role: place.role, via, error, missing: false });
         }
     }
 
@@ -233,6 +234,11 @@ impl Lister<'_> {
             }
             return;
         }
+        // A link that a variable names is read through when that variable's turn comes.
+        let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        if link && place.extent != Extent::File && self.is_named(&path) {
+            return;
+        }
         if !self.seen.insert(path.clone()) {
             return;
         }
@@ -241,6 +247,10 @@ impl Lister<'_> {
         // Readers end only after this sender does.
         let _ = self.jobs.send(Job { dir: Arc::clone(dir), name, path, below, role, log, stat });
         self.collect();
+    }
+
+    fn is_named(&self, path: &Path) -> bool {
+        self.walk.places.iter().any(|place| place.extent == Extent::File && place.path == path)
     }
 
     /// The place that says most about a file: one for it alone, then one by name, then the tree.
@@ -438,6 +448,12 @@ pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Dur
             }
         }
     }
+    // A table dropped meanwhile was never read, and is nothing to wonder about.
+    let gone = |file: &FileFact| {
+        let found = walk.view.stat(Path::new(&file.path));
+        fresh(file) && found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    found.files.retain(|file| !gone(file));
 }
 
 /// Reads exactly these files, wherever their directories' links lead: the server names them.

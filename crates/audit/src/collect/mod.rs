@@ -14,6 +14,7 @@ mod host;
 mod modes;
 mod mounts;
 mod options;
+mod page_proofs;
 mod process;
 mod proofs;
 mod roots;
@@ -31,7 +32,7 @@ use server::probe::ProbeLimits;
 use server::{Endpoint, Target};
 
 use crate::Error;
-use crate::facts::files::{Content, FileFact, FileFacts};
+use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::{Process, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Scope, Unseen};
@@ -159,7 +160,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     let seen = locate(&host, options, &told);
     let places = seen.as_ref().map(|seen| places(&host, options, &told.sql, seen)).unwrap_or_default();
     let found = match &seen {
-        Ok(seen) if options.files || options.host => Some(read_files(&host, options, &told.sql, seen, &places)),
+        Ok(seen) if options.files => Some(read_files(&host, options, &told.sql, seen, &places)),
         _ => None,
     };
     if options.host {
@@ -195,7 +196,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
         }
     }
     if options.wire {
-        let ca_file = ca_file(&told.sql, seen.as_ref().ok());
+        let ca_file = ca_file(&told.sql, seen.as_ref().ok().filter(|_| options.files));
         match wire::probe(options, &told.sql, ca_file) {
             Ok(wire) => {
                 facts.wire = Some(wire);
@@ -242,7 +243,7 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     let read = FileFacts {
         server_uuid: process::server_uuid(&view, &absolute),
         unlinked_unseen: Some("no server was running on these files".to_owned()),
-        key_proofs: proofs::collect(&view, &found.files, &[]),
+        key_proofs: key_proofs(&view, &found.files, &[], &page_proofs::Named::default()),
         roots: found.roots.clone(),
         files: found.files.clone(),
         directories: found.directories.clone(),
@@ -364,11 +365,12 @@ fn read_files(
         progress: options.progress,
     };
     let mut found = files::walk(&walk);
-    files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
     let external = files::named(&walk, &external_files(sql, seen, &found.files));
     found.files.extend(external);
+    files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
-    let key_proofs = proofs::collect(&seen.view, &found.files, &live_stores(sql, &seen.datadir));
+    let key_file = page_proofs::Named::by(sql, &seen.view, &seen.datadir);
+    let key_proofs = key_proofs(&seen.view, &found.files, &live_stores(sql, &seen.datadir), &key_file);
     let unlinked = match (&seen.process, &seen.no_process) {
         (Some(process), _) => unlinked::of_process(host, process.pid),
         (None, why) => Err(why.clone().unwrap_or_default()),
@@ -384,6 +386,13 @@ fn read_files(
         key_proofs,
     };
     (facts, found)
+}
+
+/// Trials of MySQL's and MariaDB's key files on the tablespaces.
+fn key_proofs(view: &View, files: &[FileFact], stores: &[PathBuf], key_file: &page_proofs::Named) -> Vec<KeyProof> {
+    let mut proofs = proofs::collect(view, files, stores);
+    proofs.extend(page_proofs::collect(view, files, key_file));
+    proofs
 }
 
 /// The key files that the server says it uses.

@@ -1,10 +1,11 @@
 //! Which places hold the server's files: the data directory, and wherever variables point.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
+pub(super) use crate::path::normal;
 
 /// Which files of a directory belong to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,9 +123,9 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
             COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
         );
     }
-    if let Some(keys) = sql.variable_or_none("keyring_file_data").filter(|keys| !keys.is_empty()) {
-        places.push(file(normal(&datadir.join(format!("{keys}.backup"))), "beside keyring_file_data"));
-    }
+    let plugin = sql.variable_or_none("keyring_file_data").filter(|keys| !keys.is_empty());
+    let stores = key_store_files(sql, datadir).into_iter().chain(plugin.map(|keys| normal(&datadir.join(keys))));
+    places.extend(stores.map(|keys| file(PathBuf::from(format!("{}.backup", keys.display())), "beside the key file")));
     places
 }
 
@@ -211,21 +212,6 @@ pub(super) fn key_store_files(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
 pub(super) fn datafiles(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
     let rows = sql.rows("datafiles").unwrap_or_default();
     rows.iter().filter_map(|row| row.get("path")).map(|path| normal(&datadir.join(path))).collect()
-}
-
-/// Takes `.` and `..` out by name alone: links were resolved before, or lead elsewhere on purpose.
-pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut done = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                done.pop();
-            }
-            other => done.push(other),
-        }
-    }
-    done
 }
 
 /// The first of those with equal path, role and extent.

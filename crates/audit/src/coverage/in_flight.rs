@@ -187,8 +187,12 @@ fn replication_in(facts: &Facts) -> Way {
             let clear = channels.iter().filter(|channel| !channel.tls).count();
             let unverified = channels.iter().filter(|channel| channel.tls && !channel.verified).count();
             let detail = format!("{} channels: {clear} in clear, {unverified} with TLS and unverified", channels.len());
-            let (encrypted, clear) = (u64_of(channels.len() - clear), u64_of(clear));
-            Way::of_many(encrypted, clear, Grade::Reported, detail)
+            let unknown = channels.iter().filter(|channel| channel.tls && !channel.enforces_tls(sql)).count();
+            if unknown == channels.len() {
+                return Way { unknown: u64_of(unknown), ..Way::unknown(format!("{detail}: TLS is not enforced")) };
+            }
+            let (encrypted, clear) = (u64_of(channels.len() - clear - unknown), u64_of(clear));
+            Way { unknown: u64_of(unknown), ..Way::of_many(encrypted, clear, Grade::Reported, detail) }
         }
     }
 }

@@ -63,6 +63,9 @@ pub struct Root {
     pub via: String,
     /// Why it could not be walked; none if it was.
     pub error: Option<String>,
+    /// Whether there is nothing at that path.
+    #[serde(default)]
+    pub missing: bool,
 }
 
 /// A directory and who may enter it.
@@ -116,6 +119,10 @@ pub enum Content {
     UnidentifiedTablespace {
         /// Why.
         why: String,
+        /// Whether its first page is one that a server has made and not written yet, in which case
+        /// the server knows more than the file.
+        #[serde(default)]
+        unwritten: bool,
     },
     /// A redo log file.
     Redo {
@@ -262,6 +269,11 @@ impl FileFacts {
     #[must_use]
     pub fn data_seen(&self) -> bool {
         self.roots.iter().any(|root| root.role == Role::Data && root.error.is_none())
+    }
+
+    /// Directories of data that could not be walked: what is not among the files may lie there.
+    pub fn unwalked_data(&self) -> impl Iterator<Item = &Root> {
+        self.unseen_roots().filter(|root| matches!(root.role, Role::Data | Role::ExternalData) && !root.missing)
     }
 
     /// Roots that could not be walked.

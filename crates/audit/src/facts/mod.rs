@@ -107,7 +107,8 @@ impl Facts {
     /// [`Error::File`], [`Error::NotFacts`], [`Error::FactsFromTheFuture`].
     pub fn load(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
-        let tree: serde_json::Value = serde_json::from_reader(BufReader::new(file)).map_err(|e| not_facts(path, &e.to_string()))?;
+        let tree: serde_json::Value =
+            serde_json::from_reader(BufReader::new(file)).map_err(|e| not_facts(path, &e.to_string()))?;
         check_schema(path, tree.get("schema").and_then(serde_json::Value::as_str))?;
         serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
     }
@@ -129,7 +130,13 @@ impl Facts {
     /// # Errors
     /// [`Unseen`] if no file could be read.
     pub fn files(&self) -> Seen<&files::FileFacts> {
-        self.files.as_ref().ok_or_else(|| self.why_not("files", "the server's files", "run on the server's host as a user who can read the data directory"))
+        self.files.as_ref().ok_or_else(|| {
+            self.why_not(
+                "files",
+                "the server's files",
+                "run on the server's host as a user who can read the data directory",
+            )
+        })
     }
 
     /// The listeners.
@@ -137,7 +144,9 @@ impl Facts {
     /// # Errors
     /// [`Unseen`] if none was probed.
     pub fn wire(&self) -> Seen<&wire::WireFacts> {
-        self.wire.as_ref().ok_or_else(|| self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server"))
+        self.wire
+            .as_ref()
+            .ok_or_else(|| self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server"))
     }
 
     /// The host.
@@ -150,7 +159,7 @@ impl Facts {
 
     fn why_not(&self, area: &str, what: &str, remedy: &str) -> Unseen {
         self.gaps.iter().find(|gap| gap.what == area).cloned().map_or_else(
-            || Unseen { what: what.to_owned(), why: format!("{what} were not looked at"), remedy: remedy.to_owned() },
+            || Unseen { what: what.to_owned(), why: "not looked at".to_owned(), remedy: remedy.to_owned() },
             |gap| Unseen { what: what.to_owned(), ..gap },
         )
     }
@@ -166,7 +175,9 @@ fn check_schema(path: &Path, schema: Option<&str>) -> Result<(), Error> {
     };
     match found.strip_prefix("sealant.facts/").and_then(|v| v.parse::<u32>().ok()) {
         Some(1) => Ok(()),
-        Some(n) if n > 1 => Err(Error::FactsFromTheFuture { path: path.to_owned(), found: found.to_owned(), known: SCHEMA }),
+        Some(n) if n > 1 => {
+            Err(Error::FactsFromTheFuture { path: path.to_owned(), found: found.to_owned(), known: SCHEMA })
+        }
         _ => Err(not_facts(path, &format!("schema is {found:?}"))),
     }
 }

@@ -128,6 +128,11 @@ pub fn is_switched_on(value: &str) -> bool {
     !["", "OFF", "0", "N", "NO", "FALSE", "NONE"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
+/// A text as statements spell it, for a server that reads the backslash as it does by default.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
+}
+
 impl SqlFacts {
     /// The fork.
     #[must_use]
@@ -181,9 +186,9 @@ impl SqlFacts {
         let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
         let privileges = privileges.strip_prefix("GRANT ").unwrap_or(privileges);
         if privileges.is_empty() {
-            return format!("see why the server refused '{user}'@'{host}'");
+            return format!("see why the server refused {}@{}", literal(user), literal(host));
         }
-        format!("GRANT {privileges} TO '{user}'@'{host}'")
+        format!("GRANT {privileges} TO {}@{}", literal(user), literal(host))
     }
 
     /// A global variable.
@@ -327,13 +332,19 @@ impl<'a> Account<'a> {
     /// `'user'@'host'`, as statements want it.
     #[must_use]
     pub fn quoted(&self) -> String {
-        format!("'{}'@'{}'", self.user.replace('\'', "''"), self.host.replace('\'', "''"))
+        self.quoted_at(self.host)
+    }
+
+    /// The same user from another host.
+    #[must_use]
+    pub fn quoted_at(&self, host: &str) -> String {
+        format!("{}@{}", literal(self.user), literal(host))
     }
 
     /// Whether only this host's processes can use it.
     #[must_use]
     pub fn local_only(&self) -> bool {
-        ["localhost", "127.0.0.1", "::1"].contains(&self.host)
+        ["localhost", "::1"].contains(&self.host) || self.host.starts_with("127.")
     }
 
     /// Whether it is one of MySQL's own locked accounts, or MariaDB's `mariadb.sys`.

@@ -123,7 +123,9 @@ impl std::str::FromStr for FailOn {
             return Ok(Self(None));
         }
         let known = Severity::ALL.into_iter().find(|severity| severity.as_str() == text);
-        known.map(|severity| Self(Some(severity))).ok_or_else(|| "one of info, low, medium, high, critical, never".to_owned())
+        known
+            .map(|severity| Self(Some(severity)))
+            .ok_or_else(|| "one of info, low, medium, high, critical, never".to_owned())
     }
 }
 

@@ -29,6 +29,7 @@ impl Checks {
 
 fn unknown(id: &str) -> Failure {
     let near = ::audit::checks::all().map(|check| check.id).find(|known| known.contains(id) || id.contains(known));
-    let hint = near.map_or_else(|| "run `sealant checks` for the list".to_owned(), |near| format!("did you mean {near}?"));
+    let hint =
+        near.map_or_else(|| "run `sealant checks` for the list".to_owned(), |near| format!("did you mean {near}?"));
     Failure::usage(format!("there is no check {id:?}")).hint(hint)
 }

@@ -43,7 +43,9 @@ impl From<audit::Error> for Failure {
     fn from(error: audit::Error) -> Self {
         let hint = match &error {
             audit::Error::Server(e) => e.hint().map(str::to_owned),
-            audit::Error::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".to_owned()),
+            audit::Error::FactsFromTheFuture { .. } => {
+                Some("use the release of sealant that wrote it, or a newer one".to_owned())
+            }
             _ => None,
         };
         Self { hint, ..Self::new(one_line(&error.to_string())) }
@@ -67,5 +69,10 @@ fn line(kind: &str, text: &str) {
 
 /// Messages are one line each: what a server or a file name brings must not break or steer the terminal.
 fn one_line(text: &str) -> String {
-    text.split('\n').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ").replace(char::is_control, "?")
+    text.split('\n')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+        .replace(char::is_control, "?")
 }

@@ -166,11 +166,31 @@ pub(super) const QUERIES: &[Entry] = &[
         ..ENTRY
     },
     Entry { name: "tables", sql: OTHER_ENGINES, needs: "SELECT ON *.*", filtered: true, ..ENTRY },
+    // INNODB_TABLES opens every table, which takes seconds from some thousand tables on (10,000 on
+    // 9.7: 3 s). The derived table is empty if every table has a tablespace of its own, and then the
+    // scan is not begun. It only counts for an account that sees all tables.
+    Entry {
+        name: "system_space_tables",
+        sql: "SELECT t.NAME AS `name` FROM (\
+              SELECT 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES \
+              WHERE PRIVILEGE_TYPE = 'SELECT' \
+              AND GRANTEE = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')) \
+              UNION ALL (SELECT 1 FROM information_schema.TABLES AS b \
+              LEFT JOIN information_schema.INNODB_TABLESPACES AS s ON s.NAME = CONCAT(b.TABLE_SCHEMA, '/', b.TABLE_NAME) \
+              WHERE b.ENGINE = 'InnoDB' AND b.TABLE_TYPE = 'BASE TABLE' AND b.CREATE_OPTIONS NOT LIKE '%partitioned%' \
+              AND b.TABLE_SCHEMA NOT IN ('mysql', 'sys') AND s.NAME IS NULL) LIMIT 1) AS c \
+              STRAIGHT_JOIN information_schema.INNODB_TABLES AS t WHERE t.SPACE = 0 AND t.NAME LIKE '%/%'",
+        needs: "PROCESS ON *.*",
+        // The first version that joins by hash.
+        since: (8, 0, 18),
+        ..ENTRY
+    },
     Entry {
         name: "system_space_tables",
         sql: "SELECT NAME AS `name` FROM information_schema.INNODB_TABLES WHERE SPACE = 0 AND NAME LIKE '%/%'",
         needs: "PROCESS ON *.*",
         since: (8, 0, 0),
+        before: (8, 0, 18),
         ..ENTRY
     },
     Entry {

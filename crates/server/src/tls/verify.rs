@@ -13,7 +13,7 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
-use x509_parser::certificate::X509Certificate;
+use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 
 use crate::{
     certificate::{self, Certificate},
@@ -64,6 +64,9 @@ impl From<Rejection> for Error {
     }
 }
 
+/// The library checks no signature by a shorter RSA key, so that a good one looks like a bad one.
+const SHORTEST_RSA_BITS: usize = 2048;
+
 /// The verifier given to rustls.
 #[derive(Debug)]
 pub(crate) struct Verifier {
@@ -102,7 +105,15 @@ impl Verifier {
             .iter()
             .take(count)
             .any(|algorithm| algorithm.verify_signature(key, message, proof.signature()).is_ok());
-        if valid { Ok(HandshakeSignatureValid::assertion()) } else { Err(CertificateError::BadSignature.into()) }
+        if valid {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        match parsed.public_key().parsed() {
+            Ok(PublicKey::RSA(key)) if key.key_size() < SHORTEST_RSA_BITS => {
+                Err(Rejection::Untrusted(Untrusted::ShortKey).into())
+            }
+            _ => Err(CertificateError::BadSignature.into()),
+        }
     }
 }
 
@@ -190,7 +201,7 @@ fn version1(
         }
         let key = issuer.public_key().subject_public_key.data.as_ref();
         let Some(hash) = signature_hash(&leaf.signature_algorithm.algorithm.to_id_string()) else {
-            why = Untrusted::Other("it is signed with an algorithm that is not safe".to_owned());
+            why = Untrusted::WeakSignature;
             continue;
         };
         let signed = leaf.tbs_certificate.as_ref();
@@ -255,6 +266,10 @@ fn cause(error: &webpki::Error) -> Untrusted {
         E::CertExpired { .. } => Untrusted::Expired,
         E::CertNotValidYet { .. } => Untrusted::NotYetValid,
         E::InvalidSignatureForPublicKey => Untrusted::BadSignature,
+        E::UnsupportedSignatureAlgorithmContext(_) | E::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            Untrusted::WeakSignature
+        }
+        E::RequiredEkuNotFoundContext(_) => Untrusted::NotForServers,
         E::CaUsedAsEndEntity => Untrusted::Other("it is a CA's own certificate and not in the CA file".to_owned()),
         E::BadDer | E::BadDerTime | E::TrailingData(_) => Untrusted::Malformed(error.to_string()),
         other => Untrusted::Other(format!("it breaks a rule of RFC 5280 ({other})")),

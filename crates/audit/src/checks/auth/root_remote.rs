@@ -41,12 +41,21 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 format!("{name} is an administrator {power} and not bound to this host"),
             )
             .evidence(account_evidence(sql, account))
-            .fix(format!("RENAME USER {name} TO '{}'@'localhost'", account.user.replace('\'', "''"))),
+            .fix(fix(account, &everybody)),
         );
     }
     let words = format!("{local} administrators, each bound to this host");
     verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));
     Ok(verdict)
+}
+
+/// An account of the same name on this host is the rule, and RENAME USER refuses to replace it.
+fn fix(account: &Account<'_>, everybody: &[Account<'_>]) -> String {
+    let (name, here) = (account.quoted(), account.quoted_at("localhost"));
+    if everybody.iter().any(|other| other.user == account.user && other.host == "localhost") {
+        return format!("DROP USER {name}; {here} stays");
+    }
+    format!("RENAME USER {name} TO {here}")
 }
 
 #[cfg(test)]

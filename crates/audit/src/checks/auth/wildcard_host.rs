@@ -21,14 +21,15 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (sql, accounts) = logins(cx)?;
-    let anywhere = |account: &&Account<'_>| ["%", "", "%.%", "::%"].contains(&account.host);
+    let anywhere =
+        |account: &&Account<'_>| ["%", "", "%.%", "%.%.%.%", "%:%", "0.0.0.0/0.0.0.0"].contains(&account.host);
     let mut verdict = Verdict::new();
     for account in accounts.iter().filter(anywhere) {
         let name = account.quoted();
         verdict.push(
             Ruling::fail(&name, Grade::Reported, format!("{name} may log in from any host"))
                 .evidence(account_evidence(sql, account))
-                .fix(format!("RENAME USER {name} TO '{}'@'NETWORK.%'", account.user.replace('\'', "''"))),
+                .fix(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%"))),
         );
     }
     let words = format!("none of {} accounts accepts every host", accounts.len());

@@ -105,6 +105,7 @@ pub(super) mod tests {
                 role: Role::Backup,
                 via: "--backup".to_owned(),
                 error: None,
+                missing: false,
             });
         }
         made

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-
 use innodb::tablespace::TablespaceKind;
 
 use super::{Part, clear, part_of};

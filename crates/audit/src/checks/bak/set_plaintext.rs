@@ -3,6 +3,7 @@
 use super::{Part, clear, looked_at, part_of, quote, unseen_root};
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
@@ -75,7 +76,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn fix(path: Option<&str>) -> String {
     path.map_or_else(
         || CHECK.fix.to_owned(),
-        |path| format!("age -r RECIPIENT -o {path}.age {path}; prove that it opens, then shred -u {path}"),
+        |path| {
+            let (clear, sealed) = (word(path), word(&format!("{path}.age")));
+            format!("age -r RECIPIENT -o {sealed} {clear}; prove that it opens, then shred -u {clear}")
+        },
     )
 }
 

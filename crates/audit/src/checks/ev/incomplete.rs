@@ -25,8 +25,15 @@ pub(crate) const CHECK: Check = Check {
 struct Missing<'a> {
     checks: BTreeSet<&'a str>,
     first: Option<&'a Finding>,
-    artefacts: usize,
+    artefacts: BTreeSet<&'a str>,
+    remedies: BTreeSet<&'a str>,
+    whys: BTreeSet<&'a str>,
+    results: usize,
 }
+
+/// Most pieces of evidence, and names in a sentence.
+const MOST_WHYS: usize = 20;
+const MOST_NAMES: usize = 4;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if cx.findings.is_empty() {
@@ -36,33 +43,85 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             remedy: "run the audit without restricting it to ev-incomplete".to_owned(),
         });
     }
-    let mut missing: BTreeMap<&str, Missing<'_>> = BTreeMap::new();
+    let mut missing: BTreeMap<String, Missing<'_>> = BTreeMap::new();
     let open =
         |finding: &&Finding| finding.status == Status::Unknown && cx.rules.waivers.covering(finding, cx.now).is_none();
     for finding in cx.findings.iter().filter(open) {
-        let remedy = finding.remediation.as_deref().unwrap_or(&finding.message);
-        let entry = missing.entry(remedy).or_default();
-        entry.checks.insert(&finding.id);
-        entry.first.get_or_insert(finding);
-        entry.artefacts = entry.artefacts.saturating_add(1);
+        missing.entry(thing(remedy(finding), &finding.artefact)).or_default().add(finding);
     }
     let mut verdict = Verdict::new();
-    for (remedy, missing) in &missing {
-        verdict.push(missing.ruling(remedy));
+    for (thing, missing) in &missing {
+        verdict.push(missing.ruling(thing));
     }
     let words = format!("all {} results of the other checks rest on evidence", cx.findings.len());
     verdict.pass_if_clean(Ruling::pass("audit", Grade::Reported, words));
     Ok(verdict)
 }
 
-impl Missing<'_> {
-    fn ruling(&self, remedy: &str) -> Ruling {
-        let checks = self.checks.iter().copied().collect::<Vec<_>>().join(", ");
+fn remedy(finding: &Finding) -> &str {
+    finding.remediation.as_deref().unwrap_or(&finding.message)
+}
+
+/// What is missing, without the names of the artefacts that miss it, so that one step is one finding.
+fn thing(remedy: &str, artefact: &str) -> String {
+    // Whoever gives one grant gives it once, whatever else would do instead.
+    if let Some((_, grant)) = remedy.split_once("GRANT ")
+        && let Some((grant, _)) = grant.split_once(" TO ")
+    {
+        return format!("GRANT {grant}");
+    }
+    let lower = remedy.to_ascii_lowercase();
+    let reading = ["run on the server's host", "run as ", "read ", "look at ", "audit again as "];
+    if reading.iter().any(|start| lower.starts_with(start)) && !lower.contains("attest") {
+        return "run on the server's host as root or as the server's user".to_owned();
+    }
+    let is_name = artefact.len() > 1 && artefact.contains(['/', '\'', '.', '#']);
+    let unnamed = if is_name { remedy.replace(artefact, "…") } else { remedy.to_owned() };
+    let word = |word: &str| if word.starts_with('/') { "…".to_owned() } else { word.to_owned() };
+    unnamed.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+impl<'a> Missing<'a> {
+    fn add(&mut self, finding: &'a Finding) {
+        self.checks.insert(&finding.id);
+        self.artefacts.insert(&finding.artefact);
+        self.remedies.insert(remedy(finding));
+        self.whys.insert(&finding.message);
+        self.first.get_or_insert(finding);
+        self.results = self.results.saturating_add(1);
+    }
+
+    fn ruling(&self, thing: &str) -> Ruling {
         let why = self.first.map_or("", |finding| finding.message.as_str());
-        let message = format!("{} results of {checks} are unknown: {why}", self.artefacts);
-        Ruling::fail(remedy, Grade::Reported, message)
-            .evidence(Evidence::Host { source: "audit".to_owned(), observation: why.to_owned() })
-            .fix(remedy)
+        let results = if self.results == 1 { "1 result".to_owned() } else { format!("{} results", self.results) };
+        let message = format!(
+            "{results} of {} {} unknown: {why}",
+            some(&self.checks),
+            if self.results == 1 { "is" } else { "are" }
+        );
+        let checks = self.checks.iter().copied().collect::<Vec<_>>().join(", ");
+        let seen = |observation: String| Evidence::Host { source: "audit".to_owned(), observation };
+        let ruling = Ruling::fail(thing, Grade::Reported, message)
+            .evidence(seen(format!("checks that wait for it: {checks}")))
+            .fix(self.fix(thing));
+        self.whys.iter().take(MOST_WHYS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))
+    }
+
+    fn fix(&self, thing: &str) -> String {
+        let shortest = self.remedies.iter().min_by_key(|remedy| remedy.len()).copied().unwrap_or(thing);
+        if self.remedies.len() == 1 || thing.starts_with("GRANT ") {
+            return shortest.to_owned();
+        }
+        format!("{thing}; concerned: {}", some(&self.artefacts))
+    }
+}
+
+/// The first few names.
+fn some(names: &BTreeSet<&str>) -> String {
+    let shown: Vec<&str> = names.iter().copied().take(MOST_NAMES).collect();
+    match names.len().saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -105,6 +164,29 @@ mod tests {
         assert_eq!(found.iter().map(|f| f.status).collect::<Vec<_>>(), [Fail, Fail]);
         assert_eq!(found[0].remediation.as_deref(), Some(GRANT));
         assert!(found[0].message.contains("auth-root-remote, auth-weak-plugin"));
+    }
+
+    #[test]
+    fn one_step_is_one_finding_however_many_artefacts_need_it() {
+        let of = |artefact: &str, remedy: &str| Finding {
+            artefact: artefact.to_owned(),
+            ..finding("host-disk-unencrypted", Unknown, remedy)
+        };
+        let attest = |path: &str| of(path, &format!("attest the volume in a waiver, artefact {path}"));
+        let before = [
+            attest("/var/lib/mysql"),
+            attest("/var/log/mysql"),
+            of("server", "run on the server's host"),
+            of("/etc/keys", "run on the server's host as a user who can read /etc/keys"),
+            of("server", "GRANT PROCESS ON *.* TO 'a'@'b'"),
+            of("server", "GRANT PROCESS ON *.* TO a@b; or run on the server's host"),
+        ];
+        let found = mysql().judge_with(&CHECK, &Rules::default(), &before);
+        let artefacts: Vec<&str> = found.iter().map(|f| f.artefact.as_str()).collect();
+        let host = "run on the server's host as root or as the server's user";
+        assert_eq!(artefacts, ["GRANT PROCESS ON *.*", "attest the volume in a waiver, artefact …", host]);
+        assert!(found[1].remediation.as_deref().unwrap().contains("/var/lib/mysql, /var/log/mysql"));
+        assert_eq!(found[0].remediation.as_deref(), Some("GRANT PROCESS ON *.* TO 'a'@'b'"));
     }
 
     #[test]

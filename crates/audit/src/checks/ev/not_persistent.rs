@@ -2,7 +2,7 @@
 
 use super::{WATCHED, protects};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::group;
+use crate::checks::advice::{group, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (name, default_off) in WATCHED {
         let Some(value) = sql.variable_or_none(name) else { continue };
         // Losing a weaker value than the default is no loss.
-        if *default_off && !protects(value) {
+        if *default_off && !protects(value) || is_default(sql, name, value) {
             continue;
         }
         match origin(sql, name) {
@@ -77,6 +77,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
+/// Whether the next start comes to the same value by itself; the servers do not tell their defaults.
+///
+/// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
+fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
+    let known = sql.mysql_since(8, 0, 28) || sql.mariadb_since(10, 6, 0);
+    known && name == "tls_version" && same_value(value, "TLSv1.2,TLSv1.3")
+}
+
 fn origin(sql: &SqlFacts, name: &str) -> Origin {
     let Ok(rows) = sql.rows("variable_sources") else { return Origin::Untold };
     let Some(row) = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name)) else {
@@ -93,13 +101,18 @@ fn origin(sql: &SqlFacts, name: &str) -> Origin {
 
 fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next {
     let host = cx.facts.host.as_ref();
-    if persisted(cx, sql, name) == Some(true) || host.is_some_and(|host| written_down(host, name, value)) {
-        return Next::Keeps;
+    let persisted = persisted(cx, sql, name);
+    match &persisted {
+        // What is persisted wins over option files.
+        Some(Persisted::As(text)) if text.is_none_or(|text| as_good(text, value)) => return Next::Keeps,
+        Some(Persisted::As(_)) => return Next::Loses,
+        _ if host.is_some_and(|host| written_down(host, name, value)) => return Next::Keeps,
+        _ => {}
     }
     let unread = |why: &str, remedy: String| {
         Next::Unknown(Unseen { what: format!("what the next start makes of {name}"), why: why.to_owned(), remedy })
     };
-    if sql.mysql_since(8, 0, 0) && persisted(cx, sql, name).is_none() {
+    if sql.mysql_since(8, 0, 0) && persisted.is_none() {
         return unread(
             "neither mysqld-auto.cnf nor performance_schema.persisted_variables could be read",
             sql.grant("SELECT ON performance_schema.*"),
@@ -114,25 +127,44 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
     Next::Loses
 }
 
-/// Whether `mysqld-auto.cnf` has the variable; none if neither the file nor its table was seen.
-fn persisted(cx: &Context<'_>, sql: &SqlFacts, name: &str) -> Option<bool> {
+/// What `mysqld-auto.cnf` makes of a variable.
+enum Persisted<'a> {
+    /// Nothing.
+    Absent,
+    /// This value; none if only the name was seen.
+    As(Option<&'a str>),
+}
+
+/// None if neither the file nor its table was seen.
+fn persisted<'a>(cx: &'a Context<'_>, sql: &'a SqlFacts, name: &str) -> Option<Persisted<'a>> {
     if let Ok(rows) = sql.rows("persisted_variables") {
-        return Some(rows.iter().any(|row| row.text("name").eq_ignore_ascii_case(name)));
+        let row = rows.into_iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
+        return Some(row.map_or(Persisted::Absent, |row| Persisted::As(row.get("value"))));
     }
     let files = cx.facts.files.as_ref()?;
     let found = files.files.iter().find_map(|file| match &file.content {
         Content::PersistedVariables { names, .. } => Some(names.iter().any(|n| n.eq_ignore_ascii_case(name))),
         _ => None,
     });
-    // A data directory without the file has nothing persisted.
-    found.or_else(|| files.data_seen().then_some(false))
+    match found {
+        Some(true) => Some(Persisted::As(None)),
+        Some(false) => Some(Persisted::Absent),
+        // A data directory without the file has nothing persisted.
+        None => files.data_seen().then_some(Persisted::Absent),
+    }
+}
+
+/// Whether the next start's value protects as this one does.
+fn as_good(next: &str, value: &str) -> bool {
+    same_value(next, value) || (protects(next) && protects(value))
 }
 
 fn written_down(host: &HostFacts, name: &str, value: &str) -> bool {
-    let on_line = host.process.as_ref().and_then(|process| on_command_line(process, name));
-    let same = |written: &str| same_value(written, value) || (protects(written) && protects(value));
-    on_line.is_some_and(|argument| same(argument.value()))
-        || option(host, SERVER_GROUPS, name).is_some_and(|set| same(set.value()))
+    // The command line wins over option files.
+    match host.process.as_ref().and_then(|process| on_command_line(process, name)) {
+        Some(argument) => as_good(argument.value(), value),
+        None => option(host, SERVER_GROUPS, name).is_some_and(|set| as_good(set.value(), value)),
+    }
 }
 
 fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
@@ -144,7 +176,7 @@ fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
     .evidence(sql.variable_evidence(name))
     .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));
     ruling.fix(if sql.mysql_since(8, 0, 0) {
-        format!("SET PERSIST {name} = '{value}'")
+        set_variable(sql, name, value)
     } else {
         format!("{name} = {value} under [{}] of the option file", group(sql))
     })
@@ -206,6 +238,9 @@ mod tests {
         let made = set_at_run_time(mysql(), "DYNAMIC").answer("persisted_variables", &["name", "value"], &[&row]);
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(with_option(set_at_run_time(mysql(), "DYNAMIC"), "1").statuses(&CHECK), [Pass]);
+        let row = ["require_secure_transport", "OFF"];
+        let made = set_at_run_time(mysql(), "DYNAMIC").answer("persisted_variables", &["name", "value"], &[&row]);
+        assert_eq!(made.statuses(&CHECK), [Fail]);
     }
 
     #[test]

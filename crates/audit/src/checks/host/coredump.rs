@@ -109,7 +109,9 @@ fn evidence(facts: &Facts) -> Vec<Evidence> {
 }
 
 fn pass(facts: &Facts) -> Ruling {
-    let ruling = Ruling::pass("server", Grade::Declared, "core_file is OFF, and no core dump was found");
+    let seen = facts.files.as_ref().is_some_and(|files| files.data_seen() && files.unwalked_data().next().is_none());
+    let words = if seen { "core_file is OFF, and no core dump was found" } else { "core_file is OFF" };
+    let ruling = Ruling::pass("server", Grade::Declared, words);
     evidence(facts).into_iter().fold(ruling, Ruling::evidence)
 }
 

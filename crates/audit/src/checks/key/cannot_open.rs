@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use innodb::binlog::BinlogEncryption;
 use keyring::{StoreKind, StoreSummary};
 
-use super::{Wrapped, is_mariadb, keyring, live_stores, nothing_wrapped, store_evidence, wrapped};
+use super::{
+    Wrapped, is_mariadb, key_path, keyring, live_stores, nothing_wrapped, path_evidence, store_evidence, wrapped,
+};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::files::{Content, FileFact, KeyProof};
+use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::{Evidence, Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-cannot-open",
@@ -17,8 +20,8 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Critical,
     explanation: "A running server holds its keys in memory and notices a lost, cut or exchanged key file only at its next \
         start. Page 0 of each tablespace names its master key: the key file must hold that name and be whole. Where \
-        the key itself could be tried on page 0 the checksum inside decides; a name alone is not proof that the key \
-        opens, and ends as UNKNOWN.",
+        the key itself could be tried the checksum inside page 0 decides, on MariaDB the space number inside an \
+        encrypted page; a name alone is not proof that the key opens, and ends as UNKNOWN.",
     applies: "MySQL with a keyring file, MariaDB with a key file",
     fix: "put the right key file back before the server restarts",
     cost: "none while the server runs",
@@ -35,8 +38,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return nothing_wrapped(cx);
     }
     let mut verdict = Verdict::new();
+    if let Some(ruling) = lost(cx) {
+        return Ok(Verdict::one(wanted.iter().take(3).map(Wrapped::evidence).fold(ruling, Ruling::evidence)));
+    }
     damaged(cx, &mut verdict);
     let keys = Keys::of(cx);
+    logs_without_key(cx, &keys, &mut verdict);
     let mut counts = Counts::default();
     for space in &wanted {
         match keys.trial(space) {
@@ -114,6 +121,46 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// The server's own key file, if it is gone or no key file any more: the server still runs on what it has in memory.
+fn lost(cx: &Context<'_>) -> Option<Ruling> {
+    let sql = cx.facts.sql.as_ref()?;
+    let files = cx.facts.files.as_ref()?;
+    keyring(sql).ok()??.is_local_file().then_some(())?;
+    let (path, source) = key_path(sql)?;
+    let gone = files.roots.iter().any(|root| root.path == path && root.missing);
+    let (what, bytes) = match files.at(&path) {
+        None if gone => ("is gone", None),
+        Some(file) => match file.content {
+            Content::Empty => ("is empty", Some(file)),
+            Content::KeyStore { .. } | Content::Unreadable { .. } | Content::Link { .. } => return None,
+            _ => ("is no key file", Some(file)),
+        },
+        None => return None,
+    };
+    let seen = Evidence::Host {
+        source: path.clone(),
+        observation: bytes.map_or_else(|| "no such file".to_owned(), |file| format!("{} bytes", file.size_bytes)),
+    };
+    let message = format!("{path} {what}: at its next start the server cannot open what is encrypted");
+    let ruling = Ruling::fail(&path, Grade::Bytes, message).evidence(seen).evidence(path_evidence(sql, &path, source));
+    Some(ruling.fix(format!("put the key file back to {path} before the server restarts")))
+}
+
+/// Encrypted binary logs whose master key no key file holds.
+fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
+    let known = |key: &str| keys.stores.iter().any(|store| store.replication_keys.iter().any(|known| known == key));
+    for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {
+        let Content::BinaryLog { log, .. } = &file.content else { continue };
+        let BinlogEncryption::MySql { key_id: Some(key), .. } = &log.encryption else { continue };
+        if !keys.stores.is_empty() && !known(key) {
+            let message = format!("{} needs {key}, which no key file holds", file.name);
+            let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
+                .fix(format!("put the key file with {key} back before the server restarts"));
+            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+        }
+    }
+}
+
 fn damaged(cx: &Context<'_>, verdict: &mut Verdict) {
     for (file, store) in live_stores(cx).filter(|(_, store)| !store.damage.is_empty()) {
         let message = format!("{} is damaged: {:?}", file.path, store.damage);
@@ -138,7 +185,7 @@ impl Counts {
         if self.blind > 0 {
             verdict.unseen("tablespaces", no_keys(cx, self.blind));
         }
-        let words = format!("the key file opens page 0 of {} tablespaces and logs", self.proven);
+        let words = format!("the key file opens each of {} tablespaces and logs", self.proven);
         let pass = Ruling::pass("server", Grade::Bytes, words);
         let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
         verdict.pass_if_clean(stores.fold(pass, Ruling::evidence));
@@ -147,11 +194,15 @@ impl Counts {
 }
 
 fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
-    let local = cx.facts.sql.as_ref().and_then(|sql| Some((keyring(sql).ok()??, super::key_path(sql))));
+    let local = cx.facts.sql.as_ref().and_then(|sql| Some((keyring(sql).ok()??, key_path(sql))));
     let (why, remedy) = match local {
         Some((keyring, _)) if !keyring.is_local_file() => (
             format!("the keys are kept by {}, which is not asked", keyring.name),
             "test a restart on a copy of the server, and record it in a waiver".to_owned(),
+        ),
+        _ if live_stores(cx).any(|(_, store)| store.kind == StoreKind::OpensslSalted) => (
+            "the key file is encrypted, and its password was not to be had from a file".to_owned(),
+            "file_key_management_filekey = FILE:PATH, and run as a user who can read PATH".to_owned(),
         ),
         Some((_, Some((path, _)))) => (
             "the key file could not be read".to_owned(),
@@ -165,7 +216,31 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
     Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
 }
 
-/// MariaDB names keys by number; nothing in page 0 proves a key, so that a present number is UNKNOWN.
+/// What trials on MariaDB's pages proved.
+struct Trials<'a> {
+    failed: HashMap<&'a str, &'a KeyProof>,
+    /// Keys that opened some page: a space without an encrypted page yet needs no more.
+    proven: HashSet<u32>,
+}
+
+impl<'a> Trials<'a> {
+    fn of(files: &'a FileFacts) -> Self {
+        let opened = |opens: bool| files.key_proofs.iter().filter(move |proof| proof.opens == Some(opens));
+        let number = |proof: &KeyProof| proof.key.strip_prefix("key ").and_then(|id| id.parse().ok());
+        let succeeded: HashSet<&str> = opened(true).map(|proof| proof.path.as_str()).collect();
+        let failed = opened(false).filter(|proof| !succeeded.contains(proof.path.as_str()));
+        Self {
+            failed: failed.map(|proof| (proof.path.as_str(), proof)).collect(),
+            proven: opened(true).filter_map(number).collect(),
+        }
+    }
+
+    fn failed(&self, file: &FileFact) -> Option<&KeyProof> {
+        self.failed.get(file.path.as_str()).copied()
+    }
+}
+
+/// MariaDB names keys by number, so that a present number alone is UNKNOWN; a page that opens decides.
 fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
@@ -180,12 +255,23 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
             })
         };
     }
+    if let Some(ruling) = lost(cx) {
+        return Ok(Verdict::one(ruling));
+    }
     let mut verdict = Verdict::new();
     damaged(cx, &mut verdict);
     let mut counts = Counts::default();
     let plain: Vec<_> = live_stores(cx).filter(|(_, store)| store.kind == StoreKind::MariaDbPlain).collect();
+    let trials = Trials::of(files);
     for (file, id) in wanted {
-        if plain.is_empty() {
+        if let Some(proof) = trials.failed(file) {
+            let message = format!("{} of {} does not open {}", proof.key, proof.store, file.name);
+            let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
+                .fix(format!("put the key file with the right key {id} back before the server restarts"));
+            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+        } else if trials.proven.contains(&id) {
+            counts.proven = counts.proven.saturating_add(1);
+        } else if plain.is_empty() {
             counts.blind = counts.blind.saturating_add(1);
         } else if plain.iter().any(|(_, store)| store.entries.iter().any(|entry| entry.id == id.to_string())) {
             counts.named = counts.named.saturating_add(1);
@@ -278,5 +364,18 @@ mod tests {
         let made = |id| Made::nothing().file("demo/t.ibd", needs(id)).file("keys.txt", mariadb_keys());
         assert_eq!(made(7).statuses(&CHECK), [Fail]);
         assert_eq!(made(2).statuses(&CHECK), [Unknown]);
+        let tried = |opens| {
+            let mut made = made(2).file("demo/empty.ibd", needs(2));
+            made.0.files.as_mut().unwrap().key_proofs.push(KeyProof {
+                path: "/var/lib/mysql/demo/t.ibd".to_owned(),
+                key: "key 2".to_owned(),
+                store: "/keys.txt".to_owned(),
+                opens: Some(opens),
+                why: None,
+            });
+            made.statuses(&CHECK)
+        };
+        assert_eq!(tried(true), [Pass]);
+        assert_eq!(tried(false), [Fail, Unknown]);
     }
 }

@@ -2,8 +2,11 @@
 
 use keyring::StoreSummary;
 
-use super::{can_encrypt, is_mariadb, key_path, keyring, kind_words, live_stores, path_evidence, store_evidence};
+use super::{
+    can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_words, live_stores, path_evidence, store_evidence,
+};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::checks::setting::nullable;
 use crate::facts::files::FileFact;
 use crate::facts::sql::SqlFacts;
@@ -38,8 +41,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> Ruling {
     let words = kind_words(store.kind);
-    if store.readable_without_password && !store.entries.is_empty() {
-        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {words}", file.path))
+    if store.readable_without_password && is_filled(store) {
+        let damaged = if store.damage.is_empty() { "" } else { "damaged " };
+        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {damaged}{words}", file.path))
             .fix(fix(is_mariadb(cx), &file.path))
     } else if store.readable_without_password {
         Ruling::pass(&file.path, Grade::Bytes, format!("{} holds no key", file.path))
@@ -84,6 +88,7 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
 }
 
 fn fix(mariadb: bool, path: &str) -> String {
+    let path = word(path);
     if mariadb {
         format!(
             "openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} -out {path}.enc; file_key_management_filename = \

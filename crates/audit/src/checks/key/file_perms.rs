@@ -2,6 +2,7 @@
 
 use super::{can_encrypt, keyring, live_stores};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::host::FileMode;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -41,9 +42,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
     let concerned = |mode: &&FileMode| [SECRET, STEERING].iter().any(|what| what.contains(&mode.what.as_str()));
+    let mut sound = Vec::new();
     for file in modes.clone().filter(concerned) {
-        match access(file) {
-            Some(access) => verdict.push(rule(cx, &access)),
+        match access(file).map(|access| (rule(cx, &access), access.evidence())) {
+            Some((Some(fault), _)) => verdict.push(fault),
+            Some((None, seen)) => sound.push(seen),
             None => verdict.unseen(&file.path, unseen(file)),
         }
     }
@@ -51,10 +54,18 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         if !modes.clone().any(|known| known.path == file.path) {
             let (mode, uid, gid) = (file.mode, Some(file.uid), Some(file.gid));
             let access = Access { path: &file.path, mode, uid, gid, acl: false, directory_mode: None, secret: true };
-            verdict.push(rule(cx, &access));
+            match rule(cx, &access) {
+                Some(fault) => verdict.push(fault),
+                None => sound.push(access.evidence()),
+            }
         }
     }
-    if verdict.is_empty() { no_file(cx) } else { Ok(verdict) }
+    if verdict.is_empty() && sound.is_empty() {
+        return no_file(cx);
+    }
+    let words = format!("{} key files and their configuration are the server's alone", sound.len());
+    verdict.pass_if_clean(sound.into_iter().fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    Ok(verdict)
 }
 
 fn access(file: &FileMode) -> Option<Access<'_>> {
@@ -91,21 +102,13 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-fn rule(cx: &Context<'_>, file: &Access<'_>) -> Ruling {
+/// The fault of a file; none if it is as it must be.
+fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
     let faults = faults(cx, file);
-    let evidence = Evidence::Host { source: file.path.to_owned(), observation: file.describe() };
-    let ruling = match faults.iter().map(|(_, severity)| *severity).max() {
-        None => {
-            Ruling::pass(file.path, Grade::Bytes, format!("{} is the server's alone ({:04o})", file.path, file.mode))
-        }
-        Some(worst) => {
-            let words: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
-            Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, words.join(", ")))
-                .severity(worst)
-                .fix(file.fix(cx))
-        }
-    };
-    ruling.evidence(evidence)
+    let worst = faults.iter().map(|(_, severity)| *severity).max()?;
+    let words: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
+    let ruling = Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, words.join(", ")));
+    Some(ruling.severity(worst).fix(file.fix(cx)).evidence(file.evidence()))
 }
 
 fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {
@@ -129,6 +132,10 @@ fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> 
 }
 
 impl Access<'_> {
+    fn evidence(&self) -> Evidence {
+        Evidence::Host { source: self.path.to_owned(), observation: self.describe() }
+    }
+
     fn describe(&self) -> String {
         let number = |id: Option<u32>| id.map_or_else(|| "?".to_owned(), |id| id.to_string());
         let directory =
@@ -144,10 +151,12 @@ impl Access<'_> {
             .as_ref()
             .and_then(|host| host.process.as_ref())
             .map_or_else(|| "mysql".to_owned(), |p| p.uid.to_string());
-        let acl = if self.acl { format!("setfacl -b {0} && ", self.path) } else { String::new() };
+        let path = word(self.path);
+        let acl = if self.acl { format!("setfacl -b {path} && ") } else { String::new() };
         let mode = if self.secret { "0600" } else { "go-w" };
-        let directory = std::path::Path::new(self.path).parent().map_or_else(String::new, |d| d.display().to_string());
-        format!("{acl}chown {owner} {0} && chmod {mode} {0} && chmod go-w {directory}", self.path)
+        let directory =
+            std::path::Path::new(self.path).parent().map_or_else(String::new, |d| word(&d.to_string_lossy()));
+        format!("{acl}chown {owner} {path} && chmod {mode} {path} && chmod go-w {directory}")
     }
 }
 

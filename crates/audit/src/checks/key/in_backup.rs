@@ -1,6 +1,6 @@
 //! `key-in-backup`.
 
-use super::{holds_keys, store_evidence};
+use super::{holds_keys, is_filled, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
@@ -13,7 +13,7 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Critical,
     explanation: "Backups travel further than the server's disk, and one with its keys inside is not encrypted for whoever \
         finds it. Backup directories are searched for key files, archives are looked into, and a data directory that is \
-        itself a copy made by xtrabackup or mariadb-backup is treated as a backup.",
+        itself a copy made by xtrabackup or mariadb-backup, or is audited without its server, is treated as a backup.",
     applies: "every server",
     fix: "keep keys out of the backup, store them apart, and rotate the master key: what was copied stays readable",
     cost: "rotation re-wraps the tablespace keys in seconds; the backup with the key must be destroyed",
@@ -49,6 +49,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     for root in backups(files) {
         looked_at = looked_at.saturating_add(usize::from(keys_beside_data(files, root, &mut verdict)));
+    }
+    // A directory without its server is a copy, or about to be one: keys in it are a fault, none prove nothing.
+    if looked_at == 0 && cx.facts.sql.is_none() {
+        for root in files.roots.iter().filter(|root| root.role == Role::Data) {
+            keys_beside_data(files, root, &mut verdict);
+        }
+        if verdict.has_failed() {
+            return Ok(verdict);
+        }
     }
     if looked_at == 0 {
         return Err(Unseen {
@@ -92,8 +101,8 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
     for file in below(files, root) {
         let Content::KeyStore { summary } = &file.content else { continue };
         // A password-protected file is recognised by six letters that `openssl enc` puts before anything.
-        if holds_keys(summary) && summary.readable_without_password && !summary.entries.is_empty() {
-            let message = format!("{} lies in the same backup directory as data ({})", file.name, root.path);
+        if holds_keys(summary) && summary.readable_without_password && is_filled(summary) {
+            let message = format!("{} lies in the same directory as data ({})", file.name, root.path);
             verdict.push(fail(file, message).evidence(store_evidence(file, summary)));
         }
     }
@@ -109,11 +118,11 @@ fn fail(file: &FileFact, message: String) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::json;
+    use super::super::tests::{UUID, json, space};
     use super::*;
     use crate::facts::files::BackupFile;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::Made;
+    use crate::testing::{Made, mysql};
 
     fn archive(holds_keys: bool) -> Content {
         Content::Backup {
@@ -129,10 +138,18 @@ mod tests {
 
     #[test]
     fn keys_in_a_copied_data_directory_fail() {
-        let made = || Made::nothing().file("component_keyring_file", json(&[1])).file("dump.sql", archive(false));
+        let made = || mysql().file("component_keyring_file", json(&[1])).file("dump.sql", archive(false));
         assert_eq!(made().statuses(&CHECK), [Pass]);
         let copied = made().file("xtrabackup_checkpoints", Content::Structure);
         assert_eq!(copied.judge(&CHECK)[0].artefact, "/var/lib/mysql/component_keyring_file");
+    }
+
+    #[test]
+    fn a_directory_without_its_server_is_a_copy() {
+        let made = |made: Made| made.file("demo/t.ibd", space(1, UUID)).file("component_keyring_file", json(&[1]));
+        assert_eq!(made(Made::nothing()).statuses(&CHECK), [Fail]);
+        assert_eq!(made(mysql()).statuses(&CHECK), [Unknown]);
+        assert_eq!(Made::nothing().file("demo/t.ibd", space(1, UUID)).statuses(&CHECK), [Unknown]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `key-local-file`.
 
-use super::{can_encrypt, keyring, live_stores, store_evidence};
+use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn offline(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
-    for (file, store) in live_stores(cx).filter(|(_, store)| !store.entries.is_empty()) {
+    for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
         verdict.push(
             Ruling::fail(&file.name, Grade::Bytes, format!("{} is a key file", file.name))
                 .evidence(store_evidence(file, store)),

@@ -21,7 +21,7 @@ pub(super) mod version_static;
 pub(super) mod wrap_lag;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use innodb::redo::RedoKey;
 use innodb::tablespace::{Encryption, MySqlMagic};
@@ -133,9 +133,19 @@ fn looks_like_path(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('<')
 }
 
+/// Without `.` and `..`, as the files' own paths are: `../keys` is not in the data directory.
 fn absolute(sql: &SqlFacts, path: &str) -> String {
-    let joined = Path::new(&sql.identity.datadir).join(path.trim_start_matches("./"));
-    joined.to_string_lossy().into_owned()
+    let mut plain = PathBuf::new();
+    for part in Path::new(&sql.identity.datadir).join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain.to_string_lossy().into_owned()
 }
 
 /// Evidence of [`key_path`].
@@ -167,6 +177,11 @@ fn stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a St
         Content::KeyStore { summary } if holds_keys(summary) => Some((file, summary)),
         _ => None,
     })
+}
+
+/// Whether there is something in it: a damaged store may hold keys that could not be counted.
+fn is_filled(summary: &StoreSummary) -> bool {
+    !summary.entries.is_empty() || !summary.readable_without_password || !summary.damage.is_empty()
 }
 
 const fn holds_keys(summary: &StoreSummary) -> bool {
@@ -309,7 +324,19 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     if is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
     }
-    if cx.facts.files()?.data_seen() {
+    let files = cx.facts.files()?;
+    let unread = |file: &&FileFact| {
+        let mute = matches!(file.content, Content::UnidentifiedTablespace { .. } | Content::Unreadable { .. });
+        mute && file.role != Role::Backup && file.name.ends_with(".ibd")
+    };
+    if let Some(file) = files.files.iter().find(unread) {
+        return Err(Unseen {
+            what: format!("page 0 of {}", file.path),
+            why: "it was not written yet, or could not be read, and no other tablespace is wrapped".to_owned(),
+            remedy: "audit again as root or as the server's user".to_owned(),
+        });
+    }
+    if files.data_seen() {
         return Ok(Verdict::not_applicable("no tablespace is wrapped by a master key"));
     }
     Err(Unseen {

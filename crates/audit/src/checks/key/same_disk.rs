@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{can_encrypt, key_path, keyring, live_stores, path_evidence, store_evidence};
+use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
@@ -25,9 +25,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
-    for (file, store) in
-        live_stores(cx).filter(|(_, store)| !store.entries.is_empty() || !store.readable_without_password)
-    {
+    for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
         if data_directory(cx, followed(cx, &file.path)).is_some() {
             let message = format!("{} lies in the data directory", file.name);
             verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
@@ -49,7 +47,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Key files by the server's word, or where the host facts found them.
 fn key_paths(cx: &Context<'_>) -> Vec<String> {
     let host = cx.facts.host.iter().flat_map(|host| &host.paths);
-    let keys = host.filter(|path| path.role == Role::Key && !is_configuration(cx, &path.path));
+    // The password of an encrypted key file is no key; see key-filekey-colocated.
+    let is_key = |path: &&PathOnDisk| {
+        path.role == Role::Key && path.via != "file_key_management_filekey" && !is_configuration(cx, &path.path)
+    };
+    let keys = host.filter(is_key);
     let mut paths: Vec<String> = keys.map(|path| path.path.clone()).collect();
     let told = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
     if let Some(told) = told.filter(|_| paths.is_empty()) {

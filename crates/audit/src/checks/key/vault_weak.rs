@@ -4,6 +4,7 @@ use keyring::{StoreSummary, VaultIssue};
 
 use super::{can_encrypt, keyring};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
@@ -65,7 +66,7 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
         Ruling::pass(&file.path, Grade::Bytes, format!("{} names https, a CA, and is private", file.path))
     } else {
         Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; ")))
-            .fix(format!("vault_url = https://…, vault_ca = PEM file, then chmod 0600 {}", file.path))
+            .fix(format!("vault_url = https://…, vault_ca = PEM file, then chmod 0600 {}", word(&file.path)))
     }
     .evidence(evidence)
 }

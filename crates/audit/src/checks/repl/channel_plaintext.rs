@@ -3,8 +3,8 @@
 use super::change;
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
@@ -14,7 +14,8 @@ pub(crate) const CHECK: Check = Check {
     explanation: "The binary log holds every changed row, so a clear channel carries the whole database past whoever \
         listens, and the replication account's challenge with it. From \
         performance_schema.replication_connection_configuration on MySQL and SHOW ALL SLAVES STATUS on MariaDB, whose \
-        performance schema is off by default and then shows an empty table.",
+        performance schema is off by default and then shows an empty table. MariaDB goes on in clear with \
+        MASTER_SSL=1 if the source offers no TLS, and only stops if it verifies the certificate, too.",
     applies: "every replica",
     fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1",
     cost: "the channel stops for a moment",
@@ -37,7 +38,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let (name, source) = (channel.artefact(), channel.source());
-    let ruling = if channel.tls {
+    let ruling = if channel.tls && !channel.enforces_tls(sql) {
+        Ruling::unseen(&name, wished_for(sql, channel))
+    } else if channel.tls {
         Ruling::pass(&name, Grade::Reported, format!("{name} pulls from {source} over TLS"))
     } else {
         Ruling::fail(&name, Grade::Reported, format!("{name} pulls from {source} in clear")).fix(change(
@@ -47,6 +50,17 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
         ))
     };
     ruling.evidence(quote(sql, channel))
+}
+
+fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
+    Unseen {
+        what: format!("whether {} is encrypted", channel.artefact()),
+        why: format!(
+            "TLS is wished for and not enforced: without verification it goes on in clear if {} offers none",
+            channel.source()
+        ),
+        remedy: change(sql, channel.name, &["SSL=1", "SSL_VERIFY_SERVER_CERT=1"]),
+    }
 }
 
 /// The server's row of a channel.
@@ -78,6 +92,14 @@ mod tests {
             assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "channel east"), "{allowed}");
         }
         assert_eq!(channel(mariadb(), &[("ssl_allowed", "Yes")]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn tls_that_is_only_wished_for_proves_nothing() {
+        let unverified = |made| channel(made, &[("ssl_verify", "No")]);
+        assert_eq!(unverified(mariadb()).statuses(&CHECK), [Unknown]);
+        assert_eq!(unverified(mysql()).statuses(&CHECK), [Pass]);
+        assert_eq!(unverified(Made::server("5.6.51", "MySQL Community Server (GPL)")).statuses(&CHECK), [Unknown]);
     }
 
     #[test]

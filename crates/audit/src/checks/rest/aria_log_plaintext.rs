@@ -1,9 +1,9 @@
 //! `rest-aria-log-plaintext`.
 
-use super::{OWN_SCHEMAS, Terms, data_seen, judge_all};
+use super::{OWN_SCHEMAS, Terms, all_seen, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
@@ -27,25 +27,38 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has an Aria log"));
     }
-    let logs =
-        cx.artefacts.of_kind(Kind::AriaLog).filter(|log| log.file.is_some_and(|file| file.size_bytes > PAGE_BYTES));
+    let mut logs = cx.artefacts.of_kind(Kind::AriaLog).peekable();
+    if logs.peek().is_none() {
+        return none_found(cx);
+    }
+    let logs = logs.filter(|log| log.file.is_some_and(|file| file.size_bytes > PAGE_BYTES));
     let low = has_files_of_users(cx) == Some(false);
     let severity = |_: &Artefact<'_>| low.then_some(Severity::Low);
-    let terms = Terms { noun: "Aria logs", partly_fails: true, severity: &severity, fix: &|_| CHECK.fix.to_owned() };
+    let terms = Terms { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.to_owned() };
     let verdict = judge_all(cx, logs, &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
     }
-    if data_seen(cx) {
-        return Ok(Verdict::one(Ruling::pass("server", Grade::Bytes, "no Aria log holds a change")));
+    Ok(Verdict::one(Ruling::pass("server", Grade::Bytes, "no Aria log holds a change")))
+}
+
+/// Every MariaDB has one: not found is not known.
+fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
+    cx.facts.files()?;
+    if super::mariadb(cx).is_none() && data_seen(cx) {
+        return Ok(Verdict::not_applicable("no Aria log lies in the data directory: no MariaDB wrote it"));
     }
-    cx.facts.files().map(|_| Verdict::new())
+    Err(Unseen {
+        what: "aria_log.00000001".to_owned(),
+        why: "every MariaDB has one, and it was not among the files that were read".to_owned(),
+        remedy: "read aria_log_dir_path, or the data directory, as a user who can".to_owned(),
+    })
 }
 
 /// Whether users have Aria tables, as far as files tell.
 fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
     let own = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()));
-    data_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !own(table)))
+    all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !own(table)))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! `rest-aria-plaintext`.
 
-use super::{OWN_SCHEMAS, Terms, data_seen, hidden_tables, judge_all, sees_all_tables};
+use super::{
+    OWN_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
+};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_variable;
+use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -27,26 +29,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has Aria tables"));
     }
-    let tables = cx.artefacts.of_kind(Kind::AriaTable).filter(|table| !is_public(table));
-    let terms = Terms { noun: "Aria tables", partly_fails: true, severity: &severity, fix: &|table| fix(cx, table) };
-    let mut verdict = judge_all(cx, tables, &terms);
+    let tables = cx.artefacts.of_kind(Kind::AriaTable).filter(|table| !table.is_public());
+    let terms = Terms { noun: "Aria tables", severity: &severity, fix: &|table| fix(cx, table) };
+    let mut verdict = unless_unwalked(cx, judge_all(cx, tables, &terms));
     if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
         by_list(sql)?.into_iter().for_each(|ruling| verdict.push(ruling));
     }
-    if verdict.is_empty() && data_seen(cx) {
+    if verdict.is_empty() && all_seen(cx) {
         return Ok(Verdict::not_applicable("no Aria table lies in the data directory"));
     }
     if verdict.is_empty() {
         cx.facts.files()?;
+        unwalked(cx).map_or(Ok(()), Err)?;
     }
     Ok(verdict)
-}
-
-/// Help texts, time zones and the like: the same on every server.
-fn is_public(table: &Artefact<'_>) -> bool {
-    let public =
-        |name: &str| name.starts_with("help_") || name.starts_with("time_zone") || name == "plugin" || name == "func";
-    table.table().is_some_and(|(schema, name)| schema == "sys" || schema == "mysql" && public(&name))
 }
 
 /// The server's own tables weigh less, but for those with values of columns or credentials.
@@ -97,7 +93,7 @@ fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
     let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
     let on = on.map(|sql| format!("{}; then ", set_variable(sql, "aria_encrypt_tables", "ON"))).unwrap_or_default();
     match table.table() {
-        Some((schema, name)) => format!("{on}ALTER TABLE `{schema}`.`{name}` ENGINE=Aria ROW_FORMAT=PAGE"),
+        Some((schema, name)) => format!("{on}ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quoted_table(&schema, &name)),
         None => CHECK.fix.to_owned(),
     }
 }

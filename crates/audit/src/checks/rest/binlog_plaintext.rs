@@ -27,7 +27,7 @@ pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), |sql| fix(cx, sql));
-    let terms = Terms { noun: "binary logs", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let terms = Terms { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
     let told = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
     let mut verdict = judge_all(cx, told, &terms);
     let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };

@@ -21,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
+/// A word of SQL's own, so that a statement has to quote it.
+const FORCE: &str = "'FORCE'";
+
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
     let names: &[&'static str] = if sql.is_mariadb() {
@@ -34,11 +37,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         "FORCE" => Ruling::pass("server", Grade::Declared, format!("{name} is FORCE")),
         _ if !is_switched_on(value) => {
             Ruling::fail(name, Grade::Declared, format!("{name} is OFF: new tables are created in clear"))
-                .fix(set_variable(sql, name, if name == "innodb_encrypt_tables" { "FORCE" } else { "ON" }))
+                .fix(set_variable(sql, name, if name == "innodb_encrypt_tables" { FORCE } else { "ON" }))
         }
         _ if sql.is_mariadb() => {
             let words = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
-            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(set_variable(sql, name, "FORCE"))
+            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(set_variable(sql, name, FORCE))
         }
         _ => Ruling::pass("server", Grade::Declared, format!("{name} is {value}")),
     };
@@ -76,6 +79,8 @@ mod tests {
         assert_eq!((with("OFF")[0].status, with("OFF")[0].severity), (Fail, Severity::Medium));
         assert_eq!((with("ON")[0].status, with("ON")[0].severity), (Fail, Severity::Low));
         assert_eq!(with("FORCE")[0].status, Pass);
+        let fix = with("OFF")[0].remediation.clone().unwrap();
+        assert!(fix.starts_with("SET GLOBAL innodb_encrypt_tables = 'FORCE';"), "{fix}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use innodb::SpaceId;
 
-use super::{covered_by_disk, data_seen, listed, unread, with_evidence};
+use super::{all_seen, covered_by_disk, listed, unread, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State, byte_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
@@ -148,10 +148,12 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
 }
 
 fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Seen<Verdict> {
-    if spaces.values().any(|space| space.state().is_some()) || data_seen(cx) {
+    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    if all_seen(cx) || named && spaces.values().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages are no news"));
     }
-    cx.facts.files().map(|_| Verdict::new())
+    cx.facts.files()?;
+    unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
 }
 
 fn no_bytes() -> Unseen {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{OWN_SCHEMAS, covered_by_disk, data_seen, hidden_tables, sees_all_tables, with_evidence};
+use super::{OWN_SCHEMAS, all_seen, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::table as quoted_table;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
@@ -50,6 +51,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(sql) = &cx.facts.sql {
         by_list(sql, &seen).into_iter().for_each(|ruling| verdict.push(ruling));
     }
+    if !verdict.has_failed() {
+        let untold: Vec<&Artefact<'_>> = files.into_iter().filter(|file| file.state().is_none()).collect();
+        unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
     finish(cx, verdict)
 }
 
@@ -59,15 +64,15 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
     }
     let listed = cx.facts.sql().and_then(|sql| sql.rows("tables").map(|_| sql));
     match listed {
-        Ok(sql) if data_seen(cx) || sees_all_tables(sql) => verdict.push(
+        Ok(sql) if all_seen(cx) || sees_all_tables(sql) => verdict.push(
             Ruling::pass(
                 "server",
-                if data_seen(cx) { Grade::Bytes } else { Grade::Reported },
+                if all_seen(cx) { Grade::Bytes } else { Grade::Reported },
                 "no table uses an engine that cannot encrypt",
             )
             .evidence(sql.evidence("tables", "no row of such an engine outside the server's own schemas")),
         ),
-        _ if data_seen(cx) => {
+        _ if all_seen(cx) => {
             verdict.push(Ruling::pass(
                 "server",
                 Grade::Bytes,
@@ -75,7 +80,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
             ));
         }
         Ok(sql) => return Err(hidden_tables(sql)),
-        Err(unseen) => return Err(unseen),
+        Err(unseen) => return Err(unwalked(cx).unwrap_or(unseen)),
     }
     Ok(verdict)
 }
@@ -117,13 +122,14 @@ fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
 
 fn convert(schema: &str, table: &str, mariadb: bool) -> String {
     let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
-    format!("ALTER TABLE `{schema}`.`{table}` ENGINE=InnoDB {encrypted}")
+    format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::files::Content;
+    use crate::facts::files::{Content, Root};
+    use crate::facts::host::Role;
     use crate::finding::Status::{Fail, Pass, Unknown};
     use crate::testing::{Made, mysql, tablespace};
 
@@ -160,6 +166,21 @@ mod tests {
         let sees = made.answer("grants", &["grant"], &[&["GRANT SELECT, PROCESS ON *.* TO `audit`@`localhost`"]]);
         assert_eq!(sees.statuses(&CHECK), [Pass]);
         assert_eq!(mysql().refused("tables", 1142).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_walked_is_unknown() {
+        let closed = || Content::Unreadable { why: "denied".to_owned() };
+        assert_eq!(Made::nothing().file("demo/t.MYD", closed()).statuses(&CHECK), [Unknown]);
+        let mut made = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
+        made.0.files.as_mut().unwrap().roots.push(Root {
+            path: "/var/lib/mysql/closed".to_owned(),
+            role: Role::Data,
+            via: "directory in datadir".to_owned(),
+            error: Some("denied".to_owned()),
+            missing: false,
+        });
+        assert_eq!(made.statuses(&CHECK), [Unknown]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::data_seen;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{table as quoted_table, word};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
@@ -48,6 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn failure(file: &FileFact) -> Ruling {
     let (schema, table) = file.name.trim_end_matches(".cfp").rsplit_once('/').unwrap_or(("schema", "table"));
     let schema = schema.rsplit('/').next().unwrap_or(schema);
+    let quoted = quoted_table(schema, table);
     Ruling::fail(&file.name, Grade::Bytes, format!("{} holds the transfer key of {schema}.{table} in clear", file.path))
         .evidence(Evidence::Bytes {
             path: file.path.clone(),
@@ -56,9 +58,9 @@ fn failure(file: &FileFact) -> Ruling {
             meaning: "length of the transfer key, which follows in clear".to_owned(),
         })
         .fix(format!(
-            "UNLOCK TABLES in the session that exports, or shred -u '{}'; then a new key: ALTER TABLE `{schema}`.`{table}` \
-             ENCRYPTION='N'; ALTER TABLE `{schema}`.`{table}` ENCRYPTION='Y'",
-            file.path
+            "UNLOCK TABLES in the session that exports, or shred -u {}; then a new key: ALTER TABLE {quoted} \
+             ENCRYPTION='N'; ALTER TABLE {quoted} ENCRYPTION='Y'",
+            word(&file.path)
         ))
 }
 

@@ -1,9 +1,10 @@
 //! `rest-fts-plaintext`.
 
-use super::{Terms, data_seen, judge_all, table_plaintext};
+use super::{Terms, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
+use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 
 pub(crate) const CHECK: Check = Check {
@@ -22,10 +23,11 @@ pub(crate) const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let fix = |space: &Artefact<'_>| table_plaintext::fix(cx, space);
-    let terms = Terms { noun: "full-text tablespaces", partly_fails: false, severity: &|_| None, fix: &fix };
-    let verdict = judge_all(cx, spaces, &terms);
-    if verdict.is_empty() && !data_seen(cx) {
-        cx.facts.sql()?.tablespaces()?;
+    let terms = Terms { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };
+    let verdict = unless_hidden(cx, judge_all(cx, spaces, &terms));
+    if verdict.is_empty() && !all_seen(cx) {
+        let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);
+        listed.map_err(|unseen| unwalked(cx).unwrap_or(unseen))?;
     }
     if verdict.is_empty() {
         return Ok(Verdict::not_applicable("this server has no full-text index on InnoDB"));
@@ -34,7 +36,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// `fts_` or `FTS_` and the table's id in 16 hexadecimal digits.
-fn is_auxiliary(space: &Artefact<'_>) -> bool {
+pub(super) fn is_auxiliary(space: &Artefact<'_>) -> bool {
     space.table().is_some_and(|(_, name)| {
         let rest = name.strip_prefix("fts_").or_else(|| name.strip_prefix("FTS_"));
         rest.and_then(|rest| rest.get(..16)).is_some_and(|id| id.bytes().all(|b| b.is_ascii_hexdigit()))

@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
-    let terms = Terms { noun: "write-set caches", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::GaleraCache), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);

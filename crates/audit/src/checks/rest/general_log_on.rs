@@ -2,7 +2,7 @@
 
 use super::with_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_variable;
+use crate::checks::advice::{set_variable, word};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
@@ -132,7 +132,7 @@ fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
             Grade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
-        .fix(format!("general_log=OFF if it is still on, then shred -u '{}'", file.path)),
+        .fix(format!("general_log=OFF if it is still on, then shred -u {}", word(&file.path))),
     };
     ruling.evidence(size(file))
 }

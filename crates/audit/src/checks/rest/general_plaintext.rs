@@ -1,8 +1,9 @@
 //! `rest-general-plaintext`.
 
-use super::{Terms, judge_all, mariadb, or_none_of_it};
+use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
+use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::finding::Severity;
 
@@ -24,18 +25,17 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("MariaDB has no general tablespaces"));
     }
     let spaces = cx.artefacts.of_kind(Kind::GeneralTablespace);
-    let terms =
-        Terms { noun: "general tablespaces", partly_fails: false, severity: &|_| None, fix: &|space| fix(cx, space) };
-    or_none_of_it(cx, judge_all(cx, spaces, &terms), "general tablespace")
+    let terms = Terms { noun: "general tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
+    or_none_of_it(cx, unless_hidden(cx, judge_all(cx, spaces, &terms)), "general tablespace")
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name);
-    let name = space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name);
+    let name = identifier(space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name));
     if cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 13)) {
-        return format!("for each table in `{name}`: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
+        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
     }
-    format!("ALTER TABLESPACE `{name}` ENCRYPTION='Y'")
+    format!("ALTER TABLESPACE {name} ENCRYPTION='Y'")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use innodb::tablespace::TablespaceScan;
 use super::{Terms, covered_by_disk, data_seen, judge_all, listed, mariadb, unread, with_evidence};
 use crate::artefact::{Artefact, Kind, Promise};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_at_start, set_variable};
+use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -29,7 +29,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::SystemTablespace).collect();
     let encryptable = mariadb(cx) == Some(true) || files.iter().any(|file| promised(file));
     if encryptable {
-        let terms = Terms { noun: "system tablespace", partly_fails: true, severity: &|_| None, fix: &|_| encrypt(cx) };
+        let terms = Terms { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
         let verdict = judge_all(cx, files.into_iter(), &terms);
         return or_unseen(cx, verdict);
     }
@@ -106,14 +106,15 @@ fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     let rows = sql.rows("system_space_tables").ok()?;
     let names: Vec<&str> = rows.iter().map(|row| row.text("name")).filter(|name| !name.starts_with("SYS_")).collect();
     let first = names.first()?;
-    let table = first.replace('/', "`.`");
+    let (schema, table) = first.split_once('/').unwrap_or(("", first));
+    let table = quoted_table(schema, table);
     let ruling = Ruling::fail(
         "tables in ibdata1",
         Grade::Reported,
         format!("{} tables lie in ibdata1: {}", names.len(), listed(names.iter().copied())),
     )
     .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
-    .fix(format!("ALTER TABLE `{table}` TABLESPACE=innodb_file_per_table ENCRYPTION='Y', and so for each"));
+    .fix(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y', and so for each"));
     Some(ruling)
 }
 
@@ -229,7 +230,7 @@ mod tests {
             .file("ibdata1", ibdata1(|scan| (scan.change_buffer_pages, scan.clear_index_pages) = (19, 19)))
             .judge(&CHECK);
         assert!(found[0].status == Fail && found[0].message.contains("19 pages of the change buffer"));
-        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_change_buffering = none"));
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_change_buffering = 'none'"));
         assert_eq!(Made::nothing().file("ibdata1", ibdata1(|scan| scan.clear_undo_pages = 2)).statuses(&CHECK), [Fail]);
         assert_eq!(mysql().file("ibdata1", ibdata1(|scan| scan.clear_index_pages = 2)).statuses(&CHECK), [Fail]);
     }

@@ -4,9 +4,9 @@ use super::with_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
-use crate::facts::host::DiskLayer;
+use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen};
+use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
@@ -40,6 +40,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             return Ok(verdict);
         }
         sql.variable("slow_query_log")?;
+        if let Some(unseen) = old_logs_unseen(facts, sql) {
+            return Err(unseen);
+        }
         verdict.push(
             Ruling::pass(
                 "server",
@@ -52,6 +55,25 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         facts.sql()?;
     }
     Ok(verdict)
+}
+
+/// Why logs from before their switches were off may lie about unseen.
+fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unseen> {
+    let path = sql.variable_or_none("slow_query_log_file").or_else(|| sql.variable_or_none("log_slow_query_file"));
+    let remedy = format!("run on the server's host as a user who can read {}", path.unwrap_or("the slow log"));
+    let unseen = |why: String| Unseen { what: "slow and audit logs".to_owned(), why, remedy };
+    let Some(files) = &facts.files else {
+        return Some(unseen("none is written now, and whether old ones lie about was not looked at".to_owned()));
+    };
+    let logs = files.unseen_roots().find(|root| root.role == Role::Log && !root.missing);
+    let closed = files.files.iter().find(|file| {
+        file.role == Role::Log && matches!(file.content, Content::Unreadable { .. }) && !file.name.contains("err")
+    });
+    match (logs, closed) {
+        (Some(root), _) => Some(unseen(format!("{}: {}", root.path, root.error.as_deref().unwrap_or_default()))),
+        (None, Some(file)) => Some(unseen(format!("{} cannot be read", file.path))),
+        (None, None) => None,
+    }
 }
 
 fn holds_statements(content: &Content) -> bool {
@@ -143,12 +165,14 @@ mod tests {
         let made =
             mysql().variable("slow_query_log", "OFF").file("error.log", Content::TextLog { log: "error".to_owned() });
         assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(mysql().variable("slow_query_log", "OFF").statuses(&CHECK), [Unknown]);
         assert_eq!(made.variable("innodb_print_all_deadlocks", "ON").judge(&CHECK)[0].severity, Severity::Low);
     }
 
     #[test]
     fn audit_logs_are_clear_unless_aes() {
-        let made = || mysql().variable("slow_query_log", "OFF").variable("audit_log_file", "audit.log");
+        let read = |made: Made| made.file("error.log", Content::TextLog { log: "error".to_owned() });
+        let made = || read(mysql()).variable("slow_query_log", "OFF").variable("audit_log_file", "audit.log");
         assert_eq!(made().statuses(&CHECK), [Fail]);
         assert_eq!(made().variable("audit_log_encryption", "AES").statuses(&CHECK), [Pass]);
         let made = mariadb().variable("slow_query_log", "OFF").variable("server_audit_logging", "ON");

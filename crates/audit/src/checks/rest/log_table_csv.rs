@@ -1,8 +1,8 @@
 //! `rest-log-table-csv`.
 
-use super::data_seen;
+use super::unwalked;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::files::FileFact;
+use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
@@ -24,38 +24,65 @@ pub(crate) const CHECK: Check = Check {
 
 const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", "slow_query_log")];
 
+/// Files with rows of a log table: CSV, unless somebody chose another engine.
+const ENDINGS: [&str; 3] = ["CSV", "MYD", "MAD"];
+
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
+    let mut seen = Vec::new();
     for (table, switch) in TABLES {
         let by_switch = cx.facts.sql.as_ref().and_then(|sql| written(sql, table, switch));
         match (by_switch, file(cx.facts, table)) {
-            (_, Some(file)) if file.size_bytes > 0 => verdict.push(filled(cx.facts, table, file)),
+            (_, Some(file)) if holds_rows(file) => verdict.push(filled(cx.facts, table, file)),
             (Some(ruling), _) => verdict.push(ruling),
-            _ => {}
+            (None, Some(file)) => seen.push(file),
+            (None, None) => {}
         }
     }
     if !verdict.is_empty() {
         return Ok(verdict);
     }
-    if data_seen(cx) {
-        return Ok(Verdict::one(Ruling::pass(
-            "server",
-            Grade::Bytes,
-            "neither mysql.general_log nor mysql.slow_log holds a row",
-        )));
+    if !seen.is_empty() {
+        let words = "neither mysql.general_log nor mysql.slow_log holds a row";
+        let evidence = seen.into_iter().map(size);
+        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)));
     }
-    cx.facts.sql()?;
+    unwalked(cx).map_or(Ok(()), Err)?;
+    if holds_schema(cx.facts) {
+        return Ok(Verdict::not_applicable("schema mysql has no log table in a file of its own"));
+    }
     Err(Unseen {
         what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
-        why: "they are not written now, and rows from before were not looked at".to_owned(),
+        why: "no file of theirs was seen, and rows from before the logs were switched off stay".to_owned(),
         remedy: "run on the server's host as a user who can read the data directory".to_owned(),
     })
 }
 
 fn file<'f>(facts: &'f Facts, table: &str) -> Option<&'f FileFact> {
-    let name = format!("mysql/{table}.CSV");
+    let called = |file: &FileFact| {
+        let (stem, ending) = file.name.rsplit_once('.').unwrap_or_default();
+        let directory = stem.strip_suffix(table).and_then(|before| before.strip_suffix("mysql/"));
+        directory.is_some_and(|above| above.is_empty() || above.ends_with('/')) && ENDINGS.contains(&ending)
+    };
     let mut files = facts.files.iter().flat_map(|files| &files.files);
-    files.find(|file| file.role == Role::Data && file.name == name)
+    files.find(|file| file.role == Role::Data && called(file))
+}
+
+/// An Aria table keeps a page of bookkeeping when its rows are gone.
+fn holds_rows(file: &FileFact) -> bool {
+    match &file.content {
+        Content::AriaData { scan } => scan.counts.clear + scan.counts.mislabelled > 0,
+        _ => file.size_bytes > 0,
+    }
+}
+
+/// Whether files of the server's own schema lie there, the log tables' among them.
+fn holds_schema(facts: &Facts) -> bool {
+    facts
+        .files
+        .iter()
+        .flat_map(|files| &files.files)
+        .any(|file| file.name.starts_with("mysql/") || file.name.contains("/mysql/"))
 }
 
 fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
@@ -70,8 +97,12 @@ fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
         _ => Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
             .fix(format!("TRUNCATE TABLE mysql.{table}")),
     };
-    let meaning = format!("{} bytes of CSV", file.size_bytes);
-    ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
+    ruling.evidence(size(file))
+}
+
+fn size(file: &FileFact) -> Evidence {
+    let meaning = format!("{} bytes of rows", file.size_bytes);
+    Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
 }
 
 fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
@@ -91,9 +122,8 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::files::Content;
-    use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql, tablespace};
 
     fn csv() -> Content {
         Content::PlainTable { engine: "CSV".to_owned() }
@@ -104,6 +134,16 @@ mod tests {
         assert_eq!(Made::nothing().file("mysql/slow_log.CSV", csv()).statuses(&CHECK), [Fail]);
         let empty = Made::nothing().file("mysql/slow_log.CSV", Content::Empty).last_file(|file| file.size_bytes = 0);
         assert_eq!(empty.statuses(&CHECK), [Pass]);
+        let other = Made::nothing().file("mysql/general_log.MYD", Content::PlainTable { engine: "MyISAM".to_owned() });
+        assert_eq!(other.statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn no_file_of_theirs_is_no_proof() {
+        let part = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
+        assert_eq!(part.statuses(&CHECK), [Unknown]);
+        let others = Made::nothing().file("mysql/user.frm", Content::Structure);
+        assert_eq!(others.statuses(&CHECK), [NotApplicable]);
     }
 
     #[test]

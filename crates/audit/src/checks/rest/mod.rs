@@ -48,17 +48,14 @@ const MANY: usize = 20;
 pub(super) struct Terms<'t> {
     /// What they are, in the plural.
     pub(super) noun: &'t str,
-    /// Whether one that is partly clear fails here; else it is left to `rest-page-plaintext`,
-    /// unless its page 0 does not even promise encryption.
-    pub(super) partly_fails: bool,
     /// Severity of a failure, if other than the check's.
     pub(super) severity: &'t dyn Fn(&Artefact<'_>) -> Option<Severity>,
     /// The command that mends it.
     pub(super) fix: &'t dyn Fn(&Artefact<'_>) -> String,
 }
 
-/// Judges artefacts by their state: clear fails, a disk layer alone passes with a note.
-/// The verdict is empty if there are none.
+/// Judges artefacts by their state: clear, wholly or in part, fails; a disk layer alone passes with
+/// a note. The verdict is empty if there are none.
 pub(super) fn judge_all<'c>(
     cx: &Context<'_>,
     artefacts: impl Iterator<Item = &'c Artefact<'c>>,
@@ -69,7 +66,7 @@ pub(super) fn judge_all<'c>(
     for artefact in artefacts {
         match artefact.state() {
             None => tally.unread.push(artefact),
-            Some((state, grade)) if fails(artefact, state, terms) => match artefact.disk_encryption() {
+            Some((state @ (State::Clear | State::Partly), grade)) => match artefact.disk_encryption() {
                 Some(_) => tally.disk.push(artefact),
                 None => verdict.push(clear(cx, artefact, state, grade, terms)),
             },
@@ -79,16 +76,13 @@ pub(super) fn judge_all<'c>(
     tally.finish(cx, verdict, terms.noun)
 }
 
-fn fails(artefact: &Artefact<'_>, state: State, terms: &Terms<'_>) -> bool {
-    match state {
-        State::Clear => true,
-        State::Partly => terms.partly_fails || artefact.promise() == Some(Promise::None),
-        State::Encrypted | State::Empty => false,
-    }
-}
-
 fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, terms: &Terms<'_>) -> Ruling {
-    let how = if state == State::Partly { "is partly in clear" } else { "is not encrypted" };
+    let promised = artefact.promise().is_some_and(|promise| promise != Promise::None);
+    let how = match state {
+        State::Partly => "is partly in clear",
+        _ if promised || artefact.contradicted() => "is called encrypted and is not",
+        _ => "is not encrypted",
+    };
     let ruling = Ruling::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));
     let ruling = match (terms.severity)(artefact) {
         Some(severity) => ruling.severity(severity),
@@ -180,17 +174,12 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
 
 /// Why an artefact has no state.
 fn unread_one(artefact: &Artefact<'_>) -> Unseen {
-    use crate::facts::files::Content::{Empty, UnidentifiedTablespace, Unreadable};
-    let why = match artefact.file.map(|file| &file.content) {
-        Some(UnidentifiedTablespace { why } | Unreadable { why }) => why.clone(),
-        Some(Empty) => "the file has no byte".to_owned(),
-        _ => "its bytes were not read and the server does not tell".to_owned(),
-    };
+    let untold = || "its bytes were not read and the server does not tell".to_owned();
     let remedy = match artefact.file {
         Some(file) => format!("look at {} as a user who can read it", file.path),
         None => "run as a user who can read its file, or grant PROCESS to the audit account".to_owned(),
     };
-    Unseen { what: artefact.name.clone(), why, remedy }
+    Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(untold), remedy }
 }
 
 /// The names, cut where they get too many.
@@ -215,8 +204,11 @@ pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> S
         return Ok(verdict);
     }
     let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);
-    if listed.is_ok() || data_seen(cx) {
+    if listed.is_ok() || all_seen(cx) {
         return Ok(Verdict::not_applicable(format!("this server has no {noun}")));
+    }
+    if let (Err(_), Some(unseen)) = (&listed, unwalked(cx)) {
+        return Err(unseen);
     }
     match (cx.facts.files(), listed) {
         (Err(files), Err(tables)) => {
@@ -229,6 +221,39 @@ pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> S
 /// Whether the data directory itself was walked.
 pub(super) fn data_seen(cx: &Context<'_>) -> bool {
     cx.facts.files.as_ref().is_some_and(FileFacts::data_seen)
+}
+
+/// Whether every directory of data was walked, so that what was not found is not there.
+pub(super) fn all_seen(cx: &Context<'_>) -> bool {
+    data_seen(cx) && unwalked(cx).is_none()
+}
+
+/// Which directories of data could not be walked; none if all were, or none at all.
+pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unseen> {
+    let files = cx.facts.files.as_ref()?;
+    let roots: Vec<_> = files.unwalked_data().collect();
+    let first = roots.first()?;
+    let names = listed(roots.iter().map(|root| root.path.as_str()));
+    Some(Unseen {
+        what: format!("files below {names}"),
+        why: first.error.clone().unwrap_or_default(),
+        remedy: format!("run as root or as a user who can read {names}"),
+    })
+}
+
+/// Takes the server's list of tablespaces, or the walk through its directories, for complete; else
+/// what was found says nothing of the rest.
+pub(super) fn unless_hidden(cx: &Context<'_>, verdict: Verdict) -> Verdict {
+    let listed = cx.facts.sql().and_then(SqlFacts::tablespaces).is_ok();
+    if listed { verdict } else { unless_unwalked(cx, verdict) }
+}
+
+/// The same for what no list of the server tells.
+pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
+    match unwalked(cx) {
+        Some(unseen) if !verdict.is_empty() => verdict.but_unseen("server", unseen),
+        _ => verdict,
+    }
 }
 
 /// Whether MySQL 8.0 or newer wrote the files: it has a mysql.ibd and undo tablespaces somewhere,

@@ -30,7 +30,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version),
         None => CHECK.fix.to_owned(),
     };
-    let terms = Terms { noun: "mysql.ibd", partly_fails: false, severity: &|_| None, fix: &|_| fix() };
+    let terms = Terms { noun: "mysql.ibd", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
     if verdict.is_empty() && sql.is_some() {
         // Every server of that version has one: not listed and not seen is not known.

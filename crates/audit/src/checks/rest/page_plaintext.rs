@@ -1,9 +1,9 @@
 //! `rest-page-plaintext`.
 
-use super::{covered_by_disk, data_seen, listed, with_evidence};
-use crate::artefact::{Artefact, Kind, State};
+use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
+use crate::artefact::{Artefact, Kind, Promise, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_variable;
+use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 
@@ -44,14 +44,16 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (on_disk, failing): (Vec<_>, Vec<_>) = partly.into_iter().partition(|space| space.disk_encryption().is_some());
     failing.into_iter().for_each(|space| verdict.push(failure(cx, space)));
     covered_by_disk(cx, &on_disk).into_iter().for_each(|ruling| verdict.push(ruling));
-    let (seen, unseen): (Vec<_>, Vec<_>) = rest.into_iter().partition(|space| pages_judged(space) > 0);
+    let (damaged, whole): (Vec<_>, Vec<_>) = rest.into_iter().partition(|space| space.doubt.is_some());
+    unread(&damaged).into_iter().for_each(|ruling| verdict.push(ruling));
+    let (seen, unseen): (Vec<_>, Vec<_>) = whole.into_iter().partition(|space| space.bytes == Some(State::Encrypted));
     if !unseen.is_empty() {
         verdict.unseen("server", pages_unseen(&unseen));
     }
     if !seen.is_empty() {
         verdict.pass_if_clean(pass(cx, &seen));
     }
-    Ok(verdict)
+    Ok(unless_hidden(cx, verdict))
 }
 
 /// Begun and clear throughout counts, too: the server calls it encrypted or says that it is at it.
@@ -62,9 +64,12 @@ fn holds_clear_pages(space: &Artefact<'_>) -> bool {
 
 fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     let counts = space.scan().map(|scan| scan.counts).unwrap_or_default();
+    let promised = space.promise().is_some_and(|promise| promise != Promise::None);
+    let called = promised || space.reported == Some(State::Encrypted);
     let mut words = format!(
-        "{} is called encrypted, and {} of {} pages read hold data in clear",
+        "{} is {}, and {} of {} pages read hold data in clear",
         space.name,
+        if called { "called encrypted" } else { "encrypted in part" },
         counts.clear_data + counts.mislabelled,
         counts.scanned
     );
@@ -75,20 +80,11 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     with_evidence(ruling, space.evidence(cx.facts))
 }
 
-/// Pages that had a choice: neither exempt nor empty.
-fn pages_judged(space: &Artefact<'_>) -> u64 {
-    space.scan().map_or(0, |scan| {
-        let counts = &scan.counts;
-        // A tablespace of nothing but empty and exempt pages is seen, too, if all of it was.
-        counts.encrypted + counts.clear() + counts.mislabelled + u64::from(scan.complete)
-    })
-}
-
 fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
     let names = listed(spaces.iter().map(|space| space.name.as_str()));
     Unseen {
         what: format!("pages of {names}"),
-        why: "the server calls them encrypted, and only their pages can tell; none was read".to_owned(),
+        why: "they are called encrypted, and only their pages can tell, which were not read or do not".to_owned(),
         remedy: "run on the server's host as a user who can read the data directory, with --deep".to_owned(),
     }
 }
@@ -109,11 +105,12 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
 }
 
 fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
-    let told = spaces.iter().any(|space| space.state().is_some());
-    if told || data_seen(cx) {
+    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    if all_seen(cx) || named && spaces.iter().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("no tablespace of this server is called encrypted"));
     }
-    cx.facts.files().map(|_| Verdict::new())
+    cx.facts.files()?;
+    unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
@@ -128,7 +125,8 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
         }
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
-            format!("ALTER TABLE `{schema}`.`{table}` ENCRYPTION='N'; ALTER TABLE `{schema}`.`{table}` ENCRYPTION='Y'")
+            let table = quoted_table(&schema, &table);
+            format!("ALTER TABLE {table} ENCRYPTION='N'; ALTER TABLE {table} ENCRYPTION='Y'")
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
             "look in performance_schema.events_stages_current for a conversion that still runs; else ALTER TABLESPACE … \
@@ -155,7 +153,7 @@ mod tests {
         let found = made.judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
         assert!(found[0].message.contains("290 of 312"));
-        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_undo_001 SET INACTIVE"));
+        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_undo_001` SET INACTIVE"));
     }
 
     #[test]

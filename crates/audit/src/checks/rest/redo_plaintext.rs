@@ -32,7 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .of_kind(Kind::Redo)
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
-    let terms = Terms { noun: "redo log files", partly_fails: true, severity: &|_| None, fix: &|_| fix(cx) };
+    let terms = Terms { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
     let mut verdict = judge_all(cx, told.into_iter(), &terms);
     unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
     match &cx.facts.sql {

@@ -5,6 +5,8 @@ use super::{Terms, data_seen, judge_all};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
+use crate::facts::files::FileFacts;
+use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 
@@ -24,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
-    let terms = Terms { noun: "relay logs", partly_fails: true, severity: &|_| None, fix: &|_| fix() };
+    let terms = Terms { noun: "relay logs", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
@@ -42,9 +44,15 @@ fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
             Ok(Verdict::not_applicable("this server is no replica and has no relay log"))
         }
         Ok(_) => Ok(Verdict::one(by_switch(sql, "relay logs"))),
-        Err(_) if data_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
+        Err(_) if places_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
         Err(unseen) => Err(unseen),
     }
+}
+
+/// Whether every place of relay logs was read.
+fn places_seen(cx: &Context<'_>) -> bool {
+    let mut unseen = cx.facts.files.iter().flat_map(FileFacts::unseen_roots);
+    data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
 fn fix(sql: &SqlFacts) -> String {
@@ -63,7 +71,6 @@ fn fix(sql: &SqlFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::host::Role;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, binary_log, mysql};
 

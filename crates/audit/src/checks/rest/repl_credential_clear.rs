@@ -27,12 +27,34 @@ pub(crate) const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     let files = states(cx);
+    let closed = closed_file(cx);
     files.iter().filter(|(_, password)| *password).for_each(|(file, _)| verdict.push(in_file(cx, file)));
     match &cx.facts.sql {
         Some(sql) => by_server(cx, sql, &files, &mut verdict)?,
         None => by_files(cx, &files, &mut verdict)?,
     }
-    Ok(verdict)
+    Ok(match closed {
+        Some(file) if !verdict.has_failed() => verdict.but_unseen(&file.name, closed_unseen(file)),
+        _ => verdict,
+    })
+}
+
+/// A `master.info` that is there and could not be read.
+fn closed_file<'f>(cx: &Context<'f>) -> Option<&'f FileFact> {
+    let mut files = cx.facts.files.iter().flat_map(|files| &files.files);
+    files.find(|file| {
+        let name = file.base_name();
+        let state = name.starts_with("master") && name.ends_with(".info");
+        state && matches!(file.content, Content::Unreadable { .. })
+    })
+}
+
+fn closed_unseen(file: &FileFact) -> Unseen {
+    Unseen {
+        what: file.path.clone(),
+        why: "it is there, a replica keeps the password for its source in it, and it cannot be read".to_owned(),
+        remedy: format!("read {} as root or as the server's user", file.path),
+    }
 }
 
 /// `master.info` and its kin, with whether each holds a password.
@@ -247,6 +269,10 @@ mod tests {
             .answer("replica_channels", &["channel"], &[&[""]])
             .file("master.info", Content::ReplicaState { password: false });
         assert_eq!(none.statuses(&CHECK), [Pass]);
+        let closed = mariadb()
+            .answer("replica_channels", &["channel"], &[&[""]])
+            .file("master.info", Content::Unreadable { why: "denied".to_owned() });
+        assert_eq!(closed.statuses(&CHECK), [Unknown]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{OWN_SCHEMAS, hidden_tables, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
@@ -59,7 +60,7 @@ fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let schema = row.text("schema");
     Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
-        .fix(format!("ALTER DATABASE `{schema}` DEFAULT ENCRYPTION='Y'"))
+        .fix(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", identifier(schema)))
 }
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if !verdict.is_empty() {
         return Ok(verdict);
     }
-    if super::data_seen(cx) {
+    let closed = closed_file(cx);
+    if super::data_seen(cx) && closed.is_none() {
         let words = if persisted.is_empty() {
             "there is no mysqld-auto.cnf"
         } else {
@@ -48,6 +49,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         };
         let evidence = persisted.iter().map(|(file, _)| seen(file, "no sensitive variable in clear"));
         return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)));
+    }
+    if let (None, Some((file, why))) = (&cx.facts.sql, closed) {
+        return Err(Unseen {
+            what: file.path.clone(),
+            why: why.to_owned(),
+            remedy: format!("read {} as root or as the server's user", file.path),
+        });
     }
     let sql = cx.facts.sql()?;
     if sql.variable_on(NAME)? {
@@ -63,6 +71,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(
         Ruling::pass("server", Grade::Declared, format!("{NAME} is OFF")).evidence(sql.variable_evidence(NAME)),
     ))
+}
+
+/// A `mysqld-auto.cnf` that is there and could not be read.
+fn closed_file<'f>(cx: &Context<'f>) -> Option<(&'f FileFact, &'f str)> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files);
+    files.filter(|file| file.base_name() == "mysqld-auto.cnf").find_map(|file| match &file.content {
+        Content::Unreadable { why } => Some((file, why.as_str())),
+        _ => None,
+    })
 }
 
 fn ruling(cx: &Context<'_>, file: &FileFact, sensitive: &[String]) -> Ruling {
@@ -96,6 +113,14 @@ mod tests {
     fn the_file_decides() {
         assert_eq!(mysql().file("mysqld-auto.cnf", persisted(&["report_password"])).statuses(&CHECK), [Fail]);
         assert_eq!(mysql().file("mysqld-auto.cnf", persisted(&[])).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_closed_file_is_not_an_absent_one() {
+        let closed = || Content::Unreadable { why: "denied".to_owned() };
+        assert_eq!(mysql().variable(NAME, "ON").file("mysqld-auto.cnf", closed()).statuses(&CHECK), [Unknown]);
+        let alone = crate::testing::Made::nothing().file("mysqld-auto.cnf", closed());
+        assert_eq!(alone.statuses(&CHECK), [Unknown]);
     }
 
     #[test]

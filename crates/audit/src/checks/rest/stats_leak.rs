@@ -1,6 +1,6 @@
 //! `rest-stats-leak`.
 
-use super::{data_seen, hidden_tables, listed, sees_all_tables, with_evidence};
+use super::{all_seen, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -31,11 +31,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
     let named = |table: &&Artefact<'_>| table.name.ends_with("mysql/column_stats.MAD");
     let Some(table) = cx.artefacts.of_kind(Kind::AriaTable).find(named) else {
-        if data_seen(cx) {
+        if all_seen(cx) {
             return Ok(Verdict::not_applicable("mysql.column_stats is no Aria table here"));
         }
         cx.facts.files()?;
-        return Ok(Verdict::new());
+        return unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err);
     };
     let (state, grade) = table.state().ok_or_else(|| unseen(table))?;
     let ruling = match (state, table.disk_encryption()) {

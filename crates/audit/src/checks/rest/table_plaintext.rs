@@ -1,9 +1,9 @@
 //! `rest-table-plaintext`.
 
-use super::{Terms, judge_all, mariadb, or_none_of_it};
-use crate::artefact::{Artefact, Kind, State};
+use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
+use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
-use crate::checks::advice::set_variable;
+use crate::checks::advice::{identifier, set_variable, table as quoted_table, word};
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Severity;
@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     explanation: "Whoever copies an .ibd file of a clear table reads its rows with a text viewer. The server's list \
         says what was asked for; page 0 and the pages themselves say what is so. On MariaDB a table that is absent \
         from INNODB_TABLESPACES_ENCRYPTION is clear. Left out: sys.sys_config, which holds the sys schema's own \
-        settings and no data of anybody; tables that are only partly clear are rest-page-plaintext's.",
+        settings and no data of anybody.",
     applies: "every server with InnoDB",
     fix: "ALTER TABLE t ENCRYPTION='Y' on MySQL; innodb_encrypt_tables=FORCE with innodb_encryption_threads on MariaDB",
     cost: "MySQL copies the table and blocks its writes meanwhile; needs the table's size in free space. MariaDB \
@@ -33,16 +33,9 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let tables = cx.artefacts.of_kind(Kind::Table).filter(|table| !only_settings(table));
-    let terms =
-        Terms { noun: "tablespaces of tables", partly_fails: false, severity: &severity, fix: &|table| fix(cx, table) };
-    or_none_of_it(cx, judge_all(cx, tables, &terms), "tablespace of a table")
-}
-
-/// The sys schema's settings, if they are clear: nobody can put data there.
-fn only_settings(table: &Artefact<'_>) -> bool {
-    let clear = matches!(table.state(), Some((State::Clear, _)));
-    clear && table.table().is_some_and(|(schema, name)| schema == "sys" && name == "sys_config")
+    let tables = cx.artefacts.of_kind(Kind::Table).filter(|table| !table.is_public());
+    let terms = Terms { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
+    or_none_of_it(cx, unless_hidden(cx, judge_all(cx, tables, &terms)), "tablespace of a table")
 }
 
 /// The server's own tables hold names and counts; those with credentials are as bad as any.
@@ -56,22 +49,35 @@ fn severity(table: &Artefact<'_>) -> Option<Severity> {
 pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
     let Some((schema, name)) = table.table() else { return CHECK.fix.to_owned() };
     let sql = cx.facts.sql.as_ref();
+    if let Some(file) = table.file.filter(|_| is_copy(cx, table)) {
+        return format!(
+            "no table of the server lies there: look whose it is; if nobody's: shred -u {}",
+            word(&file.path)
+        );
+    }
     if name.to_ascii_lowercase().starts_with("fts_") {
         return format!(
-            "encrypt its parent in `{schema}`, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB"
+            "encrypt its parent in {}, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB",
+            identifier(&schema)
         );
     }
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
-        (Some(true), _) => format!("ALTER TABLE `{schema}`.`{name}` ENCRYPTED=YES"),
+        (Some(true), _) => format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name)),
         (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => {
             format!(
                 "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
                 sql.identity.version
             )
         }
-        _ => format!("ALTER TABLE `{schema}`.`{name}` ENCRYPTION='Y'"),
+        _ => format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name)),
     }
+}
+
+/// Whether it is a file that the server's list does not know, or that is not called as tables' files are.
+fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
+    let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    table.tablespace.is_none() && (listed || table.file.is_some_and(|file| !file.name.ends_with(".ibd")))
 }
 
 fn no_threads(sql: &SqlFacts) -> bool {
@@ -83,9 +89,12 @@ fn no_threads(sql: &SqlFacts) -> bool {
 mod tests {
     use super::*;
     use crate::facts::files::Content;
+    use crate::facts::files::Root;
+    use crate::facts::host::Role;
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace, tablespace_with};
+    use innodb::tablespace::Truncation;
 
     #[test]
     fn bytes_beat_the_list() {
@@ -126,9 +135,72 @@ mod tests {
 
     #[test]
     fn damaged_and_empty_files_are_unknown() {
-        let cut = Content::UnidentifiedTablespace { why: "no page 0".to_owned() };
+        let cut = Content::UnidentifiedTablespace { why: "no page 0".to_owned(), unwritten: false };
         let made = Made::nothing().file("demo/cut.ibd", cut).file("demo/none.ibd", Content::Empty);
         assert_eq!(made.statuses(&CHECK), [Unknown, Unknown]);
+    }
+
+    #[test]
+    fn a_promise_that_no_page_keeps_is_no_encryption() {
+        let forged = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 5));
+        assert!(forged.judge(&CHECK)[0].message.contains("is called encrypted and is not"));
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 1)).statuses(&CHECK), [Fail]);
+        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 0)).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_unknown_whatever_the_server_says() {
+        let cut = tablespace_with("encrypted", 4, 0, |scan| {
+            scan.truncated = Some(Truncation { missing_pages: 3, partial_bytes: 0 });
+        });
+        let empty = || Content::UnidentifiedTablespace { why: "the file is empty".to_owned(), unwritten: false };
+        let unwritten = || Content::UnidentifiedTablespace { why: "zero".to_owned(), unwritten: true };
+        let listed = || mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]]);
+        assert_eq!(listed().file("demo/t.ibd", cut).statuses(&CHECK), [Unknown]);
+        assert_eq!(listed().file("demo/t.ibd", empty()).statuses(&CHECK), [Unknown]);
+        assert_eq!(listed().file("demo/t.ibd", unwritten()).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn another_tablespace_in_its_place_is_not_it() {
+        let made = mysql()
+            .answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "demo/t", "Single", "N"]])
+            .file("demo/t.ibd", tablespace("encrypted", 4, 0));
+        assert_eq!(made.statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn what_could_not_be_walked_may_hide_clear_tables() {
+        let hidden = |mut made: Made| {
+            let root = Root {
+                path: "/var/lib/mysql/demo".to_owned(),
+                role: Role::Data,
+                via: "directory in datadir".to_owned(),
+                error: Some("denied".to_owned()),
+                missing: false,
+            };
+            made.0.files.as_mut().unwrap().roots.push(root);
+            made
+        };
+        let file = || tablespace("encrypted", 4, 0);
+        assert_eq!(hidden(Made::nothing().file("other/t.ibd", file())).statuses(&CHECK), [Unknown]);
+        let listed = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "other/t", "Single", "Y"]]);
+        assert_eq!(hidden(listed.file("other/t.ibd", file())).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_link_out_of_a_directory_is_unknown() {
+        let link = |target: &str| Content::Link { target: target.to_owned() };
+        let made = || Made::nothing().file("demo/u.ibd", tablespace("encrypted", 4, 0));
+        assert_eq!(made().file("demo/t.ibd", link("/elsewhere/t.ibd")).statuses(&CHECK), [Unknown]);
+        assert_eq!(made().file("db2", link("/elsewhere/db2")).statuses(&CHECK), [Unknown]);
+        assert_eq!(made().file("demo/t.ibd", link("u.ibd")).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_copy_is_not_altered_but_looked_at() {
+        let found = Made::nothing().file("demo/t.ibd.old", tablespace("plain", 0, 3)).judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().contains("shred"));
     }
 
     #[test]

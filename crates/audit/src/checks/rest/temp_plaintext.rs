@@ -1,7 +1,7 @@
 //! `rest-temp-plaintext`.
 
 use super::{Terms, data_seen, first_variable, judge_all};
-use crate::artefact::{Artefact, Kind};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
@@ -33,26 +33,19 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .of_kind(Kind::TemporaryTablespace)
         .filter(|space| !in_memory(space))
         .partition(|space| without_rows(space));
-    let terms = Terms {
-        noun: "temporary tablespaces",
-        partly_fails: true,
-        severity: &|_| None,
-        fix: &|_| fix(cx.facts.sql.as_ref()),
-    };
+    let terms = Terms { noun: "temporary tablespaces", severity: &|_| None, fix: &|_| fix(cx.facts.sql.as_ref()) };
     let mut verdict = judge_all(cx, filled.into_iter(), &terms);
-    if verdict.has_failed() {
-        return Ok(verdict);
+    if !verdict.is_empty() {
+        return Ok(or_switched_off(cx, verdict));
     }
-    if protected(cx) && verdict.is_empty() {
+    if protected(cx) {
         return Ok(Verdict::one(Ruling::pass(
             "server",
             Grade::Bytes,
             "temporary tablespaces lie on an encrypted disk or in memory",
         )));
     }
-    if let (Some(sql), false) = (&cx.facts.sql, protected(cx)) {
-        by_switch(sql).into_iter().for_each(|ruling| verdict.push(ruling));
-    }
+    cx.facts.sql.as_ref().and_then(by_switch).into_iter().for_each(|ruling| verdict.push(ruling));
     if verdict.is_empty() && !empty.is_empty() {
         verdict.push(Ruling::pass("server", Grade::Bytes, "no page of a temporary tablespace holds rows"));
     }
@@ -67,8 +60,21 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
+/// What was seen of pages, unless the next ones will be clear.
+fn or_switched_off(cx: &Context<'_>, verdict: Verdict) -> Verdict {
+    let next = cx.facts.sql.as_ref().filter(|_| !protected(cx) && !verdict.has_failed()).and_then(by_switch);
+    match next.map(Verdict::one).filter(Verdict::has_failed) {
+        Some(failed) => failed,
+        None => verdict,
+    }
+}
+
 fn without_rows(space: &Artefact<'_>) -> bool {
-    space.scan().is_some_and(|scan| scan.counts.encrypted + scan.counts.clear_data + scan.counts.mislabelled == 0)
+    let empty = space.bytes == Some(State::Empty);
+    empty
+        || space
+            .scan()
+            .is_some_and(|scan| scan.counts.encrypted + scan.counts.clear_data + scan.counts.mislabelled == 0)
 }
 
 fn in_memory(space: &Artefact<'_>) -> bool {

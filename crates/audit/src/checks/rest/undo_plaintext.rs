@@ -1,11 +1,11 @@
 //! `rest-undo-plaintext`.
 
-use super::{Terms, elsewhere, judge_all, or_none_of_it, written_by_mysql_8};
-use crate::artefact::{Artefact, Kind};
+use super::{Terms, elsewhere, judge_all, listed, mariadb, or_none_of_it, unless_hidden, written_by_mysql_8};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_variable;
-use crate::facts::Seen;
+use crate::checks::advice::{identifier, set_variable};
 use crate::facts::sql::SqlFacts;
+use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
@@ -24,10 +24,12 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let spaces = cx.artefacts.of_kind(Kind::Undo);
-    let terms =
-        Terms { noun: "undo tablespaces", partly_fails: true, severity: &|_| None, fix: &|space| fix(cx, space) };
-    let mut verdict = judge_all(cx, spaces, &terms);
+    let (untold, spaces): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::Undo).partition(|space| only_said(cx, space));
+    let terms = Terms { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
+    let mut verdict = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
+    if !untold.is_empty() {
+        verdict = verdict.but_unseen("server", pages_unseen(&untold));
+    }
     if !verdict.has_failed()
         && let Some(sql) = switched_off(cx)
     {
@@ -37,6 +39,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(elsewhere("undo_001"));
     }
     or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
+}
+
+/// Whether only MySQL itself calls it encrypted, which it does before the pages are.
+fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
+    let by_word = space.bytes.is_none() && space.doubt.is_none() && space.reported == Some(State::Encrypted);
+    by_word && mariadb(cx) != Some(true) && space.disk_encryption().is_none()
+}
+
+fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
+    Unseen {
+        what: format!("pages of {}", listed(spaces.iter().map(|space| space.name.as_str()))),
+        why: "the server calls undo encrypted as soon as it is to be, and pages from before stay clear".to_owned(),
+        remedy: "run on the server's host as a user who can read the undo tablespaces".to_owned(),
+    }
 }
 
 /// The server, if it writes undo in clear from now on.
@@ -78,7 +94,7 @@ pub(super) fn rewrite(space: &Artefact<'_>) -> String {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name).trim_end_matches(".ibu");
     // The two tablespaces of every server are called innodb_undo_001 and _002, their files undo_001 and _002.
     let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
-    let name = space.tablespace.map_or(of_file, |row| row.name.to_owned());
+    let name = identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
     format!(
         "CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'; ALTER UNDO TABLESPACE {name} SET INACTIVE; once \
          information_schema.INNODB_TABLESPACES shows STATE = 'empty': ALTER UNDO TABLESPACE {name} SET ACTIVE"
@@ -120,6 +136,15 @@ mod tests {
     #[test]
     fn mariadb_without_undo_tablespaces_is_not_applicable() {
         assert_eq!(mariadb().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn the_word_of_mysql_alone_proves_nothing() {
+        let rows: &[&[&str]] = &[&["7", "innodb_undo_001", "Undo", "Y"]];
+        let made = || mysql().answer("tablespaces", TABLESPACE_COLUMNS, rows);
+        assert_eq!(made().variable("innodb_undo_log_encrypt", "ON").statuses(&CHECK), [Unknown]);
+        assert_eq!(made().variable("innodb_undo_log_encrypt", "OFF").statuses(&CHECK), [Unknown, Fail]);
+        assert_eq!(mariadb().answer("tablespaces", TABLESPACE_COLUMNS, rows).statuses(&CHECK), [Pass]);
     }
 
     #[test]

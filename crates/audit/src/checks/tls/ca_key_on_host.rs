@@ -1,6 +1,7 @@
 //! `tls-ca-key-on-host`.
 
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::checks::bak::{looked_at, unseen_root};
 use crate::facts::Seen;
 use crate::facts::files::{Content, FileFact};
@@ -68,7 +69,7 @@ fn by_mode(mode: &FileMode) -> Ruling {
 }
 
 fn remove(path: &str) -> String {
-    format!("copy {path} to a machine without network, then shred -u {path}")
+    format!("copy {0} to a machine without network, then shred -u {0}", word(path))
 }
 
 /// Whether the name of a key file says that it is an authority's: `ca-key.pem`, `ca.key`,

@@ -64,7 +64,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let mut verdict = Verdict::new();
     for (who, (risk, count)) in &risky {
-        let (major, minor, patch) = risk.mended;
+        // The version that mended one risk may have another.
+        let sound = RISKS.iter().filter(|other| other.library == risk.library).map(|other| other.mended).max();
+        let (major, minor, patch) = sound.unwrap_or(risk.mended);
         verdict.push(
             Ruling::fail(who, Grade::Reported, format!("{who}: {}", risk.why))
                 .evidence(sql.evidence("connections", format!("{who}: {count} connections")))

@@ -1,6 +1,7 @@
 //! `tls-key-perms`.
 
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::facts::{Facts, Seen, Unseen};
@@ -106,7 +107,7 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
     // With a passphrase the file alone opens nothing.
     let severity = if key.passphrase { Severity::Low } else { severity };
     let ruling = Ruling::fail(key.name, Grade::Bytes, format!("{} {why}", key.path)).severity(severity);
-    verdict.push(ruling.evidence(evidence).fix(format!("chown mysql: {0} && chmod 0600 {0}", key.path)));
+    verdict.push(ruling.evidence(evidence).fix(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path))));
 }
 
 fn fault(facts: &Facts, key: &Key<'_>) -> Option<(Severity, String)> {

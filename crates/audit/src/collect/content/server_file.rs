@@ -4,7 +4,7 @@ use innodb::aria;
 use innodb::binlog::{self, BinlogEncryption};
 use innodb::file_kind::{self, FileKind};
 use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
-use innodb::{PageError, ScanError, doublewrite, galera, redo};
+use innodb::{PageError, PageNo, ScanError, doublewrite, galera, redo};
 
 use super::{Candidate, fill};
 use crate::facts::files::Content;
@@ -21,7 +21,7 @@ pub(super) fn empty(file: &Candidate<'_>) -> Option<Content> {
         return None;
     }
     Some(match file_kind::recognise(&[], file.name, 0) {
-        Some(FileKind::Tablespace) => unidentified("the file is empty"),
+        Some(FileKind::Tablespace) => unidentified("the file is empty", false),
         _ => Content::Empty,
     })
 }
@@ -90,7 +90,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
         Ok(scan) => scan,
         Err(ScanError::Io { source, .. }) => return Content::Unreadable { why: source.to_string() },
         Err(ScanError::Page(PageError::Empty)) if never_written(file) => return Content::Empty,
-        Err(error) => return unidentified(&error.to_string()),
+        Err(error) => return unidentified(&error.to_string(), is_unwritten(&error)),
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
     let special = is_special(first.page0.kind) || file.name.starts_with("undo");
@@ -166,8 +166,13 @@ fn plain(engine: &str) -> Content {
     Content::PlainTable { engine: engine.to_owned() }
 }
 
-fn unidentified(why: &str) -> Content {
-    Content::UnidentifiedTablespace { why: why.to_owned() }
+fn unidentified(why: &str, unwritten: bool) -> Content {
+    Content::UnidentifiedTablespace { why: why.to_owned(), unwritten }
+}
+
+/// A tablespace just made: its first page is zero, or has no type yet, until it is written.
+const fn is_unwritten(error: &ScanError) -> bool {
+    matches!(error, ScanError::Page(PageError::Empty | PageError::NotFirst { page_no: PageNo(0), page_type: 0 }))
 }
 
 fn or_unreadable(scanned: Result<Content, ScanError>) -> Content {
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn damaged_tablespaces_are_unidentified() {
         let why = |bytes: &[u8]| match recognised("t.ibd", Role::Data, bytes) {
-            Content::UnidentifiedTablespace { why } => why,
+            Content::UnidentifiedTablespace { why, .. } => why,
             other => panic!("{other:?}"),
         };
         assert!(why(b"").contains("empty"));

@@ -133,12 +133,17 @@ impl Outputs {
 
 /// Columns of the terminal, 80 if it does not say.
 fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|w| *w > 0).unwrap_or(80)
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|w| *w > 0)
+        .unwrap_or(80)
 }
 
 /// Whether the terminal's locale says UTF-8; the first variable that is set decides, as in POSIX.
 fn utf8() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
     locale.is_some_and(|locale| {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")

@@ -123,7 +123,9 @@ impl Source {
 
     fn target(&self, login: &Login, defaults: &ClientOptions) -> Result<Target, Failure> {
         if let Some(url) = &self.url {
-            let mut target: Target = url.parse().map_err(|e| Failure { exit: crate::exit::Exit::Usage, ..Failure::from(::audit::Error::from(e)) })?;
+            let mut target: Target = url
+                .parse()
+                .map_err(|e| Failure { exit: crate::exit::Exit::Usage, ..Failure::from(::audit::Error::from(e)) })?;
             if let Some(user) = &login.user {
                 target.user.clone_from(user);
             }
@@ -160,14 +162,22 @@ fn client_options(login: &Login) -> Result<ClientOptions, Failure> {
 fn about(endpoint: &Endpoint, error: ::audit::Error) -> Failure {
     let failure = Failure::from(error);
     let name = endpoint.to_string();
-    if failure.error.starts_with(&name) { failure } else { Failure { error: format!("{name}: {}", failure.error), ..failure } }
+    if failure.error.starts_with(&name) {
+        failure
+    } else {
+        Failure { error: format!("{name}: {}", failure.error), ..failure }
+    }
 }
 
 /// What is odd about an option file, as a sentence.
 fn describe(odd: &Warning) -> String {
     match odd {
         Warning::ReadableSecret { file, mode } => {
-            format!("{} holds a password and others may read it (mode {:04o}); chmod 0600 it", file.display(), mode & 0o7777)
+            format!(
+                "{} holds a password and others may read it (mode {:04o}); chmod 0600 it",
+                file.display(),
+                mode & 0o7777
+            )
         }
         Warning::WorldWritable { file } => format!("{} is ignored, because everyone may write it", file.display()),
         Warning::BadLine { file, line, reason } => format!("{} line {line}: {reason}", file.display()),

@@ -1,0 +1,160 @@
+//! Tries MariaDB's key file on a page of each encrypted tablespace: page 0 names a key by number
+//! only, and another key may have got that number.
+
+use std::path::{Path, PathBuf};
+
+use innodb::tablespace::{Encryption, Family, Page0};
+use keyring::{PageSample, StoreKind};
+use zeroize::Zeroizing;
+
+use super::roots::normal;
+use super::view::View;
+use crate::facts::files::{Content, FileFact, KeyProof};
+use crate::facts::host::Role;
+use crate::facts::sql::{SqlFacts, is_on};
+
+/// Page 3 is the root of the first index of a table; later ones are read if it is in clear.
+const FIRST_PAGES: usize = 4;
+const MORE_PAGES: usize = 12;
+/// What MariaDB reads of a password file.
+const PASSWORD_BYTES: usize = 256;
+/// Magic of the encryption information on page 0, and where its parts stand.
+const MAGIC: &[u8] = b"s\x0e\x0cREt";
+const IV_AT: usize = 8;
+
+/// The key file that the running server names, and what opens it.
+#[derive(Default)]
+pub(super) struct Named {
+    path: Option<PathBuf>,
+    password: Option<Zeroizing<Vec<u8>>>,
+}
+
+impl Named {
+    pub(super) fn by(sql: &SqlFacts, view: &View, datadir: &Path) -> Self {
+        let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
+        let path = value("file_key_management_filename").map(|path| normal(&datadir.join(path)));
+        // Newer servers may derive the key of the key file in other ways than `openssl enc -md sha1`.
+        let other = value("file_key_management_digest").is_some_and(|digest| !digest.eq_ignore_ascii_case("sha1"))
+            || value("file_key_management_use_pbkdf2")
+                .is_some_and(|rounds| is_on(rounds) || rounds != "0" && rounds != "OFF");
+        let file = value("file_key_management_filekey").and_then(|value| value.strip_prefix("FILE:"));
+        let read = |file: &str| view.read(&normal(&datadir.join(file)), PASSWORD_BYTES).ok().map(Zeroizing::new);
+        let password = file.filter(|_| !other).and_then(read).map(|mut password| {
+            let end = password
+                .iter()
+                .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
+                .map_or(0, |last| last.saturating_add(1));
+            password.truncate(end);
+            password
+        });
+        Self { path, password }
+    }
+}
+
+/// Tries every MariaDB tablespace outside of backups.
+pub(super) fn collect(view: &View, files: &[FileFact], named: &Named) -> Vec<KeyProof> {
+    let wanted: Vec<(&FileFact, &Page0, u32)> = files.iter().filter_map(wanted).collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut proofs = Vec::new();
+    for store in files.iter().filter(|file| is_store(file, named)) {
+        let Ok(file) = view.open_file(Path::new(&store.path)) else { continue };
+        let Ok(keys) = keyring::read(&mut std::fs::File::from(file), store.size_bytes) else { continue };
+        for (file, page0, id) in &wanted {
+            let opens = keyring::opens_page(
+                &keys,
+                named.password.as_deref().map(Vec::as_slice),
+                *id,
+                &samples(view, file, page0),
+            );
+            let why = opens.is_none().then(|| "no encrypted page, or no password for the key file".to_owned());
+            proofs.push(KeyProof {
+                path: file.path.clone(),
+                key: format!("key {id}"),
+                store: store.path.clone(),
+                opens,
+                why,
+            });
+        }
+    }
+    proofs
+}
+
+fn wanted(file: &FileFact) -> Option<(&FileFact, &Page0, u32)> {
+    let Content::Tablespace { scan } = &file.content else { return None };
+    match scan.page0.encryption {
+        Encryption::MariaDb { scheme: 1, key_id, .. }
+            if scan.page0.family == Family::MariaDbFullCrc32 && file.role != Role::Backup =>
+        {
+            Some((file, &scan.page0, key_id))
+        }
+        _ => None,
+    }
+}
+
+fn is_store(file: &FileFact, named: &Named) -> bool {
+    let Content::KeyStore { summary } = &file.content else { return false };
+    let in_use = named.path.as_ref().is_none_or(|path| path == Path::new(&file.path));
+    matches!(summary.kind, StoreKind::MariaDbPlain | StoreKind::OpensslSalted) && in_use && file.role != Role::Backup
+}
+
+/// A few encrypted pages of a tablespace.
+fn samples(view: &View, file: &FileFact, page0: &Page0) -> Vec<PageSample> {
+    let Ok(page_bytes) = usize::try_from(page0.physical_page_bytes) else { return Vec::new() };
+    for pages in [FIRST_PAGES, MORE_PAGES] {
+        let Ok(bytes) = view.read(Path::new(&file.path), page_bytes.saturating_mul(pages)) else { continue };
+        let Some(space_iv) = space_iv(bytes.get(..page_bytes).unwrap_or_default()) else { continue };
+        let sampled = bytes.chunks_exact(page_bytes).enumerate().skip(1);
+        let found: Vec<PageSample> = sampled.filter_map(|(_, page)| sample(page, space_iv, page0.space_id.0)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+fn space_iv(page0: &[u8]) -> Option<[u8; 16]> {
+    let at = page0.windows(MAGIC.len()).position(|window| window == MAGIC)?;
+    page0.get(at.checked_add(IV_AT)?..)?.first_chunk().copied()
+}
+
+/// A page with key version 1, the only one that key files know, and without page compression.
+fn sample(page: &[u8], space_iv: [u8; 16], space_id: u32) -> Option<PageSample> {
+    const COMPRESSED: u8 = 0x80;
+    let u32_at = |at: usize| page.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+    let encrypted = u32_at(0)? == 1 && page.get(24)? & COMPRESSED == 0;
+    let lsn = u64::from_be_bytes(*page.get(16..)?.first_chunk()?);
+    let sealed = *page.get(26..)?.first_chunk()?;
+    encrypted.then_some(PageSample { space_iv, space_id, page_no: u32_at(4)?, lsn, sealed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_encrypted_pages_without_compression_are_samples() {
+        let mut page = vec![0_u8; 64];
+        page[3] = 1;
+        page[7] = 4;
+        page[23] = 9;
+        page[26] = 0xb8;
+        let found = sample(&page, [5; 16], 7).unwrap();
+        assert_eq!((found.page_no, found.lsn, found.space_id, found.sealed[0]), (4, 9, 7, 0xb8));
+        page[24] = 0x80;
+        assert_eq!(sample(&page, [5; 16], 7), None);
+        assert_eq!(sample(&[0; 64], [5; 16], 7), None);
+        assert_eq!(sample(&[0; 8], [5; 16], 7), None);
+    }
+
+    #[test]
+    fn the_vector_is_found_behind_its_magic() {
+        let mut page = vec![0_u8; 10428];
+        page.extend(b"s\x0e\x0cREt\x01\x10");
+        page.extend([6; 16]);
+        page.resize(16384, 0);
+        assert_eq!(space_iv(&page), Some([6; 16]));
+        assert_eq!(space_iv(&page[..10440]), None);
+    }
+}

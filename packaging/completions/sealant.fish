@@ -1,0 +1,95 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_sealant_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_sealant_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_sealant_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_sealant_using_subcommand
+    set -l cmd (__fish_sealant_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print version'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l offline -d 'A data or backup directory, without a server: bytes only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l facts -d 'Facts saved with --save: judge them again' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l fleet -d 'Many servers, concurrently, in one report (TOML; see the user guide)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l backup -d 'A directory with dumps or backups to judge (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l client-name -d 'A name that clients use for this server; its certificate must carry it (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l option-file -d 'An option file of the server or its clients to judge besides the usual ones (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l defaults-file -d 'Read connection options and the password from the groups [client] and [sealant] of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l fail-on -d 'Exit 3 when a failure is at least this severe: info, low, medium, high, critical, or never' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l waivers -d 'Failures accepted in writing, until a date (TOML; see the user guide)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l policy -d 'Limits of your site, such as the age of keys (TOML; see the user guide)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l baseline -d 'Facts saved earlier: what changed since becomes the finding ev-drift' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l check -d 'Run only this check (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l format -d 'Format of the main output: table, json, sarif, junit, csv, markdown, html, prometheus' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s o -l output -d 'Write the main output to this file instead of standard output' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l html -d 'Also write a report of one self-contained HTML file (repeatable, as are the next)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l json -d 'Also write JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l sarif -d 'Also write SARIF 2.1.0' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l junit -d 'Also write JUnit XML' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l csv -d 'Also write CSV' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l markdown -d 'Also write Markdown' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l prometheus -d 'Also write a Prometheus textfile' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l save -d 'Save the facts, to be judged again with --facts or compared with `audit diff`' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l color -d 'Colour of the table; auto means: on a terminal, unless NO_COLOR is set' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l deep -d 'Read every page of every file, not a sample'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-files -d 'Do not read the server\'s files'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-wire -d 'Do not probe the server\'s ports'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-host -d 'Do not look at the host: disks, process, option files'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l require-complete -d 'Exit 4 when something could not be judged'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s v -l verbose -d 'Show every finding of the table, passed ones too'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l fail-on -d 'Exit 3 when a new or worse failure is at least this severe' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'

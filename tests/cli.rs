@@ -1,0 +1,6 @@
+//! The command line as text: command, exit code, whole output. See `tests/cli/*.trycmd`.
+
+#[test]
+fn commands_say_what_their_files_say() {
+    trycmd::TestCases::new().env("NO_COLOR", "1").case("../../tests/cli/*.trycmd");
+}
