@@ -373,14 +373,16 @@ impl Error {
             Self::TlsNotOffered => "configure ssl_cert and ssl_key on the server, or connect through its unix socket",
             Self::TlsTooOld { .. } => "connect through the server's unix socket, or upgrade it",
             Self::CertificateNotTrusted { why: Untrusted::UnknownIssuer } => {
-                "pass the CA that issued the server's certificate with --ssl-ca; \
+                "pass the CA that issued the server's certificate with --tls-ca; \
                  MySQL's automatic one is ca.pem in its data directory"
             }
             Self::CertificateNotTrusted { why: Untrusted::Expired } => {
                 "renew the certificate and reload it: ALTER INSTANCE RELOAD TLS, or FLUSH SSL"
             }
-            Self::NameMismatch { .. } => "connect by a name in the certificate, or check the chain only (VERIFY_CA)",
-            Self::CaMissing => "pass the CA file with --ssl-ca",
+            Self::NameMismatch { .. } => {
+                "connect by a name in the certificate, or check the chain only (--tls verify-ca)"
+            }
+            Self::CaMissing => "pass the CA file with --tls-ca",
             Self::PlaintextRefused { .. } => "use TLS, or the server's unix socket",
             Self::SecureTransportRequired { .. } => "connect with TLS or through the unix socket",
             Self::ClearPasswordRefused { .. } => "connect with TLS or through the unix socket",

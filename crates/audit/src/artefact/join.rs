@@ -181,7 +181,7 @@ impl<'a> Join<'a> {
         let name = file.base_name();
         let table = [".ibd", ".MYD", ".MAD", ".ibu"].iter().any(|end| name.ends_with(end));
         let schema = file.name == name && !name.contains('.');
-        let base = Path::new(&file.path).parent().unwrap_or(Path::new("/"));
+        let base = Path::new(&file.path).parent().unwrap_or_else(|| Path::new("/"));
         let target = normal(&base.join(target));
         let roots = self.facts.files.iter().flat_map(|files| &files.roots).filter(|root| root.error.is_none());
         let walked = roots.map(|root| Path::new(&root.path)).any(|root| target.starts_with(root));

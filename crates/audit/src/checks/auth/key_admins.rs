@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{account_evidence, administrators, all_accounts, from_here_only, key_of, logins};
+use super::{Key, account_evidence, administrators, all_accounts, from_here_only, key_of, logins, spread};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
@@ -33,13 +33,14 @@ const DYNAMIC: &[&str] = &[
     "SYSTEM_VARIABLES_ADMIN",
 ];
 
-type Powers<'a> = BTreeMap<(String, String), BTreeSet<&'a str>>;
+type Powers<'a> = BTreeMap<Key, BTreeSet<&'a str>>;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
-    let powers = powers(sql, &everybody)?;
+    let own = own_powers(sql, &everybody)?;
+    let powers = powers(sql, &everybody, &own);
     let mut verdict = Verdict::new();
     let mut expected = 0_usize;
     for account in &accounts {
@@ -48,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             // Whether an administrator may come from elsewhere is `auth-root-remote`.
             expected = expected.saturating_add(1);
         } else if let Some(powers) = powers.get(&key) {
-            verdict.push(too_mighty(sql, account, powers));
+            verdict.push(too_mighty(sql, account, powers, &own));
         }
     }
     let words = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
@@ -56,7 +57,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
+/// What each account has by itself or through roles.
+fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], own: &Powers<'a>) -> Powers<'a> {
+    let names: BTreeSet<&str> = own.values().flatten().copied().collect();
+    let mut powers = Powers::new();
+    for name in names {
+        let having = own.iter().filter(|(_, list)| list.contains(name)).map(|(key, _)| key.clone());
+        for key in spread(sql, accounts, having.collect()) {
+            powers.entry(key).or_default().insert(name);
+        }
+    }
+    powers
+}
+
+fn own_powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
     let mut powers = Powers::new();
     for account in accounts.iter().filter(|account| account.file) {
         powers.entry(key_of(account.user, account.host)).or_default().insert("FILE");
@@ -71,14 +85,20 @@ fn powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
     Ok(powers)
 }
 
-fn too_mighty(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>) -> Ruling {
+fn too_mighty(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, own: &Powers<'_>) -> Ruling {
     let name = account.quoted();
     let list = powers.iter().copied().collect::<Vec<_>>().join(", ");
     let from = if from_here_only(sql, account) { "this host" } else { "other hosts" };
-    Ruling::fail(&name, Grade::Reported, format!("{name}, from {from}, has {list}"))
+    let by_itself = own.get(&key_of(account.user, account.host)).is_some_and(|own| own.is_superset(powers));
+    let (how, fix) = if by_itself {
+        ("", format!("REVOKE {list} ON *.* FROM {name}"))
+    } else {
+        (" through a role", format!("REVOKE {list} ON *.* from the role, or the role from {name}"))
+    };
+    Ruling::fail(&name, Grade::Reported, format!("{name}, from {from}, has {list}{how}"))
         .evidence(account_evidence(sql, account))
         .evidence(sql.evidence("dynamic_grants", format!("{name}: {list}")))
-        .fix(format!("REVOKE {list} ON *.* FROM {name}"))
+        .fix(fix)
 }
 
 #[cfg(test)]
@@ -98,6 +118,19 @@ mod tests {
         let found = with(mysql(), &[&root, &ALICE]).answer("dynamic_grants", GRANTS, rows).judge(&CHECK);
         assert_eq!((found.len(), found[0].status), (1, Fail));
         assert!(found[0].message.contains("BACKUP_ADMIN"));
+    }
+
+    #[test]
+    fn power_through_a_role_or_through_everybodys_role_counts() {
+        let role = alice_but(&[("user", "r"), ("host", "%"), ("is_role", "Y"), ("file", "Y")]);
+        let edges: &[&[&str]] = &[&["r", "%", "alice", "10.0.0.%"]];
+        let columns = ["role_user", "role_host", "user", "host"];
+        let made = || with(mysql(), &[&ALICE, &role]).answer("dynamic_grants", GRANTS, &[]);
+        assert_eq!(made().statuses(&CHECK), [Pass]);
+        assert_eq!(made().answer("role_edges", &columns, edges).statuses(&CHECK), [Fail]);
+        assert_eq!(made().variable("mandatory_roles", "`r`@`%`,x").statuses(&CHECK), [Fail]);
+        let public = alice_but(&[("user", "PUBLIC"), ("host", ""), ("is_role", "Y"), ("file", "Y")]);
+        assert_eq!(with(mariadb(), &[&ALICE, &public]).statuses(&CHECK), [Fail]);
     }
 
     #[test]

@@ -90,31 +90,59 @@ fn account_evidence(sql: &SqlFacts, account: &Account<'_>) -> Evidence {
     sql.evidence("accounts", answer)
 }
 
-/// Accounts and roles by `user@host`, for looking up what a role gives.
-fn key_of(user: &str, host: &str) -> (String, String) {
+/// An account or role by user and host, for looking up what a role gives.
+pub(super) type Key = (String, String);
+
+pub(super) fn key_of(user: &str, host: &str) -> Key {
     (user.to_owned(), host.to_ascii_lowercase())
 }
 
 /// Who is an administrator by own grants or through roles, however nested.
+fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<Key> {
+    holders(sql, accounts, |account| account.administrator)
+}
+
+/// Who has what `own` tells of an account's own grants, roles' members included.
 ///
 /// Servers without roles, and answers that could not be had, give own grants only.
-fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<(String, String)> {
-    let own = accounts.iter().filter(|account| account.administrator);
-    let mut admins: HashSet<_> = own.map(|account| key_of(account.user, account.host)).collect();
-    let mut members: HashMap<(String, String), Vec<(String, String)>> = HashMap::new();
+pub(super) fn holders(sql: &SqlFacts, accounts: &[Account<'_>], own: impl Fn(&Account<'_>) -> bool) -> HashSet<Key> {
+    let own = accounts.iter().filter(|account| own(account));
+    spread(sql, accounts, own.map(|account| key_of(account.user, account.host)).collect())
+}
+
+/// These accounts and roles, and whoever may take on one of the roles.
+fn spread(sql: &SqlFacts, accounts: &[Account<'_>], mut holders: HashSet<Key>) -> HashSet<Key> {
+    let mut members: HashMap<Key, Vec<Key>> = HashMap::new();
     for edge in sql.rows("role_edges").unwrap_or_default() {
         let role = key_of(edge.text("role_user"), edge.text("role_host"));
         members.entry(role).or_default().push(key_of(edge.text("user"), edge.text("host")));
     }
-    let mut todo: Vec<_> = admins.iter().cloned().collect();
+    for role in roles_of_all(sql) {
+        let everybody = accounts.iter().filter(|account| !account.role);
+        members.entry(role).or_default().extend(everybody.map(|account| key_of(account.user, account.host)));
+    }
+    let mut todo: Vec<Key> = holders.iter().cloned().collect();
     while let Some(role) = todo.pop() {
         for member in members.get(&role).into_iter().flatten() {
-            if admins.insert(member.clone()) {
+            if holders.insert(member.clone()) {
                 todo.push(member.clone());
             }
         }
     }
-    admins
+    holders
+}
+
+/// Roles that every account has without being named: MariaDB's PUBLIC (10.11), MySQL's `mandatory_roles`.
+fn roles_of_all(sql: &SqlFacts) -> Vec<Key> {
+    if sql.is_mariadb() {
+        return vec![key_of("PUBLIC", "")];
+    }
+    let named = |role: &str| {
+        let (user, host) = role.rsplit_once('@').unwrap_or((role, "%"));
+        let plain = |part: &str| part.trim().trim_matches(['`', '\'', '"']).to_owned();
+        (!user.trim().is_empty()).then(|| key_of(&plain(user), &plain(host)))
+    };
+    sql.variable_or_none("mandatory_roles").unwrap_or_default().split(',').filter_map(named).collect()
 }
 
 #[cfg(test)]

@@ -34,15 +34,18 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
         let name = account.quoted();
         let power = if account.administrator { "by its own grants" } else { "through a role" };
-        verdict.push(
-            Ruling::fail(
-                &name,
-                Grade::Reported,
-                format!("{name} is an administrator {power} and not bound to this host"),
-            )
-            .evidence(account_evidence(sql, account))
-            .fix(fix(account, &everybody)),
-        );
+        let ruling = Ruling::fail(
+            &name,
+            Grade::Reported,
+            format!("{name} is an administrator {power} and not bound to this host"),
+        )
+        .evidence(account_evidence(sql, account))
+        .fix(fix(account, &everybody));
+        verdict.push(if account.administrator {
+            ruling
+        } else {
+            ruling.evidence(sql.evidence("role_edges", format!("{name} may take on a role of an administrator")))
+        });
     }
     let words = format!("{local} administrators, each bound to this host");
     verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));

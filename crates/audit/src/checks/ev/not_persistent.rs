@@ -171,7 +171,7 @@ fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
     let ruling = Ruling::fail(
         name,
         Grade::Reported,
-        format!("{name} = {value} was set at run time and is written down nowhere"),
+        format!("{name} = {value} was set at run time, and no file sets it at the next start"),
     )
     .evidence(sql.variable_evidence(name))
     .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));

@@ -1,5 +1,6 @@
 //! `exp-bind-all`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -44,10 +45,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
     let source = || format!("listening sockets of process {}", process.pid);
     let mut verdict = Verdict::new();
+    // One port has a socket for each family of addresses.
+    let mut open: BTreeMap<(String, Option<&'static str>), Vec<&str>> = BTreeMap::new();
     for listener in process.listeners.iter().filter(|listener| is_wildcard_socket(listener)) {
-        let (name, variable) = name_of(listener, sql);
-        let ruling = Ruling::fail(&name, Grade::Wire, format!("{name} is open on every interface ({listener})"))
-            .evidence(Evidence::Host { source: source(), observation: listener.clone() });
+        open.entry(name_of(listener, sql)).or_default().push(listener);
+    }
+    for ((name, variable), listeners) in open {
+        let listeners = listeners.join(", ");
+        let ruling = Ruling::fail(&name, Grade::Wire, format!("{name} is open on every interface ({listeners})"))
+            .evidence(Evidence::Host { source: source(), observation: listeners });
         verdict.push(match (sql, variable) {
             (Some(sql), Some(variable)) => ruling.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
             _ => ruling,
@@ -74,6 +80,8 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
     let is = |variable: &str| sql.and_then(|sql| sql.variable_or_none(variable)) == Some(port);
     match PORTS.iter().find(|(_, variable, _)| is(variable)) {
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
+        // MariaDB's and Percona's, at the same addresses as the first.
+        None if is("extra_port") => (format!("extra port (port {port})"), Some("bind_address")),
         None => (format!("port {port}"), None),
     }
 }

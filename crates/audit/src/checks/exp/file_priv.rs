@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
-use crate::checks::auth::logins;
+use crate::checks::auth::{holders, key_of, logins};
 use crate::checks::setting::nullable;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
@@ -32,9 +32,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(limit) = limited(sql, value) {
         return Ok(Verdict::one(Ruling::pass("secure_file_priv", Grade::Declared, limit).evidence(shown)));
     }
-    let able = logins(cx).map(|(_, accounts)| {
-        let able = accounts.iter().filter(|account| account.file);
-        able.map(crate::facts::sql::Account::quoted).collect::<Vec<_>>()
+    let able = logins(cx).and_then(|(_, accounts)| {
+        let holders = holders(sql, &sql.accounts()?, |account| account.file);
+        let able = accounts.iter().filter(|account| holders.contains(&key_of(account.user, account.host)));
+        Ok(able.map(crate::facts::sql::Account::quoted).collect::<Vec<_>>())
     });
     let (who, seen) = match able {
         Ok(able) if able.is_empty() => {

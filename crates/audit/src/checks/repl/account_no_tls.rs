@@ -2,7 +2,7 @@
 
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::auth::{from_here_only, logins};
+use crate::checks::auth::{from_here_only, holders, key_of, logins};
 use crate::checks::tls::require;
 use crate::checks::tls::user_not_required::asks_nothing;
 use crate::facts::Seen;
@@ -27,7 +27,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
     }
     let (sql, accounts) = logins(cx)?;
-    let may_pull = |account: &&Account<'_>| account.replica && !from_here_only(sql, account);
+    let holders = holders(sql, &sql.accounts()?, |account| account.replica);
+    let may_pull =
+        |account: &&Account<'_>| holders.contains(&key_of(account.user, account.host)) && !from_here_only(sql, account);
     let pulling: Vec<&Account<'_>> = accounts.iter().filter(may_pull).collect();
     let plain = takes_plain_text(cx.facts)?;
     let mut verdict = Verdict::new();

@@ -64,9 +64,12 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 what: logs.to_owned(),
                 why: format!("{name} is ON, but logs from before it was set stay clear"),
                 remedy: format!(
-                    "GRANT {} ON *.* TO {}, or run on the server's host as a user who can read the logs",
-                    if sql.mariadb_since(10, 5, 2) { "BINLOG MONITOR" } else { "REPLICATION CLIENT" },
-                    sql.session.account
+                    "{}; or run on the server's host as a user who can read the logs",
+                    sql.grant(if sql.mariadb_since(10, 5, 2) {
+                        "BINLOG MONITOR ON *.*"
+                    } else {
+                        "REPLICATION CLIENT ON *.*"
+                    })
                 ),
             },
         ),

@@ -298,6 +298,6 @@ pub(super) fn hidden_tables(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "tables and schemas".to_owned(),
         why: format!("information_schema shows {} only what it has a privilege for", sql.session.account),
-        remedy: format!("GRANT SELECT ON *.* TO {}, or let the audit read the data directory", sql.session.account),
+        remedy: format!("{}; or let the audit read the data directory", sql.grant("SELECT ON *.*")),
     }
 }

@@ -49,13 +49,17 @@ mod tests {
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use innodb::SpaceId;
     use innodb::tablespace::TablespaceKind;
 
     #[test]
     fn reported_and_bytes() {
         let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]);
         assert_eq!(made.statuses(&CHECK), [Fail]);
-        let file = tablespace_with("encrypted", 40, 0, |scan| scan.kind = TablespaceKind::Dictionary);
+        let file = tablespace_with("encrypted", 40, 0, |scan| {
+            scan.kind = TablespaceKind::Dictionary;
+            scan.page0.space_id = SpaceId(0xffff_fffe);
+        });
         let found = made.file("mysql.ibd", file).judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Pass, Some(Grade::Bytes)));
     }

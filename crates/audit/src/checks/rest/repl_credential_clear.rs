@@ -132,7 +132,7 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
     let holder = holder(cx).ok_or_else(|| Unseen {
         what: "the tablespace of mysql.slave_master_info".to_owned(),
         why: "a password is stored, and neither the server nor its files told whether it is encrypted".to_owned(),
-        remedy: format!("GRANT PROCESS ON *.* TO {}", sql.session.account),
+        remedy: sql.grant("PROCESS ON *.*"),
     })?;
     let artefact = if channel.is_empty() {
         "mysql.slave_master_info".to_owned()

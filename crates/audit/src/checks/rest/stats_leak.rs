@@ -79,7 +79,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
     let (state, grade) = dictionary(cx.artefacts).ok_or_else(|| Unseen {
         what: "mysql.ibd, which holds histograms".to_owned(),
         why: "neither the server nor its file told whether it is encrypted".to_owned(),
-        remedy: format!("GRANT PROCESS ON *.* TO {}", sql.session.account),
+        remedy: sql.grant("PROCESS ON *.*"),
     })?;
     let ruling = if state == State::Encrypted {
         Ruling::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))

@@ -77,12 +77,21 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling
         Ruling::pass(port.name, Grade::Wire, format!("{} sends the certificate of {path}", port.name))
     } else {
         Ruling::fail(port.name, Grade::Wire, format!("{} sends another certificate than {path} holds", port.name))
-            .fix(reload(Some(sql)))
+            .fix(reload_of(sql, port.name, variable))
     };
     Ok(ruling
         .evidence(seen_at(port, format!("sent: {}", describe(sent))))
         .evidence(Evidence::Host { source: path, observation: describe(on_disk) })
         .evidence(sql.variable_evidence(variable)))
+}
+
+/// The X plug-in keeps what it read at start: `ALTER INSTANCE RELOAD TLS` leaves it alone (seen on 9.7.4).
+fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> &'static str {
+    match (port, variable) {
+        ("X port", _) => "restart the server: the X plug-in reads its certificate at start only",
+        ("admin port", "admin_ssl_cert") => "ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
+        _ => reload(Some(sql)),
+    }
 }
 
 fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Seen<(String, &'a Certificate)> {

@@ -68,7 +68,7 @@ fn hidden(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "the TLS of live sessions".to_owned(),
         why: "performance_schema.status_by_thread shows none, although sessions with TLS are there".to_owned(),
-        remedy: format!("GRANT SELECT ON performance_schema.* TO {}", sql.session.account),
+        remedy: sql.grant("SELECT ON performance_schema.*"),
     }
 }
 

@@ -80,7 +80,9 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
         Ruling::fail("X port", grade, format!("the X port is open on every interface, although bind_address is {main}"))
             .fix(fix(main))
     } else if wide {
-        Ruling::pass("X port", grade, "the X port is open on every interface, as the main one is; see exp-bind-all")
+        // By default, and mostly without anybody's wish.
+        Ruling::fail("X port", grade, "the X port is open on every interface, as the main one is")
+            .fix(fix("the addresses its clients use"))
     } else {
         Ruling::pass("X port", grade, "the X port is open on named addresses only")
     };
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn as_wide_as_the_main_port_or_narrower_passes() {
-        assert_eq!(with("*", "*").statuses(&CHECK), [Pass]);
+        assert_eq!(with("*", "*").statuses(&CHECK), [Fail]);
         assert_eq!(with("127.0.0.1", "127.0.0.1").statuses(&CHECK), [Pass]);
         // The sockets outrank the variable: another process may hold the port.
         assert_eq!(listening(with("127.0.0.1", "*"), &["127.0.0.1:3306"]).statuses(&CHECK), [Pass]);
