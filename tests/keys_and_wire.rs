@@ -19,17 +19,20 @@ use crate::support::Audit;
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
                             2;8a1f0c3c5e2d4b6a7988776655443322\n";
 
-/// Has every page of MySQL's tables written now, page 0 above all.
-fn flushed(server: &Server, statements: &str) {
-    server.sql(statements).expect("statements");
-    server.sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("flush");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+/// Runs statements and has every page of a table written at once, page 0 above all.
+fn flushed(server: &Server, table: &str, statements: &str) {
+    let statements = format!("{statements}; FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES");
+    server.sql(&statements).expect("statements");
 }
 
 fn encrypted_mysql(place: KeyringPlace) -> Option<Server> {
     require(Kind::MySql97)?;
     let server = Server::builder(Kind::MySql97).keyring(place).start().expect("MySQL 9.7 starts");
-    flushed(&server, "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (1)");
+    flushed(
+        &server,
+        "demo.t",
+        "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (1)",
+    );
     Some(server)
 }
 
@@ -89,7 +92,7 @@ fn a_table_from_before_the_rotations_lags_behind() {
     let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
     let table = server.datadir().join("demo/t.ibd");
     let old = fs::read(&table).expect("the table");
-    flushed(&server, "ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE INNODB MASTER KEY");
+    flushed(&server, "demo.t", "ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE INNODB MASTER KEY");
     let audit = Audit::live(&server);
     audit.passes("key-wrap-lag");
     audit.passes("key-master-age");
@@ -115,7 +118,11 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
     let settings = format!(r#"{{"path":"{}","read_only":false}}"#, link.display());
     fs::write(server.datadir().join("component_keyring_file.cnf"), settings).expect("written");
     server.start().expect("starts again");
-    flushed(&server, "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (1)");
+    flushed(
+        &server,
+        "demo.t",
+        "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (1)",
+    );
     fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).expect("private");
     let audit = Audit::live(&server);
     for id in ["key-not-loaded", "key-cannot-open", "key-file-perms", "key-same-disk", "key-wrap-lag"] {
@@ -157,8 +164,13 @@ fn mariadbs_key_file_is_tried_on_its_pages() {
         return;
     }
     let options = ["--innodb-encrypt-tables=ON", "--innodb-encryption-threads=2"];
-    let server = Server::builder(Kind::MariaDb1011).mariadb_keys(MARIADB_KEYS).options(options).start().expect("starts");
-    flushed(&server, "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)");
+    let server =
+        Server::builder(Kind::MariaDb1011).mariadb_keys(MARIADB_KEYS).options(options).start().expect("starts");
+    flushed(
+        &server,
+        "demo.t",
+        "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
+    );
     let keys = server.dir().join("keys.txt");
     Audit::live(&server).passes("key-cannot-open");
     fs::write(&keys, MARIADB_KEYS.replace("1;3550", "1;3551")).expect("written");
@@ -198,7 +210,11 @@ fn mariadbs_encrypted_key_file_is_opened_with_its_password() {
         ])
         .start()
         .expect("starts");
-    flushed(&server, "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)");
+    flushed(
+        &server,
+        "demo.t",
+        "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
+    );
     let audit = Audit::live(&server);
     audit.passes("key-cannot-open");
     audit.passes("key-file-clear");
@@ -234,7 +250,9 @@ fn defaults_for_sessions_do_not_change_what_is_seen() {
             continue;
         }
         let server = Server::builder(kind).start().expect("starts");
-        server.sql("CREATE USER a@'%' IDENTIFIED BY 'x'; CREATE USER b@'10.%' IDENTIFIED BY 'x' REQUIRE SSL").expect("users");
+        server
+            .sql("CREATE USER a@'%' IDENTIFIED BY 'x'; CREATE USER b@'10.%' IDENTIFIED BY 'x' REQUIRE SSL")
+            .expect("users");
         let seen = || {
             let audit = Audit::live(&server);
             let key = |f: &&Value| format!("{} {} {}", f["id"], f["artefact"], f["status"]);
@@ -266,6 +284,7 @@ fn fixes_can_be_pasted_whatever_the_names_are() {
         };
         flushed(
             &server,
+            "`a``b c`.`t``'\"; --x`",
             &format!(
                 "CREATE USER 'o''brien'@'%' IDENTIFIED BY 'x'; CREATE USER 'quo\"te`'@'10.%' IDENTIFIED BY 'x'; \
                  CREATE USER 'back\\\\slash'@'%' IDENTIFIED BY 'x'; CREATE USER 'jürgen'@'%' IDENTIFIED BY 'x'; \
@@ -365,15 +384,14 @@ fn from_afar_without_grants_nothing_passes_that_needs_files_or_grants() {
     {
         mariadb.sql("CREATE USER poor@'%' IDENTIFIED BY 'Poor-1'").expect("a user");
         let audit = from_afar(&mariadb, "poor", "Poor-1");
-        let concerned: Vec<&str> =
-            NEEDS_MORE.iter().copied().filter(|id| audit.statuses(id) != ["N/A"]).collect();
+        let concerned: Vec<&str> = NEEDS_MORE.iter().copied().filter(|id| audit.statuses(id) != ["N/A"]).collect();
         never_passes(&audit, &concerned);
     }
 }
 
 #[test]
 fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
-    if !rustix_is_root() {
+    if !runs_as_root() {
         return;
     }
     let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
@@ -398,7 +416,7 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
     audit.passes("tls-disabled");
 }
 
-fn rustix_is_root() -> bool {
+fn runs_as_root() -> bool {
     // Only root may become somebody else.
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
@@ -446,7 +464,7 @@ fn certificates_are_judged_as_they_are_sent() {
     let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("a certificate");
     let option = |name: &str, path: &Path| format!("--ssl-{name}={}", path.display());
     server
-        .restart_with(&[&option("cert", &expired.cert), &option("key", &expired.key), "--ssl-cipher="])
+        .restart_with(&[&option("cert", &expired.cert), &option("key", &expired.key), "--ssl-cipher=DEFAULT"])
         .expect("restarts");
     let audit = Audit::live_with(&server, &["--client-name", "elsewhere.example"]);
     audit.fails("tls-cert-expiry", "main port");
@@ -459,8 +477,13 @@ fn clients_in_clear_are_named_and_others_are_not() {
     if require(Kind::MySql97).is_none() {
         return;
     }
-    let server = Server::builder(Kind::MySql97).options(["--mysqlx-bind-address=*", "--bind-address=*"]).start().expect("starts");
-    server.sql("CREATE USER clear@localhost IDENTIFIED BY 'x'; CREATE USER safe@localhost IDENTIFIED BY 'x'").expect("users");
+    let server = Server::builder(Kind::MySql97)
+        .options(["--mysqlx-bind-address=*", "--bind-address=*"])
+        .start()
+        .expect("starts");
+    server
+        .sql("CREATE USER clear@localhost IDENTIFIED BY 'x'; CREATE USER safe@localhost IDENTIFIED BY 'x'")
+        .expect("users");
     let connect = |user: &str, mode: &str| {
         let mut client = Command::new(&server.binaries().client);
         client.args(["--no-defaults", "--host=127.0.0.1", "--password=x", "--get-server-public-key"]);
@@ -505,11 +528,8 @@ fn settings_that_the_next_start_forgets_are_told() {
     assert!(named.iter().all(|f| f["artefact"] != "binlog_encryption"), "{named:?}");
 
     let option_file = "[mariadb]\nlocal-infile=0\nencrypt-tmp-files\n";
-    let mariadb = Server::builder(Kind::MariaDb1011)
-        .mariadb_keys(MARIADB_KEYS)
-        .option_file(option_file)
-        .start()
-        .expect("starts");
+    let mariadb =
+        Server::builder(Kind::MariaDb1011).mariadb_keys(MARIADB_KEYS).option_file(option_file).start().expect("starts");
     mariadb.sql("SET GLOBAL aria_encrypt_tables=ON; SET GLOBAL innodb_encrypt_tables='FORCE'").expect("set");
     let file = mariadb.dir().join("my.cnf");
     fs::write(&file, format!("{option_file}innodb-encrypt-tables=FORCE\nrequire_secure_transport\n")).expect("written");
@@ -537,11 +557,16 @@ fn waivers_cover_by_glob_until_their_day() {
         fs::write(&file, text).expect("written");
         Audit::live_with(&server, &["--waivers", file.to_str().expect("ASCII")])
     };
-    let audit = judged(waiver("key-same-disk", "*/keys.txt", "2099-01-01") + &waiver("host-disk-unencrypted", "*", "2099-01-01"));
+    let audit = judged(
+        waiver("key-same-disk", "*/keys.txt", "2099-01-01") + &waiver("host-disk-unencrypted", "*", "2099-01-01"),
+    );
     assert_eq!(audit.statuses("key-same-disk"), ["WAIVED"]);
     audit.passes("ev-waiver-expired");
-    assert!(audit.findings("ev-incomplete").iter().all(|f| !f["message"].to_string().contains("host-disk-unencrypted")));
-    let audit = judged(waiver("key-same-disk", "*/other.txt", "2099-01-01") + &waiver("key-file-clear", "*", "2020-01-01"));
+    assert!(
+        audit.findings("ev-incomplete").iter().all(|f| !f["message"].to_string().contains("host-disk-unencrypted"))
+    );
+    let audit =
+        judged(waiver("key-same-disk", "*/other.txt", "2099-01-01") + &waiver("key-file-clear", "*", "2020-01-01"));
     audit.fails("key-same-disk", "keys.txt");
     audit.fails("key-file-clear", "keys.txt");
     audit.fails("ev-waiver-expired", "key-file-clear");

@@ -51,7 +51,7 @@ pub enum Kind {
     PlainTable,
     /// Galera's write-set cache.
     GaleraCache,
-    /// Unlinked temporary file of the server.
+    /// Temporary file of the server in `tmpdir`.
     Spill,
     /// Dump or backup.
     Backup,

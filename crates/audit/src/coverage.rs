@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::facts::Facts;
-use crate::facts::host::DiskLayer;
+use crate::facts::host::{DiskLayer, Role};
+use crate::facts::sql::is_switched_on;
 use crate::finding::Grade;
 
 mod in_flight;
@@ -122,6 +123,7 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) ->
     }
     if kind == Kind::Spill {
         tally.spills(facts);
+        tally.next_spill(facts);
     }
     let (state, layer) = tally.state(facts.files.is_none() && facts.sql.is_none());
     let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { tally.grade };
@@ -184,6 +186,27 @@ impl Tally {
         self.unknown += u64::from(files.unlinked_unseen.is_some());
     }
 
+    /// What becomes of the next temporary file, where none is there to be looked at.
+    fn next_spill(&mut self, facts: &Facts) {
+        let Some(sql) =
+            facts.sql.as_ref().filter(|_| self.tde + self.disk + self.clear + self.partly + self.unknown == 0)
+        else {
+            return;
+        };
+        let on = |name: &str| sql.variable_or_none(name).map(is_switched_on);
+        let paths = facts.host.iter().flat_map(|host| &host.paths).filter(|path| path.role == Role::Temporary);
+        let layers: Vec<&DiskLayer> = paths.map(|path| &path.layer).collect();
+        let below = |layer: &&DiskLayer| matches!(layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory);
+        self.grade = Some(Grade::Declared);
+        match (on("encrypt_tmp_files"), on("encrypt_tmp_disk_tables")) {
+            _ if !layers.is_empty() && layers.iter().all(below) => self.disk += 1,
+            (Some(false), _) | (_, Some(false)) => self.clear += 1,
+            (Some(true), _) => self.tde += 1,
+            (None, _) if layers.contains(&&DiskLayer::Plain) => self.clear += 1,
+            (None, _) => self.unknown += 1,
+        }
+    }
+
     const fn state(&self, blind: bool) -> (CoverageState, Layer) {
         let (good, bad) = (self.tde + self.disk > 0, self.clear > 0);
         let layer = if self.tde > 0 || self.partly > 0 {
@@ -215,5 +238,56 @@ impl Tally {
         ];
         let counts: Vec<String> = words.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::files::Content;
+    use crate::testing::{Made, mariadb, mysql, tablespace, tablespace_with};
+    use innodb::SpaceId;
+    use innodb::aria::{AriaCounts, AriaScan};
+    use innodb::tablespace::{DoublewriteCopies, TablespaceKind};
+
+    fn row(made: &Made, artefact: &str) -> Coverage {
+        let artefacts = Artefacts::of(&made.0);
+        map(&made.0, &artefacts).into_iter().find(|row| row.artefact == artefact).unwrap()
+    }
+
+    #[test]
+    fn a_doublewrite_area_inside_the_system_tablespace_is_on_the_map() {
+        let ibdata1 = tablespace_with("mariadb", 9, 0, |scan| {
+            scan.kind = TablespaceKind::System;
+            scan.page0.space_id = SpaceId(0);
+            scan.page0.size_in_pages = 10;
+            scan.doublewrite =
+                DoublewriteCopies { slots: 9, encrypted: 5, clear_data: 4, ..DoublewriteCopies::default() };
+        });
+        let made = Made::nothing().file("ibdata1", ibdata1);
+        assert_eq!(row(&made, "doublewrite buffer").state, CoverageState::Partly);
+        assert_eq!(row(&made, "system tablespace (ibdata1)").state, CoverageState::Encrypted);
+    }
+
+    #[test]
+    fn what_everybody_has_is_not_on_the_map() {
+        let counts = AriaCounts { total: 3, scanned: 3, clear: 3, ..AriaCounts::default() };
+        let clear =
+            AriaScan { file_bytes: 1 << 16, complete: true, counts, key_versions: None, clear_offsets: Vec::new() };
+        let made = Made::nothing()
+            .file("mysql/help_topic.MAD", Content::AriaData { scan: clear })
+            .file("sys/sys_config.ibd", tablespace("plain", 0, 2))
+            .file("demo/t.ibd", tablespace("encrypted", 4, 0));
+        assert_eq!(row(&made, "Aria tables").state, CoverageState::Absent);
+        assert_eq!(row(&made, "tables").state, CoverageState::Encrypted);
+    }
+
+    #[test]
+    fn temporary_files_are_judged_by_their_switch_where_none_is_there() {
+        let made = |value| mariadb().variable("encrypt_tmp_files", value).variable("encrypt_tmp_disk_tables", value);
+        assert_eq!(row(&made("OFF"), "temporary files").state, CoverageState::Clear);
+        let on = row(&made("ON"), "temporary files");
+        assert_eq!((on.state, on.grade), (CoverageState::Encrypted, Some(Grade::Declared)));
+        assert_eq!(row(&mysql(), "temporary files").state, CoverageState::Unknown);
     }
 }

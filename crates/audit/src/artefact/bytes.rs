@@ -43,6 +43,15 @@ pub fn state_of(content: &Content) -> Option<State> {
     }
 }
 
+/// What the bytes of a temporary file say: it has no header, only content.
+#[must_use]
+pub(super) fn state_of_spill(content: &Content) -> Option<State> {
+    match content {
+        Content::Unknown { looks_random } => looks_random.map(|yes| if yes { State::Encrypted } else { State::Clear }),
+        content => state_of(content),
+    }
+}
+
 /// What page 0 promises.
 #[must_use]
 pub fn promise_of(scan: &TablespaceScan) -> Promise {
@@ -156,6 +165,7 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
             "fefe0b014d415249414c4f47".to_owned(),
             "magic of an Aria log, which no server encrypts".to_owned(),
         )],
+        Content::Unknown { looks_random: Some(false) } => vec![at(0, String::new(), "clear text".to_owned())],
         Content::PlainTable { engine } => {
             vec![at(0, String::new(), format!("{} bytes of {engine} data", file.size_bytes))]
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use innodb::file_kind::{self, FileKind};
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
-use super::bytes::damage;
+use super::bytes::{damage, state_of_spill};
 use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
@@ -141,11 +141,18 @@ impl<'a> Join<'a> {
             Content::UnidentifiedTablespace { .. } | Content::Unreadable { .. } | Content::Empty => {
                 self.kind_by_name(file)?
             }
+            Content::Unknown { .. } if file.role == Role::Temporary => Kind::Spill,
+            Content::Unknown { .. } if is_undo_name(file.base_name()) => Kind::Undo,
             Content::Unknown { .. } if self.is_numbered_log(file) => Kind::BinaryLog,
             Content::Link { target } if self.leads_away(file, target) => Kind::Table,
             _ => return None,
         };
-        Some(if file.role == Role::Backup { Kind::Backup } else { kind })
+        Some(match (file.role, kind) {
+            (Role::Backup, _) => Kind::Backup,
+            // A table that the server made for itself while it answers, such as #sql-temptable-7-5-0.MAD.
+            (Role::Temporary, Kind::AriaTable | Kind::PlainTable | Kind::Table) => Kind::Spill,
+            _ => kind,
+        })
     }
 
     /// Relay logs are binary logs by content; only where the server keeps them, and their name, tells them apart.
@@ -229,7 +236,7 @@ impl<'a> Join<'a> {
         let name = file.map_or(name, |file| file.name.clone());
         // A tablespace without a byte is not one: neither encrypted nor clear.
         let bytes = file
-            .and_then(|file| state_of(&file.content))
+            .and_then(|file| if kind == Kind::Spill { state_of_spill(&file.content) } else { state_of(&file.content) })
             .filter(|state| *state != State::Empty || !is_tablespace(kind));
         let doubt = file.and_then(|file| self.doubt(kind, file, bytes, said.state));
         let Said { state: reported, by: reported_by, switch } = said;

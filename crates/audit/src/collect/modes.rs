@@ -69,7 +69,10 @@ fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(P
         if let Some(path) = value(name) {
             wanted.push((normal(&datadir.join(path)), what, (*name).to_owned()));
             if *name == "ssl_ca" {
-                wanted.extend(ca_key_beside(view, &normal(&datadir.join(path))));
+                let ca = normal(&datadir.join(path));
+                wanted.extend(ca_key_beside(view, &ca));
+                // The file itself may be a link to where the authority keeps its things.
+                wanted.extend(ca_key_beside(view, &view.resolve(&ca)));
             }
         }
     }

@@ -27,9 +27,17 @@ struct Source {
 /// named, and `~/.my.cnf` of every home directory.
 pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[PathBuf]) -> Read {
     let mut done = Read::default();
-    for source in sources(command_line, named, datadir, homes) {
+    for source in sources(command_line, datadir, homes) {
         if view.stat(&source.path).is_ok() {
             one(view, &source, &mut done);
+        }
+    }
+    // The operator's own names are ours, not the server's, and a file that is not there is no usual absence.
+    for path in named {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        match View::ours().stat(&path) {
+            Ok(_) => one(&View::ours(), &Source { path, by_server: false }, &mut done),
+            Err(error) => done.unreadable.push((text(&path), error.to_string())),
         }
     }
     done
@@ -38,7 +46,7 @@ pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], data
 /// In the order in which the server reads them; the clients' own come last.
 ///
 /// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
-fn sources(command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
+fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
     let given = |option: &str| {
         let mut arguments = command_line.iter();
         arguments.find_map(|argument| argument.strip_prefix(option)?.strip_prefix('=').map(PathBuf::from))
@@ -54,7 +62,6 @@ fn sources(command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[
     sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
     sources.extend(alone.map(|path| Source { path, by_server: !none }));
     sources.extend(given("--defaults-extra-file").map(|path| Source { path, by_server: default }));
-    sources.extend(named.iter().map(|path| Source { path: path.clone(), by_server: false }));
     sources.extend(homes.iter().map(|home| Source { path: home.join(".my.cnf"), by_server: false }));
     sources
 }
@@ -160,11 +167,22 @@ mod tests {
     fn the_command_line_decides_what_the_server_reads() {
         let by_server = |arguments: &[&str]| {
             let owned: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
-            let sources = sources(&owned, &[], Path::new("/d"), &[]);
+            let sources = sources(&owned, Path::new("/d"), &[]);
             sources.into_iter().filter(|s| s.by_server).map(|s| text(&s.path)).collect::<Vec<_>>().join(" ")
         };
         assert!(by_server(&["mysqld"]).starts_with("/etc/my.cnf /etc/mysql/my.cnf"));
         assert_eq!(by_server(&["mysqld", "--defaults-file=/x.cnf"]), "/x.cnf");
         assert_eq!(by_server(&["mysqld", "--no-defaults"]), "");
+    }
+
+    #[test]
+    fn a_named_file_is_ours_and_its_absence_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("client.cnf");
+        fs::write(&file, "[client]\nssl-mode=DISABLED\n").unwrap();
+        let gone = dir.path().join("gone.cnf");
+        let read = read(&View::ours(), &[], &[file, gone.clone()], dir.path(), &[]);
+        assert!(read.entries.iter().any(|entry| entry.key == "ssl_mode"));
+        assert_eq!(read.unreadable.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [gone.to_str().unwrap()]);
     }
 }

@@ -91,10 +91,12 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
     let Rows { columns, mut rows } = rows;
     if ["variables", "persisted_variables", "variable_sources"].contains(&name) {
         for row in &mut rows {
-            if let [Some(key), value, ..] = row.as_mut_slice()
-                && value.as_deref().is_some_and(|value| is_secret(key, value) || holds_secret(value))
-            {
-                *value = Some(LEFT_OUT.to_owned());
+            if let [Some(key), Some(value), ..] = row.as_mut_slice() {
+                if is_secret(key, value) {
+                    LEFT_OUT.clone_into(value);
+                } else if value.split(';').any(is_password) {
+                    *value = without_passwords(value);
+                }
             }
         }
     }
@@ -102,12 +104,19 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
     Outcome::Rows { columns, rows }
 }
 
-/// Whether a list of `key=value` settings, as `wsrep_provider_options`, has a password in it.
-fn holds_secret(value: &str) -> bool {
-    value
-        .split(';')
-        .filter_map(|part| part.split_once('='))
-        .any(|(key, value)| key.contains("password") && !value.trim().is_empty() && !key.contains("_file"))
+/// Whether one setting of a list of `key=value`, as in `wsrep_provider_options`, is a password.
+fn is_password(part: &str) -> bool {
+    let Some((key, value)) = part.split_once('=') else { return false };
+    key.contains("password") && !value.trim().is_empty() && !key.contains("_file")
+}
+
+/// The same list with its passwords left out: the other settings are evidence.
+fn without_passwords(list: &str) -> String {
+    let kept = |part: &str| match part.split_once('=') {
+        Some((key, _)) if is_password(part) => format!("{key}= {LEFT_OUT}"),
+        _ => part.to_owned(),
+    };
+    list.split(';').map(kept).collect::<Vec<_>>().join(";")
 }
 
 fn kept(identity: &server::Identity) -> Identity {
@@ -167,7 +176,8 @@ mod tests {
             ],
         );
         let kept: Vec<Option<&str>> = kept.iter().map(Option::as_deref).collect();
-        assert_eq!(kept, [Some(LEFT_OUT), Some("FILE:/x"), Some(""), None, Some("0"), Some(LEFT_OUT)]);
+        let options = "gcs.x = 1; socket.ssl_password = (left out)";
+        assert_eq!(kept, [Some(LEFT_OUT), Some("FILE:/x"), Some(""), None, Some("0"), Some(options)]);
     }
 
     #[test]

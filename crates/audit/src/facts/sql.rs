@@ -350,7 +350,9 @@ impl<'a> Account<'a> {
     /// Whether it is one of MySQL's own locked accounts, or MariaDB's `mariadb.sys`.
     #[must_use]
     pub fn internal(&self) -> bool {
-        ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"].contains(&self.user)
+        // Of the same name at another host it is somebody's hiding place.
+        let own = ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"];
+        self.host == "localhost" && own.contains(&self.user)
     }
 }
 

@@ -27,7 +27,8 @@ use crate::{
 pub enum Depth {
     /// Page 0 only.
     Head,
-    /// This many pages besides page 0, evenly spread, the last two always included.
+    /// This many pages besides page 0, evenly spread, and the first four and last two. Where
+    /// page 0 says that much of the file was never used, as many again of what was.
     /// At most 1,048,576.
     Sample(u32),
     /// Every page.
@@ -173,7 +174,9 @@ impl Scanner {
         let total = self.found.counts.total;
         let sampled = match depth {
             Depth::Head => BTreeSet::from([0]),
-            Depth::Sample(count) if u64::from(count) < total => sample(count, total),
+            Depth::Sample(count) if u64::from(count) < total => {
+                sample(count, total, u64::from(self.found.page0.free_limit))
+            }
             Depth::Sample(_) | Depth::All => return self.all(source),
         };
         let mut buf = vec![0; as_usize(self.page_bytes)];
@@ -363,11 +366,16 @@ fn truncation(page0: &Page0, first_page: PageNo, file_bytes: u64, page_bytes: u6
     (missing_pages > 0 || partial_bytes > 0).then_some(Truncation { missing_pages, partial_bytes })
 }
 
-/// Page 0, `count` pages evenly spread, and the last two.
-fn sample(count: u32, total: u64) -> BTreeSet<u64> {
+/// Page 0, the four after it, which every tablespace uses, `count` pages evenly spread over the
+/// file and over what of it was used, and the last two.
+fn sample(count: u32, total: u64, used: u64) -> BTreeSet<u64> {
+    const FIRST: u64 = 4;
     let count = u64::from(count).min(MAX_SAMPLE);
     let mut picked: BTreeSet<u64> = (0..count).map(|i| spread(i, count, total)).collect();
-    picked.insert(0);
+    if used > 0 && used < total {
+        picked.extend((0..count).map(|i| spread(i, count, used)));
+    }
+    picked.extend(0..=FIRST);
     picked.insert(total.saturating_sub(1));
     picked.insert(total.saturating_sub(2));
     picked

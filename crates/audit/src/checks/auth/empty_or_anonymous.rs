@@ -96,7 +96,9 @@ mod tests {
     fn roles_locked_and_internal_accounts_pass() {
         let role = alice_but(&[("empty_credential", "Y"), ("is_role", "Y"), ("plugin", "")]);
         let locked = alice_but(&[("empty_credential", "Y"), ("locked", "Y")]);
-        let own = alice_but(&[("user", "mariadb.sys"), ("plugin", ""), ("empty_credential", "Y")]);
+        let named = [("user", "mariadb.sys"), ("plugin", ""), ("empty_credential", "Y")];
+        let own = alice_but(&[&named[..], &[("host", "localhost")]].concat());
+        assert_eq!(with(mariadb(), &[&alice_but(&named)]).statuses(&CHECK), [Fail]);
         assert_eq!(with(mariadb(), &[&role, &locked, &own, &ALICE]).statuses(&CHECK), [Pass]);
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use innodb::tablespace::TablespaceKind;
 
-use super::{Part, clear, part_of};
+use super::{Part, clear, part_of, quote};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -42,15 +42,21 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         ));
     }
     let mut verdict = Verdict::new();
-    let mut companions = 0_usize;
-    for artefact in members.iter().filter(|a| part_of(a) == Some(Part::Companion) && beside(a, &tables)) {
-        companions += 1;
+    let companions: Vec<_> =
+        members.iter().filter(|a| part_of(a) == Some(Part::Companion) && beside(a, &tables)).collect();
+    if companions.is_empty() {
+        return Ok(Verdict::not_applicable("no log lies beside the encrypted tables of a backup"));
+    }
+    for artefact in &companions {
         if is(artefact, Part::Companion, &[State::Clear, State::Partly]) && !is_system(artefact) {
             verdict.push(clear(cx, artefact, "is clear beside encrypted tables", CHECK.fix));
         }
     }
-    let words = format!("{} encrypted tables, and none of the {companions} logs beside them is clear", tables.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words));
+    let words =
+        format!("{} encrypted tables, and none of the {} logs beside them is clear", tables.len(), companions.len());
+    let pass = Ruling::pass("server", Grade::Bytes, words);
+    let evidence = companions.iter().take(5).flat_map(|artefact| quote(cx, artefact));
+    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
     Ok(verdict)
 }
 

@@ -75,6 +75,10 @@ fn thing(remedy: &str, artefact: &str) -> String {
     if reading.iter().any(|start| lower.starts_with(start)) && !lower.contains("attest") {
         return "run on the server's host as root or as the server's user".to_owned();
     }
+    let live = ["audit the running server", "run against the live server", "run `sealant audit mysql"];
+    if live.iter().any(|start| lower.starts_with(start)) {
+        return "audit the running server, on its host".to_owned();
+    }
     let is_name = artefact.len() > 1 && artefact.contains(['/', '\'', '.', '#']);
     let unnamed = if is_name { remedy.replace(artefact, "…") } else { remedy.to_owned() };
     let word = |word: &str| if word.starts_with('/') { "…".to_owned() } else { word.to_owned() };

@@ -41,11 +41,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(nothing_to_compare(cx));
     }
     let grade = if compared == pairs { Grade::Wire } else { Grade::Bytes };
-    verdict.pass_if_clean(Ruling::pass(
-        "server",
-        grade,
-        format!("{compared} statements of the server agree with bytes and wire"),
-    ));
+    let agreeing = cx.artefacts.iter().filter(|a| a.reported.is_some() && a.bytes.is_some());
+    let mut evidence: Vec<Evidence> = agreeing.take(2).flat_map(|a| a.evidence(cx.facts)).collect();
+    if pairs > 0 {
+        evidence.extend(transport::compared(cx));
+    }
+    let words = format!("{compared} statements of the server agree with bytes and wire");
+    verdict.pass_if_clean(evidence.into_iter().fold(Ruling::pass("server", grade, words), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -77,7 +79,7 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
         if !sql.variable_or_none(name).is_some_and(is_on) {
             continue;
         }
-        let seen = || cx.artefacts.iter().filter(|a| kinds.contains(&a.kind) && a.bytes.is_some());
+        let seen = || cx.artefacts.iter().filter(|a| kinds.contains(&a.kind) && a.bytes.is_some() && !a.is_public());
         // What the server itself calls encrypted is judged one by one.
         let clear: Vec<_> = seen().filter(|a| a.bytes == Some(State::Clear) && !a.contradicted()).collect();
         compared = compared.saturating_add(usize::from(seen().next().is_some()));

@@ -21,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
+/// Backups that a pass names.
+const MOST_NAMED: usize = 20;
+
 /// What the backup tools leave beside the files that they copied.
 const MARKS: &[&str] = &[
     "xtrabackup_checkpoints",
@@ -67,11 +70,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .to_owned(),
         });
     }
-    verdict.pass_if_clean(Ruling::pass(
-        "server",
-        Grade::Bytes,
-        format!("no key in {looked_at} backups and backup directories"),
-    ));
+    let archives = files.files.iter().filter(|file| matches!(file.content, Content::Backup { .. }));
+    let searched = backups(files).map(|root| root.path.as_str()).chain(archives.map(|file| file.path.as_str()));
+    let evidence = searched.take(MOST_NAMED).map(|path| Evidence::Host {
+        source: path.to_owned(),
+        observation: "searched for key files, none found".to_owned(),
+    });
+    let pass = Ruling::pass("server", Grade::Bytes, format!("no key in {looked_at} backups and backup directories"));
+    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
     Ok(verdict)
 }
 

@@ -58,13 +58,19 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     };
     evidence.insert(0, seen);
     let (severity, consequence) = if wanted.is_empty() {
-        (Severity::High, "nothing can be encrypted".to_owned())
+        (Severity::High, ": nothing can be encrypted".to_owned())
     } else {
-        (Severity::Critical, format!("although encryption is asked for or present: {}", wanted.join(", ")))
+        (Severity::Critical, format!(", although encryption is asked for or present: {}", wanted.join(", ")))
     };
     let ruling =
-        Ruling::fail("keyring", Grade::Reported, format!("{missing}: {consequence}")).severity(severity).fix(fix(sql));
+        Ruling::fail("keyring", Grade::Reported, format!("{missing}{consequence}")).severity(severity).fix(fix(sql));
     Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))
+}
+
+/// `ENCRYPTION='N'` and `ENCRYPTED=NO` are table options, too.
+fn asks_for_encryption(options: &str) -> bool {
+    let plain = options.to_ascii_uppercase().replace(['\'', '"', '`'], "");
+    ["ENCRYPTION=Y", "ENCRYPTED=YES", "ENCRYPTED=ON", "ENCRYPTED=1"].iter().any(|option| plain.contains(option))
 }
 
 /// The answers that would have shown a key store.
@@ -90,7 +96,8 @@ fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
             evidence.push(sql.variable_evidence(name));
         }
     }
-    let requested = sql.rows("encrypted_tables_requested").map_or(0, |rows| rows.len());
+    let requested = sql.rows("encrypted_tables_requested").unwrap_or_default();
+    let requested = requested.iter().filter(|row| asks_for_encryption(row.text("options"))).count();
     if requested > 0 {
         words.push(format!("{requested} tables with the option"));
         evidence.push(sql.evidence("encrypted_tables_requested", format!("{requested} tables")));

@@ -1,9 +1,10 @@
 //! `key-rotation-pending`.
 
 use super::is_mariadb;
+use crate::artefact::byte_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::facts::files::Content;
+use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
@@ -42,8 +43,26 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     }
     let grade = if by_rows > 0 { Grade::Reported } else { Grade::Bytes };
-    verdict.pass_if_clean(Ruling::pass("server", grade, format!("{seen} tablespaces are each on one key version")));
+    let words = format!("{seen} tablespaces are each on one key version");
+    let evidence = match &cx.facts.sql {
+        Some(sql) if by_rows > 0 => vec![sql.evidence("tablespaces", &*words)],
+        _ => cx
+            .facts
+            .files
+            .iter()
+            .flat_map(|f| &f.files)
+            .filter(|f| is_space(f))
+            .take(3)
+            .flat_map(byte_evidence)
+            .collect(),
+    };
+    let pass = Ruling::pass("server", grade, words);
+    verdict.pass_if_clean(evidence.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)
+}
+
+const fn is_space(file: &FileFact) -> bool {
+    matches!(file.content, Content::Tablespace { .. })
 }
 
 /// Judges the server's rows and counts the encrypted ones.
@@ -71,7 +90,7 @@ fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usi
 
 fn threads(sql: &crate::facts::sql::SqlFacts) -> &'static str {
     if sql.variable_or_none("innodb_encryption_threads") == Some("0") {
-        "SET GLOBAL innodb_encryption_threads = 4: none is running, so that it never ends"
+        "SET GLOBAL innodb_encryption_threads = 4; none is running, so that it never ends"
     } else {
         "wait, or SET GLOBAL innodb_encryption_rotation_iops = 1000"
     }
@@ -89,7 +108,7 @@ fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
                 versions.iter().map(|pages| format!("{} pages of version {}", pages.pages, pages.version.0)).collect();
             let message = format!("{} has pages of several key versions: {}", file.name, list.join(", "));
             let ruling = Ruling::fail(&file.name, Grade::Bytes, message);
-            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+            verdict.push(byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
         }
     }
     seen

@@ -25,19 +25,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("MariaDB's key files are written by hand"));
     }
     let mut verdict = Verdict::new();
-    let mut looked_at = 0_usize;
+    let mut looked_at = Vec::new();
     for (file, store) in stores(cx).filter(|(file, _)| file.role != Role::Backup) {
-        looked_at = looked_at.saturating_add(1);
+        looked_at.push(store_evidence(file, store));
         if file.base_name().ends_with(".backup") {
             let message =
                 format!("{} with {} keys may replace the keyring at the next start", file.path, store.entries.len());
             verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
         }
     }
-    if looked_at == 0 {
+    if looked_at.is_empty() {
         return nothing_seen(cx);
     }
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, format!("no .backup file among {looked_at} key files")));
+    let pass = Ruling::pass("server", Grade::Bytes, format!("no .backup file among {} key files", looked_at.len()));
+    verdict.pass_if_clean(looked_at.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)
 }
 

@@ -1,9 +1,11 @@
 //! `rest-aria-plaintext`.
 
+use std::collections::HashSet;
+
 use super::{
     OWN_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
 };
-use crate::artefact::{Artefact, Kind};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::sql::SqlFacts;
@@ -35,6 +37,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
         by_list(sql)?.into_iter().for_each(|ruling| verdict.push(ruling));
     }
+    if let (true, Some(sql)) = (data_seen(cx), &cx.facts.sql) {
+        unwritten(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling));
+    }
     if verdict.is_empty() && all_seen(cx) {
         return Ok(Verdict::not_applicable("no Aria table lies in the data directory"));
     }
@@ -52,16 +57,36 @@ fn severity(table: &Artefact<'_>) -> Option<Severity> {
     (schema == "mysql").then_some(if TELLING.contains(&name.as_str()) { Severity::Medium } else { Severity::Low })
 }
 
-fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
+/// Tables of users whose rows are still in memory, and will be written in clear.
+fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
+    if sql.variable_on("aria_encrypt_tables") != Ok(false) {
+        return Vec::new();
+    }
+    let told =
+        |table: &&Artefact<'_>| matches!(table.state(), Some((State::Clear | State::Partly | State::Encrypted, _)));
+    let seen: HashSet<(String, String)> =
+        cx.artefacts.of_kind(Kind::AriaTable).filter(told).filter_map(Artefact::table).collect();
+    let tables = users_tables(sql).unwrap_or_default();
+    let unseen = tables.into_iter().filter(|table| !seen.contains(table));
+    switched_off(sql, unseen.map(|(schema, table)| format!("{schema}.{table}")).collect())
+}
+
+/// Aria tables outside the server's own schemas.
+fn users_tables(sql: &SqlFacts) -> Seen<Vec<(String, String)>> {
     let rows = sql.rows("tables")?;
     let aria = rows.iter().filter(|row| row.text("engine").eq_ignore_ascii_case("Aria"));
-    let tables: Vec<String> = aria
-        .filter(|row| !OWN_SCHEMAS.contains(&row.text("schema")))
-        .map(|row| format!("{}.{}", row.text("schema"), row.text("table")))
-        .collect();
-    let on = sql.variable_on("aria_encrypt_tables")?;
-    if !on {
-        return Ok(switched_off(sql, tables));
+    let users = aria.filter(|row| !OWN_SCHEMAS.contains(&row.text("schema")));
+    Ok(users.map(|row| (row.text("schema").to_owned(), row.text("table").to_owned())).collect())
+}
+
+fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
+    let tables: Vec<String> =
+        users_tables(sql)?.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
+    if !sql.variable_on("aria_encrypt_tables")? {
+        let own_only = tables.is_empty();
+        let named = if own_only { vec!["aria_encrypt_tables".to_owned()] } else { tables };
+        let rulings = switched_off(sql, named).into_iter();
+        return Ok(rulings.map(|ruling| if own_only { ruling.severity(Severity::Medium) } else { ruling }).collect());
     }
     if tables.is_empty() && !sees_all_tables(sql) {
         return Err(hidden_tables(sql));
@@ -74,17 +99,11 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
     })
 }
 
-fn switched_off(sql: &SqlFacts, mut tables: Vec<String>) -> Vec<Ruling> {
-    let own_only = tables.is_empty();
-    if own_only {
-        tables.push("aria_encrypt_tables".to_owned());
-    }
+fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
     let ruling = |table: String| {
-        let ruling =
-            Ruling::fail(&table, Grade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
-                .evidence(sql.variable_evidence("aria_encrypt_tables"))
-                .fix(set_variable(sql, "aria_encrypt_tables", "ON"));
-        if own_only { ruling.severity(Severity::Medium) } else { ruling }
+        Ruling::fail(&table, Grade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
+            .evidence(sql.variable_evidence("aria_encrypt_tables"))
+            .fix(set_variable(sql, "aria_encrypt_tables", "ON"))
     };
     tables.into_iter().map(ruling).collect()
 }
@@ -142,6 +161,19 @@ mod tests {
     fn encrypted_and_empty_tables_pass() {
         let made = Made::nothing().file("demo/a.MAD", aria(4, 0)).file("demo/b.MAD", aria(0, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn rows_that_are_not_written_yet_will_be_clear() {
+        let made = |value| {
+            mariadb()
+                .variable("aria_encrypt_tables", value)
+                .answer("tables", &["schema", "table", "engine"], &[&["demo", "a", "Aria"]])
+                .file("demo/a.MAD", Content::Empty)
+        };
+        let found = made("OFF").judge(&CHECK);
+        assert!(found.iter().any(|f| f.status == Fail && f.artefact == "demo.a" && f.grade == Some(Grade::Declared)));
+        assert_eq!(made("ON").statuses(&CHECK), [Pass]);
     }
 
     #[test]

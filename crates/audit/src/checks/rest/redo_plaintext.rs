@@ -1,10 +1,10 @@
 //! `rest-redo-plaintext`.
 
 use super::{Terms, data_seen, first_variable, judge_all, unread};
-use crate::artefact::Kind;
+use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::{Row, SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 
@@ -15,7 +15,8 @@ pub(crate) const CHECK: Check = Check {
     explanation: "The redo log repeats every changed row, those of encrypted tables too. innodb_redo_log_encrypt \
         concerns blocks written from then on: older blocks stay clear until their file is used again, the spare files \
         (_tmp) among them, and without a keyring the statement that sets it succeeds and the value stays OFF. Judged \
-        by the mark of each 512-byte block on MySQL and by the header on MariaDB.",
+        by the mark of each 512-byte block on MySQL and by the header on MariaDB. MySQL writes the first blocks of each \
+        start in clear if the variable is only in mysqld-auto.cnf (SET PERSIST).",
     applies: "every server with InnoDB; MySQL can encrypt it from 8.0.1 on, MariaDB from 10.1 on",
     fix: "encrypt the redo log, then have its files written anew",
     cost: "MySQL: no lock, the disk writes one pass over the log's capacity; MariaDB: a restart",
@@ -33,7 +34,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
     let terms = Terms { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
-    let mut verdict = judge_all(cx, told.into_iter(), &terms);
+    // Spare files may never have been used, but every log has a block somewhere.
+    let used = told.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
+    let mut verdict = judge_all(cx, told.into_iter().filter(|_| used), &terms);
     unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
     match &cx.facts.sql {
         Some(sql) if verdict.is_empty() => verdict.push(by_switch(sql)),
@@ -88,7 +91,7 @@ fn off(sql: &SqlFacts, name: &'static str) -> Ruling {
 fn no_file() -> Unseen {
     Unseen {
         what: "redo log".to_owned(),
-        why: "no redo log file was found".to_owned(),
+        why: "no redo log file with a block in it was found".to_owned(),
         remedy: "read #innodb_redo or ib_logfile0 in innodb_log_group_home_dir".to_owned(),
     }
 }
@@ -98,9 +101,22 @@ fn switch_on(sql: &SqlFacts) -> String {
         return set_at_start(sql, "innodb_encrypt_log", "ON");
     }
     format!(
-        "{}, then read it back with SELECT @@innodb_redo_log_encrypt: without a keyring it stays OFF",
+        "{}, then read it back with SELECT @@innodb_redo_log_encrypt: without a keyring it stays OFF; and {AT_START}",
         set_variable(sql, "innodb_redo_log_encrypt", "ON")
     )
+}
+
+/// Confirmed on MySQL 9.7: with the variable from SET PERSIST alone, what recovery, purge and the
+/// dictionary write at each start is clear; with it from the option file, nothing is.
+const AT_START: &str = "innodb_redo_log_encrypt = ON under [mysqld] of the option file: SET PERSIST takes effect after \
+    the first blocks of each start are written";
+
+/// Whether the switch comes from SET PERSIST, too late at each start.
+fn is_persisted(sql: &SqlFacts) -> bool {
+    let rows = sql.rows("variable_sources").unwrap_or_default();
+    let source =
+        |row: &Row<'_>| row.text("name").eq_ignore_ascii_case(SWITCHES[0]) && row.text("source") == "PERSISTED";
+    rows.iter().any(source)
 }
 
 fn fix(cx: &Context<'_>) -> String {
@@ -110,9 +126,14 @@ fn fix(cx: &Context<'_>) -> String {
             format!("{} cannot encrypt its redo log: upgrade, or move it onto an encrypted disk", sql.identity.version)
         }
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
-        Some(_) if sql.mysql_since(8, 0, 30) => "write the log's files anew: SET GLOBAL innodb_redo_log_capacity to a \
-            smaller value (at least 8 MiB), wait for Innodb_redo_log_resize_status = OK, and set it back"
-            .to_owned(),
+        Some(_) if sql.mysql_since(8, 0, 30) => {
+            let before = if is_persisted(sql) { format!("{AT_START}; then ") } else { String::new() };
+            format!(
+                "{before}write the log's files anew: SET GLOBAL innodb_redo_log_capacity to another value (at least 8 MiB), \
+                 wait for Innodb_redo_log_resize_status = OK, and set it back; the file in use follows when changes have \
+                 filled it, which takes 1/32 of the capacity"
+            )
+        }
         Some(_) => {
             "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it makes \
             new ones; shred the old ones"
@@ -137,7 +158,10 @@ mod tests {
         let found = made.judge(&CHECK);
         assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
         assert_eq!(found[1].artefact, "#innodb_redo/#ib_redo11_tmp");
-        assert!(found[0].remediation.as_ref().unwrap().contains("innodb_redo_log_capacity"));
+        assert!(found[0].remediation.as_ref().unwrap().starts_with("write the log's files anew"));
+        let sources: &[&[&str]] = &[&["innodb_redo_log_encrypt", "PERSISTED", ""]];
+        let found = made.answer("variable_sources", &["name", "source", "path"], sources).judge(&CHECK);
+        assert!(found[0].remediation.as_ref().unwrap().starts_with("innodb_redo_log_encrypt = ON under [mysqld]"));
     }
 
     #[test]
@@ -153,6 +177,15 @@ mod tests {
         let made = mysql().variable("innodb_redo_log_encrypt", "ON").file("#innodb_redo/#ib_redo1", redo(9, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn empty_files_alone_prove_nothing() {
+        let blank = || redo(0, 0);
+        assert_eq!(Made::nothing().file("#innodb_redo/#ib_redo1", blank()).statuses(&CHECK), [Unknown]);
+        let spare =
+            Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file("#innodb_redo/#ib_redo2_tmp", blank());
+        assert_eq!(spare.statuses(&CHECK), [Pass]);
     }
 
     #[test]

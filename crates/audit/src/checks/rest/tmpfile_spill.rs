@@ -1,6 +1,7 @@
 //! `rest-tmpfile-spill`.
 
-use super::{first_variable, listed};
+use super::{first_variable, listed, with_evidence};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::files::{FileFacts, UnlinkedFile};
@@ -16,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
     explanation: "What does not fit into memory goes to files in tmpdir that are unlinked at once: no listing shows \
         them, and a stolen disk still holds their blocks. Rows of encrypted tables are clear in them on MySQL, which \
         cannot encrypt them; MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), Percona in part. Judged from \
-        samples of the server's unlinked files (/proc/PID/fd) and from the disk below tmpdir.",
+        samples of the server's unlinked files (/proc/PID/fd), from its files in tmpdir, and from the disk below.",
     applies: "every running server",
     fix: "tmpdir on an encrypted disk, or on tmpfs with no or encrypted swap; MariaDB: encrypt_tmp_files=ON and \
         encrypt_tmp_disk_tables=ON",
@@ -31,6 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let clear = clear_files(facts);
     let exposed = clear.iter().filter(|file| !covered(facts, file));
     exposed.for_each(|file| verdict.push(failure(facts, file)));
+    named_files(cx).for_each(|file| verdict.push(named_failure(facts, file)));
     if !verdict.is_empty() {
         return Ok(verdict);
     }
@@ -47,6 +49,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(cannot_encrypt(facts, sql));
     }
     Ok(verdict)
+}
+
+/// Clear files that still have a name: temporary tables in Aria, for instance.
+fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
+    let clear = |file: &&Artefact<'_>| matches!(file.state(), Some((State::Clear | State::Partly, _)));
+    let exposed = |file: &&Artefact<'_>| !file.disk.is_some_and(|layer| safe(cx.facts, layer));
+    cx.artefacts.of_kind(Kind::Spill).filter(clear).filter(exposed)
+}
+
+fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
+    let bytes = file.file.map_or(0, |file| file.size_bytes);
+    let words = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, words);
+    with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix))
 }
 
 /// Temporary files live as long as their statement: a stopped server has none to look at.
@@ -187,6 +203,7 @@ fn fix(sql: &SqlFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
     use crate::testing::{Made, mariadb, mysql, tablespace};
 
@@ -209,6 +226,17 @@ mod tests {
         let found = with_spill(mysql(), Some(false)).judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
         assert!(found[0].remediation.as_ref().unwrap().contains("tmpdir"));
+    }
+
+    #[test]
+    fn a_temporary_table_with_a_name_counts_too() {
+        let clear = |made: Made| {
+            let content = Content::Unknown { looks_random: Some(false) };
+            made.file("#sql-temptable-7-5-0.MAD", content).last_file(|file| file.role = Role::Temporary)
+        };
+        let found = clear(mariadb().variable("encrypt_tmp_files", "ON")).judge(&CHECK);
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!(found[0].artefact, "#sql-temptable-7-5-0.MAD");
     }
 
     #[test]

@@ -42,7 +42,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
         if files.data_seen() {
             let words = format!("no authority's key below {}", looked_at(files).join(", "));
-            verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words));
+            let searched = files.roots.iter().filter(|root| root.error.is_none() && root.role == Role::Data);
+            let evidence = searched.take(3).map(|root| Evidence::Host {
+                source: root.path.clone(),
+                observation: format!("{} files, none an authority's key", files.files.len()),
+            });
+            let pass = Ruling::pass("server", Grade::Bytes, words);
+            verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
         }
     }
     Ok(verdict)

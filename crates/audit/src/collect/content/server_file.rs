@@ -34,7 +34,9 @@ pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
         let count = if may_be { fill(file.source, 0, &mut page)? } else { 0 };
         file_kind::recognise(page.get(..count)?, "", file.size_bytes)
     })?;
-    as_kind(file, kind)
+    // The first slot of a doublewrite file can hold the first page of a tablespace.
+    let slots = kind == FileKind::Tablespace && file_kind::recognise(&[], file.name, 0) == Some(FileKind::Doublewrite);
+    as_kind(file, if slots { FileKind::Doublewrite } else { kind })
 }
 
 pub(super) fn by_name(file: &Candidate<'_>) -> Option<Content> {
@@ -194,6 +196,16 @@ mod tests {
         assert!(why(b"").contains("empty"));
         assert!(why(&[0; 16384]).contains("zero"));
         assert!(!why(b"\x01\x02").is_empty());
+    }
+
+    #[test]
+    fn a_doublewrite_file_may_begin_with_the_first_page_of_a_tablespace() {
+        let mut page = vec![0; 16384];
+        page[8..12].copy_from_slice(&90_704_u32.to_be_bytes());
+        page[24..26].copy_from_slice(&8_u16.to_be_bytes());
+        page[54..58].copy_from_slice(&0x4021_u32.to_be_bytes());
+        assert!(matches!(recognised("t.ibd", Role::Data, &page), Content::Tablespace { .. }));
+        assert!(matches!(recognised("#ib_16384_0.dblwr", Role::Data, &page), Content::Doublewrite { .. }));
     }
 
     #[test]

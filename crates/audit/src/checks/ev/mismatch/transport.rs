@@ -24,6 +24,19 @@ pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -
     compared
 }
 
+/// What the main listener showed, for a comparison in which all agrees.
+pub(super) fn compared(cx: &Context<'_>) -> Option<Evidence> {
+    let listener = cx.facts.wire.as_ref()?.classic.as_ref()?;
+    let offers = listener.probe.greeting.as_ref()?.offers_tls;
+    let accepted: Vec<String> =
+        listener.probe.tls.iter().flat_map(|tls| tls.accepted()).map(|v| v.to_string()).collect();
+    let words = format!(
+        "offers TLS: {offers}; accepts {}",
+        if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") }
+    );
+    Some(seen(&listener.endpoint, words))
+}
+
 /// A pair that could be compared, with the contradiction if there is one.
 type Pair = Option<Option<Ruling>>;
 
