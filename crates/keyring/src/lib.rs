@@ -2,7 +2,7 @@
 //!
 //! Answers what a key file is, which keys it names, whether anyone who can read it can
 //! use them, and whether it is damaged. Key bytes are looked at to check their form, but
-//! never kept, returned or printed; [`opens`] and [`opens_page`] try one on a tablespace; [`read`]
+//! never kept, returned or printed; [`opens()`] and [`opens_page()`] try one on a tablespace; [`read`]
 //! reads a file into memory that is wiped.
 //!
 //! Input is untrusted: nothing here panics, and nothing is allocated that is larger than

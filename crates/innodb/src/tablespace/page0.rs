@@ -38,7 +38,7 @@ pub enum Family {
 #[serde(rename_all = "kebab-case")]
 pub enum TablespaceKind {
     /// One table. MariaDB's and MySQL 5.7's undo tablespaces look the same on page 0;
-    /// [`scan`](super::scan) tells them apart by their pages.
+    /// [`scan`](fn@super::scan) tells them apart by their pages.
     FilePerTable,
     /// MySQL: a general tablespace.
     General,

@@ -17,7 +17,7 @@ pub(crate) struct Login {
     /// The account [default: from the option file, or the name of the user who runs this]
     #[arg(long, short)]
     pub(super) user: Option<String>,
-    /// Read connection options and the password from the groups [client] and [sealant] of this file only
+    /// Read connection options and the password from the groups client and sealant of this file only
     #[arg(long, value_name = "FILE")]
     pub(super) defaults_file: Option<PathBuf>,
     /// Read the password from this file; a line end at its end is not part of it
