@@ -265,6 +265,15 @@ impl Artefact<'_> {
         }
     }
 
+    /// Whether it is a table of an old engine that the server keeps for itself. The log tables are
+    /// not: they hold what users write.
+    #[must_use]
+    pub fn is_servers_own(&self) -> bool {
+        let own = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
+        let log = |table: &str| ["general_log", "slow_log"].contains(&table);
+        self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| own(&schema) && !log(&table))
+    }
+
     /// Schema and table as the list of tablespaces spells them, which MySQL does not encode from 8.0 on.
     fn reported_names(&self) -> Option<(String, String)> {
         let (schema, table) = self.tablespace?.name.split_once('/')?;

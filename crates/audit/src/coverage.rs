@@ -117,7 +117,8 @@ struct Tally {
 
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) -> Coverage {
     let mut tally = Tally::default();
-    artefacts.of_kind(kind).filter(|artefact| !artefact.is_public()).for_each(|artefact| tally.count(artefact));
+    let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_servers_own();
+    artefacts.of_kind(kind).filter(counts).for_each(|artefact| tally.count(artefact));
     if kind == Kind::Doublewrite {
         artefacts.of_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
     }
@@ -149,7 +150,9 @@ impl Tally {
         };
         // The map is as strong as its weakest row.
         self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
-        let below = matches!(artefact.disk, Some(DiskLayer::Encrypted { .. } | DiskLayer::Memory));
+        // What lives no longer than the server is as safe in memory; the rest is there to stay.
+        let passing = matches!(artefact.kind, Kind::TemporaryTablespace | Kind::Spill);
+        let below = artefact.disk_encryption().is_some() || passing && artefact.disk == Some(&DiskLayer::Memory);
         match state {
             State::Encrypted => self.tde += 1,
             State::Empty => self.empty += 1,
@@ -162,7 +165,7 @@ impl Tally {
     /// The doublewrite area in a system tablespace, where MariaDB and old servers have it.
     fn page_copies(&mut self, system: &Artefact<'_>) {
         let Some(copies) = system.page_copies().filter(|copies| copies.slots > 0) else { return };
-        let below = matches!(system.disk, Some(DiskLayer::Encrypted { .. } | DiskLayer::Memory));
+        let below = system.disk_encryption().is_some();
         match (copies.encrypted > 0, copies.clear_data + copies.mislabelled > 0) {
             (_, true) if below => self.disk += 1,
             (true, true) => self.partly += 1,
@@ -277,9 +280,11 @@ mod tests {
         let made = Made::nothing()
             .file("mysql/help_topic.MAD", Content::AriaData { scan: clear })
             .file("sys/sys_config.ibd", tablespace("plain", 0, 2))
+            .file("mysql/user.MYD", Content::PlainTable { engine: "MyISAM".to_owned() })
             .file("demo/t.ibd", tablespace("encrypted", 4, 0));
         assert_eq!(row(&made, "Aria tables").state, CoverageState::Absent);
         assert_eq!(row(&made, "tables").state, CoverageState::Encrypted);
+        assert_eq!(row(&made, "tables of other engines").state, CoverageState::Absent);
     }
 
     #[test]

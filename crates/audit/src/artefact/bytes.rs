@@ -145,7 +145,11 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
         Content::BinaryLog { log, .. } if log.encryption == BinlogEncryption::Clear => {
             vec![at(0, "fe62696e".to_owned(), "magic of a log in clear".to_owned())]
         }
-        Content::BinaryLog { log, .. } => vec![at(0, String::new(), binary_log_words(&log.encryption))],
+        Content::BinaryLog { log, .. } => {
+            let magic =
+                if matches!(log.encryption, BinlogEncryption::MariaDb { .. }) { "fe62696e" } else { "fd62696e" };
+            vec![at(0, magic.to_owned(), binary_log_words(&log.encryption))]
+        }
         Content::AriaData { scan } => {
             let clear = scan.counts.clear + scan.counts.mislabelled;
             let meaning =

@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let relevant: Vec<&Artefact<'_>> = KINDS
         .iter()
         .flat_map(|kind| cx.artefacts.of_kind(*kind))
-        .filter(|artefact| artefact.disk_encryption().is_some())
+        .filter(|artefact| artefact.disk_encryption().is_some() && !artefact.is_public())
         .collect();
     let told: Vec<_> = relevant.iter().filter_map(|artefact| Some((*artefact, artefact.state()?))).collect();
     if told.is_empty() {

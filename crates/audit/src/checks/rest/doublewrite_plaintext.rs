@@ -35,6 +35,8 @@ struct Copies<'a> {
     names: Vec<&'a str>,
     /// Pages with rows, of tablespaces that are no more.
     gone: u64,
+    /// Pages with rows, of tablespaces that may lie where nobody looked.
+    hidden: u64,
     /// Pages with rows, of tablespaces that are clear themselves.
     clear: u64,
 }
@@ -48,9 +50,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut disk = Vec::new();
     let mut seen = Copies::default();
     for buffer in buffers(cx) {
-        let copies = copies(buffer, &spaces);
+        let copies = copies(buffer, &spaces, all_known(cx));
         if copies.encrypted + copies.gone == 0 {
             seen.clear += copies.clear;
+            seen.hidden += copies.hidden;
         } else if buffer.disk_encryption().is_some() {
             disk.push(buffer);
         } else {
@@ -59,6 +62,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
     unread(&unread_files(cx)).into_iter().for_each(|ruling| verdict.push(ruling));
+    if let (true, Some(unseen)) = (seen.hidden > 0, unwalked(cx)) {
+        verdict.unseen("doublewrite buffer", unseen);
+    }
     if buffers(cx).next().is_none() {
         verdict.unseen("doublewrite buffer", no_bytes());
     } else if disk.is_empty() {
@@ -88,7 +94,12 @@ fn unread_files<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
         .collect()
 }
 
-fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>) -> Copies<'c> {
+/// Whether a tablespace that was not found does not exist.
+fn all_known(cx: &Context<'_>) -> bool {
+    cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok()) || unwalked(cx).is_none()
+}
+
+fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>, all_known: bool) -> Copies<'c> {
     let mut found = Copies::default();
     for pages in buffer.page_copies().iter().flat_map(|copies| &copies.by_space).filter(|pages| pages.clear_data > 0) {
         match spaces.get(&pages.space_id) {
@@ -99,6 +110,7 @@ fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>
             Some(_) => found.clear += pages.clear_data,
             // Oracle's system tablespace is not in its list, and never encrypted.
             None if pages.space_id == SpaceId(0) => found.clear += pages.clear_data,
+            None if !all_known => found.hidden += pages.clear_data,
             None => found.gone += pages.clear_data,
         }
     }

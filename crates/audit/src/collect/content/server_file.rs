@@ -91,7 +91,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
     let first = match tablespace::scan(file.source, Depth::Head, &ScanOptions::default()) {
         Ok(scan) => scan,
         Err(ScanError::Io { source, .. }) => return Content::Unreadable { why: source.to_string() },
-        Err(ScanError::Page(PageError::Empty)) if never_written(file) => return Content::Empty,
+        Err(error) if is_unwritten(&error) && never_used(file) => return Content::Empty,
         Err(error) => return unidentified(&error.to_string(), is_unwritten(&error)),
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
@@ -116,10 +116,12 @@ fn tablespace(file: &Candidate<'_>) -> Content {
     )
 }
 
-/// A temporary tablespace that the server has made and not used: all of it is zero.
-fn never_written(file: &Candidate<'_>) -> bool {
+/// A temporary tablespace that the server has made and not used: all behind its first pages, which
+/// hold no rows, is zero.
+fn never_used(file: &Candidate<'_>) -> bool {
+    const FIRST_PAGES: u64 = 64 << 10;
     let temporary = file.name.starts_with("ibtmp") || file.name.ends_with(".ibt");
-    let sample = || innodb::randomness::sample(file.source, 0, file.reading.special(file.size_bytes));
+    let sample = || innodb::randomness::sample(file.source, FIRST_PAGES, file.reading.special(file.size_bytes));
     temporary && sample().is_ok_and(|sample| sample.clear == 0 && sample.random == 0)
 }
 
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn an_unused_temporary_tablespace_is_empty() {
         assert!(matches!(recognised("ibtmp1", Role::Data, &[0; 32768]), Content::Empty));
-        let mut used = vec![0; 32768];
+        let mut used = vec![0; 65536];
         used.extend([1; 16384]);
         assert!(matches!(recognised("ibtmp1", Role::Data, &used), Content::UnidentifiedTablespace { .. }));
     }
