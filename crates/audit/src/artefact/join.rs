@@ -184,7 +184,7 @@ impl<'a> Join<'a> {
     /// A table's file, or a schema, that lies elsewhere: no link is followed out of a directory. A
     /// server lists its tablespaces itself, and where they are.
     fn leads_away(&self, file: &FileFact, target: &str) -> bool {
-        let listed = self.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+        let listed = self.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
         let name = file.base_name();
         let table = [".ibd", ".MYD", ".MAD", ".ibu"].iter().any(|end| name.ends_with(end));
         let schema = file.name == name && !name.contains('.');

@@ -158,6 +158,12 @@ impl SqlFacts {
         self.is_mariadb() && self.identity.version.at_least(major, minor, patch)
     }
 
+    /// Whether the server answered a statement, without looking at the rows.
+    #[must_use]
+    pub fn answered(&self, name: &str) -> bool {
+        self.answers.get(name).is_some_and(|answer| matches!(answer.outcome, Outcome::Rows { .. }))
+    }
+
     /// The rows of a statement; an empty list is an answer, too.
     ///
     /// # Errors

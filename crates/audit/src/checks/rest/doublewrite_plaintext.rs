@@ -96,7 +96,7 @@ fn unread_files<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
 
 /// Whether a tablespace that was not found does not exist.
 fn all_known(cx: &Context<'_>) -> bool {
-    cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok()) || unwalked(cx).is_none()
+    cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces")) || unwalked(cx).is_none()
 }
 
 fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>, all_known: bool) -> Copies<'c> {
@@ -160,7 +160,7 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
 }
 
 fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Seen<Verdict> {
-    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.values().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages are no news"));
     }

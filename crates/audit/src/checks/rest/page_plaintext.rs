@@ -105,7 +105,7 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
 }
 
 fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
-    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.iter().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("no tablespace of this server is called encrypted"));
     }

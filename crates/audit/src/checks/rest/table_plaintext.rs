@@ -76,7 +76,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
 
 /// Whether it is a file that the server's list does not know, or that is not called as tables' files are.
 fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
-    let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.tablespaces().is_ok());
+    let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     table.tablespace.is_none() && (listed || table.file.is_some_and(|file| !file.name.ends_with(".ibd")))
 }
 
