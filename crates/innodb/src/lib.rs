@@ -1,8 +1,8 @@
-//! InnoDB pages, tablespaces, redo, doublewrite and binary logs: recognise and count.
+//! InnoDB pages, tablespaces, redo, doublewrite and binary logs: parse, check, open, seal.
 //!
-//! What is on disk decides what is encrypted. This crate looks at bytes, tells
-//! ciphertext from clear text and counts both; it holds no keys and decrypts nothing.
-//! It does not know who opens files: everything is read through [`ReadAt`].
+//! What is on disk decides what is encrypted. Without keys this crate tells ciphertext from
+//! clear text and counts both; with keys ([`keys::KeySource`]) [`crypt`] opens and seals, and
+//! [`verify`] proves. It does not know who opens files: everything is read through [`ReadAt`].
 //!
 //! All input is hostile: parsers return an error or a "not known", never panic, and
 //! allocate a bounded amount whatever the file says. Facts about formats name their
@@ -18,16 +18,19 @@
 pub mod aria;
 pub mod binlog;
 mod bytes;
+pub mod crypt;
 pub mod doublewrite;
 mod error;
 pub mod file_kind;
 pub mod galera;
 mod ids;
+pub mod keys;
 pub mod page;
 pub mod randomness;
 mod read;
 pub mod redo;
 pub mod tablespace;
+pub mod verify;
 
 pub use crate::error::{PageError, ScanError};
 pub use crate::ids::{KeyVersion, Lsn, MasterKeyId, PageNo, SpaceId};

@@ -1,0 +1,196 @@
+//! AES in the modes the servers use it: whole blocks without padding, and what they do with
+//! the bytes that fill no block.
+//!
+//! Source: formats, "Page encryption" of MySQL and MariaDB.
+
+use std::fmt;
+
+use aws_lc_rs::{
+    cipher::{
+        AES_128, AES_192, AES_256, Algorithm, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext,
+        UnboundCipherKey,
+    },
+    iv::FixedLength,
+};
+
+/// Bytes of a block.
+pub const BLOCK: usize = 16;
+
+/// A key of 16, 24 or 32 bytes, expanded for one mode of operation after the other.
+///
+/// Key material is wiped on drop; `Debug` shows nothing of it.
+pub struct Aes {
+    cbc_open: DecryptingKey,
+    cbc_seal: EncryptingKey,
+    ctr: EncryptingKey,
+    ecb_open: DecryptingKey,
+    ecb_seal: EncryptingKey,
+}
+
+/// A key that has none of the three lengths AES takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a key of 128, 192 or 256 bits")]
+pub struct KeyLength;
+
+impl Aes {
+    /// Expands a key.
+    ///
+    /// # Errors
+    /// [`KeyLength`] if it has not 16, 24 or 32 bytes.
+    pub fn new(key: &[u8]) -> Result<Self, KeyLength> {
+        let algorithm: &'static Algorithm = match key.len() {
+            16 => &AES_128,
+            24 => &AES_192,
+            32 => &AES_256,
+            _ => return Err(KeyLength),
+        };
+        let unbound = || UnboundCipherKey::new(algorithm, key).map_err(|_| KeyLength);
+        Ok(Self {
+            cbc_open: DecryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
+            cbc_seal: EncryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
+            ctr: EncryptingKey::ctr(unbound()?).map_err(|_| KeyLength)?,
+            ecb_open: DecryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
+            ecb_seal: EncryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
+        })
+    }
+}
+
+/// The library refused a length it was given, which these functions never pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cipher refused its input")]
+pub struct CipherFault;
+
+/// One block, also an initialisation vector.
+pub type Block = [u8; BLOCK];
+
+impl Aes {
+    /// Opens the whole blocks of `data` in cipher block chaining; bytes that fill no block stay.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        match whole_blocks(data) {
+            [] => Ok(()),
+            blocks => {
+                let context = DecryptionContext::Iv128(FixedLength::from(*iv));
+                self.cbc_open.decrypt(blocks, context).map(drop).map_err(|_| CipherFault)
+            }
+        }
+    }
+
+    /// Seals the whole blocks of `data` in cipher block chaining; bytes that fill no block stay.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        match whole_blocks(data) {
+            [] => Ok(()),
+            blocks => {
+                let context = EncryptionContext::Iv128(FixedLength::from(*iv));
+                self.cbc_seal.less_safe_encrypt(blocks, context).map(drop).map_err(|_| CipherFault)
+            }
+        }
+    }
+
+    /// Opens or seals `data` of any length in counter mode; `counter` counts up as one
+    /// big-endian number.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn ctr(&self, counter: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        let context = EncryptionContext::Iv128(FixedLength::from(*counter));
+        self.ctr.less_safe_encrypt(data, context).map(drop).map_err(|_| CipherFault)
+    }
+
+    /// Opens whole blocks one by one, as wrapped keys are.
+    ///
+    /// # Errors
+    /// [`CipherFault`] if `data` is no multiple of a block.
+    pub fn ecb_open(&self, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.ecb_open.decrypt(data, DecryptionContext::None).map(drop).map_err(|_| CipherFault)
+    }
+
+    /// Seals whole blocks one by one.
+    ///
+    /// # Errors
+    /// [`CipherFault`] if `data` is no multiple of a block.
+    pub fn ecb_seal(&self, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.ecb_seal.encrypt(data).map(drop).map_err(|_| CipherFault)
+    }
+
+    /// Opens `data` as MySQL does: chained whole blocks, and, where bytes are left over, the last
+    /// 32 bytes chained a second time, overlapping. Fewer than 32 bytes stay as they are beyond
+    /// their whole blocks.
+    ///
+    /// Source: formats, "Page encryption" of MySQL.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn mysql_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        if let Some(tail) = overlapping_tail(data) {
+            self.cbc_open(iv, tail)?;
+        }
+        self.cbc_open(iv, data)
+    }
+
+    /// Seals `data` as MySQL does, see [`Self::mysql_open`].
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn mysql_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.cbc_seal(iv, data)?;
+        match overlapping_tail(data) {
+            Some(tail) => self.cbc_seal(iv, tail),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens `data` as MariaDB does in `aes_cbc`: chained whole blocks; left-over bytes are masked
+    /// with the sealed initialisation vector.
+    ///
+    /// Source: formats, "Page encryption" of MariaDB.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn mariadb_cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.mask_rest(iv, data)?;
+        self.cbc_open(iv, data)
+    }
+
+    /// Seals `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_open`].
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn mariadb_cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.mask_rest(iv, data)?;
+        self.cbc_seal(iv, data)
+    }
+
+    fn mask_rest(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        let (_, rest) = data.as_chunks_mut::<BLOCK>();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let mut mask = *iv;
+        self.ecb_seal(&mut mask)?;
+        rest.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
+        Ok(())
+    }
+}
+
+fn whole_blocks(data: &mut [u8]) -> &mut [u8] {
+    let (blocks, _) = data.as_chunks_mut::<BLOCK>();
+    blocks.as_flattened_mut()
+}
+
+/// The last two blocks' worth of bytes, if `data` does not end with a whole block.
+fn overlapping_tail(data: &mut [u8]) -> Option<&mut [u8]> {
+    let from = data.len().checked_sub(2 * BLOCK)?;
+    if data.len().is_multiple_of(BLOCK) { None } else { data.get_mut(from..) }
+}
+
+impl fmt::Debug for Aes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Aes")
+    }
+}

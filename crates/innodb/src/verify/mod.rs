@@ -1,0 +1,9 @@
+//! Proof, unit by unit, that a file can be read with the keys at hand.
+//!
+//! Every kind of file has its own module here; all of them speak in [`Verdict`], [`Units`] and
+//! [`Finding`]. Nothing is written. A unit is a page of a tablespace, a slot of a doublewrite
+//! file, a block of a redo log, an event of a binary log, a page of an Aria file.
+
+mod report;
+
+pub use report::{Check, FileReport, Finding, KeyAsked, MAX_FINDINGS, Tally, Units, Verdict};

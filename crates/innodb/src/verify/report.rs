@@ -1,0 +1,302 @@
+//! What verification says of one file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::bump,
+    ids::{KeyVersion, MasterKeyId},
+};
+
+/// What a file is worth with the keys at hand, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Readable without a key, and every check holds.
+    Clear,
+    /// Encrypted (at least in part), opened with the keys at hand, and every check holds.
+    Ok,
+    /// Nothing is known to be wrong, but without a key, or in this version of the format,
+    /// it cannot be proven.
+    Unverifiable,
+    /// Not a file this program knows, although its name or place says it should be.
+    Unidentified,
+    /// The key asked for is not among those given.
+    MissingKey,
+    /// The key asked for is there, and does not open the file.
+    WrongKey,
+    /// Shorter than it says it is.
+    Truncated,
+    /// Some unit fails a check, or is where it must not be.
+    Damaged,
+    /// The information about the key is itself damaged: no key can open the file.
+    BadKeyInfo,
+}
+
+impl Verdict {
+    /// In JSON and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clear => "clear",
+            Self::Ok => "ok",
+            Self::Unverifiable => "unverifiable",
+            Self::Unidentified => "unidentified",
+            Self::MissingKey => "missing-key",
+            Self::WrongKey => "wrong-key",
+            Self::Truncated => "truncated",
+            Self::Damaged => "damaged",
+            Self::BadKeyInfo => "bad-key-info",
+        }
+    }
+}
+
+/// Pages, blocks or events, by how they lie on disk. `bad` units are counted nowhere else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Units {
+    /// Whole units in the file; the sum of all others once it was read.
+    pub total: u64,
+    /// Encrypted.
+    pub encrypted: u64,
+    /// Readable without a key.
+    pub clear: u64,
+    /// Without content.
+    pub empty: u64,
+    /// Some check fails.
+    pub bad: u64,
+}
+
+impl Units {
+    /// Adds what another part of the file counted.
+    pub const fn add(&mut self, other: &Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.encrypted = self.encrypted.saturating_add(other.encrypted);
+        self.clear = self.clear.saturating_add(other.clear);
+        self.empty = self.empty.saturating_add(other.empty);
+        self.bad = self.bad.saturating_add(other.bad);
+    }
+}
+
+/// The check that a finding is about: the layer of the format that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// The file is shorter than page 0 (or an event, or a block) says.
+    FileSize,
+    /// The last unit is only partly there.
+    PartialUnit,
+    /// The header of the file (page 0, a magic, a format number).
+    Header,
+    /// Encryption flag and encryption information agree.
+    KeyInfo,
+    /// The key asked for is there.
+    Key,
+    /// The key opens the key information (or, for MariaDB, the pages).
+    KeyOpens,
+    /// Checksum of a unit that is readable without a key.
+    Checksum,
+    /// Checksum over ciphertext, which needs no key.
+    CiphertextChecksum,
+    /// Checksum of a unit after it was opened.
+    OpenedChecksum,
+    /// The log sequence number repeated in the trailer.
+    TrailerLsn,
+    /// The unit names its own position.
+    Position,
+    /// The unit names its own tablespace.
+    SpaceId,
+    /// The length a unit gives for itself.
+    Length,
+    /// What is compressed can be decompressed.
+    Decompression,
+    /// Allocated, but all zero.
+    AllocatedZero,
+    /// In the clear, in a tablespace whose pages are encrypted.
+    ClearUnit,
+    /// Encrypted, in a tablespace whose pages are clear.
+    EncryptedUnit,
+    /// Clear and encrypted units side by side where the server leaves them so: undo, doublewrite,
+    /// redo, or a tablespace whose encryption is under way. No damage.
+    Mixed,
+    /// The file changed while it was read, so the unit could not be judged. No damage.
+    Changing,
+    /// The type or version is not known, so the unit could not be judged. No damage.
+    Unknown,
+}
+
+impl Check {
+    /// Whether a unit with such a finding is damaged.
+    #[must_use]
+    pub const fn is_damage(self) -> bool {
+        !matches!(
+            self,
+            Self::FileSize
+                | Self::PartialUnit
+                | Self::Key
+                | Self::KeyOpens
+                | Self::Mixed
+                | Self::Changing
+                | Self::Unknown
+        )
+    }
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Finding {
+    /// Number of the page, block or event in the file, from 0.
+    #[serde(rename = "page")]
+    pub unit: Option<u64>,
+    /// Offset in the file in bytes.
+    pub offset: Option<u64>,
+    /// Which check.
+    pub check: Check,
+    /// In words: expected and found. Never a key, never row data.
+    pub detail: String,
+}
+
+/// Which key a file asks for. Never the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum KeyAsked {
+    /// MySQL: a master key of the keyring.
+    #[serde(rename = "mysql")]
+    MySql {
+        /// Its name in the keyring; empty for the public key of bootstrap.
+        name: String,
+        /// Its number.
+        master_key_id: MasterKeyId,
+        /// The server uuid in its name; 5.7.11 has none.
+        server_uuid: Option<String>,
+    },
+    /// MySQL: the transfer key of a `.cfp` file beside the tablespace.
+    ExportFile,
+    /// MySQL: a key of the binary log.
+    MysqlBinlog {
+        /// Its name in the keyring.
+        name: String,
+    },
+    /// MariaDB: a key of the key file.
+    #[serde(rename = "mariadb")]
+    MariaDb {
+        /// Its number.
+        key_id: u32,
+        /// The versions the units ask for, ascending.
+        versions: Vec<KeyVersion>,
+    },
+}
+
+/// What verification says of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileReport {
+    /// The sum of it.
+    pub verdict: Verdict,
+    /// Units by how they lie on disk.
+    pub units: Units,
+    /// Which key the file asks for, if it is encrypted and says so.
+    pub key: Option<KeyAsked>,
+    /// What was found, by offset; at most [`MAX_FINDINGS`].
+    pub findings: Vec<Finding>,
+    /// Findings beyond those.
+    pub findings_left_out: u64,
+}
+
+/// More findings of one file are counted, not kept.
+pub const MAX_FINDINGS: usize = 1000;
+
+/// Gathers units and findings, of a whole file or of a part to be [merged](Self::merge).
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Units so far.
+    pub units: Units,
+    findings: Vec<Finding>,
+    left_out: u64,
+    damage: bool,
+    truncated: bool,
+    wrong_key: bool,
+    missing_key: bool,
+    unproven: bool,
+}
+
+impl Tally {
+    /// Notes a finding; what it means for the verdict follows from its check.
+    pub fn find(&mut self, unit: Option<u64>, offset: Option<u64>, check: Check, detail: impl Into<String>) {
+        self.push(Finding { unit, offset, check, detail: detail.into() });
+    }
+
+    /// The same for a finding already made.
+    pub fn push(&mut self, finding: Finding) {
+        match finding.check {
+            Check::FileSize | Check::PartialUnit => self.truncated = true,
+            Check::Key => self.missing_key = true,
+            Check::KeyOpens => self.wrong_key = true,
+            Check::Changing | Check::Unknown => self.unproven = true,
+            Check::Mixed => {}
+            _ => self.damage = true,
+        }
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(finding);
+        } else {
+            bump(&mut self.left_out);
+        }
+    }
+
+    /// Encrypted units were counted that no key was there to open.
+    pub const fn unproven(&mut self) {
+        self.unproven = true;
+    }
+
+    /// Whether any finding so far is damage.
+    #[must_use]
+    pub const fn is_damaged(&self) -> bool {
+        self.damage
+    }
+
+    /// Adds another part of the same file.
+    pub fn merge(&mut self, other: Self) {
+        self.units.add(&other.units);
+        self.left_out = self.left_out.saturating_add(other.left_out);
+        self.damage |= other.damage;
+        self.truncated |= other.truncated;
+        self.wrong_key |= other.wrong_key;
+        self.missing_key |= other.missing_key;
+        self.unproven |= other.unproven;
+        for finding in other.findings {
+            if self.findings.len() < MAX_FINDINGS {
+                self.findings.push(finding);
+            } else {
+                bump(&mut self.left_out);
+            }
+        }
+    }
+
+    /// The report; the verdict is the worst of what was found.
+    #[must_use]
+    pub fn finish(mut self, key: Option<KeyAsked>) -> FileReport {
+        self.findings.sort_by(|a, b| (a.offset, a.unit, a.check).cmp(&(b.offset, b.unit, b.check)));
+        FileReport {
+            verdict: self.verdict(),
+            units: self.units,
+            key,
+            findings: self.findings,
+            findings_left_out: self.left_out,
+        }
+    }
+
+    const fn verdict(&self) -> Verdict {
+        if self.damage {
+            Verdict::Damaged
+        } else if self.truncated {
+            Verdict::Truncated
+        } else if self.wrong_key {
+            Verdict::WrongKey
+        } else if self.missing_key {
+            Verdict::MissingKey
+        } else if self.unproven {
+            Verdict::Unverifiable
+        } else if self.units.encrypted > 0 {
+            Verdict::Ok
+        } else {
+            Verdict::Clear
+        }
+    }
+}
