@@ -265,7 +265,7 @@ fn judge(version: Option<u32>, body: &[u8]) -> Page {
 
 /// A bitmap page comes before every so many pages it covers: 3 bits each, in whole
 /// groups of 6 bytes (16 pages), 4 bytes of the page being its checksum.
-fn bitmap_interval(block_bytes: u32) -> u64 {
+pub(crate) fn bitmap_interval(block_bytes: u32) -> u64 {
     let groups = block_bytes.saturating_sub(4) / 6;
     u64::from(groups).saturating_mul(16).saturating_add(1)
 }

@@ -102,14 +102,14 @@ pub struct EventScan {
     pub complete: bool,
 }
 
-const MAGIC_CLEAR: &[u8] = b"\xfebin";
-const MAGIC_ENCRYPTED: &[u8] = b"\xfdbin";
-const EVENT_HEADER_BYTES: usize = 19;
-const FORMAT_DESCRIPTION: u8 = 15;
-const START_ENCRYPTION: u8 = 164;
+pub(crate) const MAGIC_CLEAR: &[u8] = b"\xfebin";
+pub(crate) const MAGIC_ENCRYPTED: &[u8] = b"\xfdbin";
+pub(crate) const EVENT_HEADER_BYTES: usize = 19;
+pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
+pub(crate) const START_ENCRYPTION: u8 = 164;
 const QUERY: u8 = 2;
 /// What stands before the encrypted stream in MySQL's logs.
-const MYSQL_HEADER_BYTES: usize = 512;
+pub(crate) const MYSQL_HEADER_BYTES: usize = 512;
 /// Enough for the headers and the first two or three events.
 const HEAD_BYTES: usize = 4096;
 /// More of a query event is never read.
@@ -176,18 +176,32 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     Ok(found)
 }
 
-#[derive(Clone, Copy)]
-struct EventHeader {
-    timestamp: u32,
-    kind: u8,
-    bytes: u32,
+/// Header of every event: its first 19 bytes, integers little-endian.
+///
+/// Source: `libbinlogevents/include/binlog_event.h`; confirmed on testdata.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventHeader {
+    pub(crate) timestamp: u32,
+    pub(crate) kind: u8,
+    /// Of the whole event, header and checksum included; at least those of the header.
+    pub(crate) bytes: u32,
+    /// Where the next event begins in the log this event was written to first, modulo 2³²; 0 where
+    /// that is not said.
+    pub(crate) end_log_pos: u32,
+    pub(crate) flags: u16,
 }
 
 impl EventHeader {
     /// The common header; `None` if it is short or gives a length under its own.
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [kind] = bytes.array_at(4)?;
-        let event = Self { timestamp: bytes.le32(0)?, kind, bytes: bytes.le32(9)? };
+        let event = Self {
+            timestamp: bytes.le32(0)?,
+            kind,
+            bytes: bytes.le32(9)?,
+            end_log_pos: bytes.le32(13)?,
+            flags: bytes.le16(17)?,
+        };
         (bytes.len() >= EVENT_HEADER_BYTES && as_usize(u64::from(event.bytes)) >= EVENT_HEADER_BYTES).then_some(event)
     }
 }

@@ -46,10 +46,10 @@ pub struct DoublewriteScan {
 }
 
 /// Page sizes there are, in bytes.
-const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
+pub(crate) const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
 const EVIDENCE: usize = 8;
 /// Bytes read to find the page size by trial.
-const TRIAL_BYTES: usize = 1 << 20;
+pub(crate) const TRIAL_BYTES: usize = 1 << 20;
 
 /// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
 #[must_use]
@@ -105,7 +105,7 @@ pub fn scan<R: ReadAt + ?Sized>(
 
 /// The size at whose multiples most slots begin with a page header; the smallest of the
 /// equally good ones, because headers at every 16 KiB are also headers at every 32 KiB.
-fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
+pub(crate) fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
     let mut best = (0, 0, 16384);
     for size in PAGE_SIZES {
         let (headers, written) = headers(bytes, as_usize(u64::from(size)));

@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::ids::KeyVersion;
+use crate::ids::{KeyVersion, MasterKeyId};
 
 /// Bytes of a MySQL master key.
 pub const MASTER_KEY_BYTES: usize = 32;
@@ -12,6 +12,10 @@ pub trait KeySource: Sync {
     /// MySQL: the key called `name`: `INNODBKey-<server uuid>-<id>`,
     /// `MySQLReplicationKey_<server uuid>_<id>`. The bootstrap key of id 0 is not asked for.
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; MASTER_KEY_BYTES]>>;
+
+    /// MySQL: every server's InnoDB master key of this number, for the information of 5.7.11, which
+    /// does not say whose key it is.
+    fn mysql_numbered(&self, number: MasterKeyId) -> Vec<Zeroizing<[u8; MASTER_KEY_BYTES]>>;
 
     /// MariaDB: version `version` of key `id`; 16, 24 or 32 bytes.
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>>;
@@ -31,6 +35,10 @@ pub struct NoKeys;
 impl KeySource for NoKeys {
     fn mysql(&self, _: &str) -> Option<Zeroizing<[u8; MASTER_KEY_BYTES]>> {
         None
+    }
+
+    fn mysql_numbered(&self, _: MasterKeyId) -> Vec<Zeroizing<[u8; MASTER_KEY_BYTES]>> {
+        Vec::new()
     }
 
     fn mariadb(&self, _: u32, _: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {

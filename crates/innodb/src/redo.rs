@@ -125,7 +125,7 @@ const BLOCKS_BEGIN: u64 = 2048;
 /// Header of MariaDB 10.8 and newer.
 const PHYS_BEGINS: u64 = 12288;
 /// Where MySQL's encryption information stands.
-const INFO: usize = 1024 + 48;
+pub(crate) const INFO: usize = 1024 + 48;
 /// Blocks read at once.
 const CHUNK_BYTES: u64 = 65536;
 const EVIDENCE: usize = 8;
@@ -199,8 +199,27 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
 /// High bit of the format number of MariaDB 10.2 to 10.7.
 const ENCRYPTED: u32 = 0x8000_0000;
 
+/// Every number that [`format_of`] knows.
+pub(crate) const FORMAT_IDS: [u32; 15] = [
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    0x67,
+    0x68,
+    0x8000_0001,
+    0x8000_0067,
+    0x8000_0068,
+    0x5048_5953,
+    0xd048_5953,
+    0x5068_7973,
+    0xf09f_979d,
+];
+
 /// Source: formats, "Redo". Format 1 is MySQL 5.7 or MariaDB 10.2: the creator tells.
-fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> RedoFormat {
+pub(crate) fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> RedoFormat {
     let mariadb = creator.is_some_and(|creator| creator.starts_with("MariaDB"));
     match format_id {
         0xf09f_979d => RedoFormat::MariaDbEncrypted,
@@ -223,7 +242,7 @@ fn key(head: &[u8], format: RedoFormat, declared_encrypted: Option<bool>) -> Opt
             {
                 return Some(RedoKey::MySql { magic, master_key_id, server_uuid });
             }
-            let magic = info.get(..3).filter(|magic| matches!(*magic, b"lRK" | b"RKB"))?;
+            let magic = info.get(..3).filter(|magic| is_percona(magic))?;
             let magic = String::from_utf8_lossy(magic).into_owned();
             Some(RedoKey::Percona { magic })
         }
@@ -232,6 +251,11 @@ fn key(head: &[u8], format: RedoFormat, declared_encrypted: Option<bool>) -> Opt
         }
         _ => None,
     }
+}
+
+/// Whether encryption information is that of Percona's removed scheme.
+pub(crate) fn is_percona(info: &[u8]) -> bool {
+    info.starts_with(b"lRK") || info.starts_with(b"RKB")
 }
 
 impl RedoScan {

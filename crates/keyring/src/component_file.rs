@@ -3,87 +3,73 @@
 //! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::{
     config::{Text, json_damage},
-    key_id::KeyName,
-    store::{Damage, KeyEntry, StoreKind, StoreSummary},
+    hex::Hex,
+    record::{Material, Parsed, Record},
+    store::{Damage, StoreKind, StoreSummary},
 };
 
 #[derive(Deserialize)]
-struct File {
+struct File<'a> {
     #[serde(default)]
     version: Text,
-    #[serde(default)]
-    elements: Vec<Element>,
+    #[serde(borrow, default)]
+    elements: Vec<Element<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Element {
+struct Element<'a> {
     user: Text,
     data_id: Text,
     data_type: Text,
-    data: KeyText,
+    /// Raw, because a string would be copied to unescape it, and the copy never wiped.
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+}
+
+/// Takes a file apart.
+///
+/// # Errors
+/// Whatever is no JSON of this form. The error's text may quote the file and must not be shown.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
+    let file: File<'_> = serde_json::from_slice(bytes)?;
+    let known = file.version.as_deref() == Some("1.0");
+    Ok(Parsed {
+        records: file.elements.into_iter().map(Element::record).collect(),
+        damage: if known { Vec::new() } else { vec![Damage::UnknownVersion] },
+        checksum_ok: None,
+    })
 }
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
-    let mut summary = StoreSummary::new(StoreKind::ComponentFile, true);
-    let file: File = match serde_json::from_slice(bytes) {
-        Ok(file) => file,
+    match parse(bytes) {
+        Ok(parsed) => parsed.summary(StoreKind::ComponentFile),
         Err(error) => {
+            let mut summary = StoreSummary::new(StoreKind::ComponentFile, true);
             summary.damage.push(json_damage(&error));
-            return summary;
+            summary
         }
-    };
-    if file.version.as_deref() != Some("1.0") {
-        summary.damage.push(Damage::UnknownVersion);
     }
-    for (index, element) in (0_u64..).zip(file.elements) {
-        let id = element.data_id.into_string();
-        let entry = KeyEntry {
-            name: KeyName::parse(&id),
-            id,
-            user: element.user.into_string(),
-            key_type: element.data_type.into_string(),
-            key_bytes: element.data.key_bytes,
-        };
-        if let Some(reason) = entry.judge() {
-            summary.damage.push(Damage::InvalidElement { index, reason });
+}
+
+impl<'a> Element<'a> {
+    fn record(self) -> Record<'a> {
+        Record {
+            id: self.data_id.into_string(),
+            user: self.user.into_string(),
+            key_type: self.data_type.into_string(),
+            material: self.data.and_then(digits).map(Material::Hex),
         }
-        summary.entries.push(entry);
-    }
-    summary
-}
-
-/// A key in hexadecimal, of which only the length is kept.
-#[derive(Default)]
-struct KeyText {
-    key_bytes: Option<u64>,
-}
-
-impl<'de> Deserialize<'de> for KeyText {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(KeyTextVisitor)
     }
 }
 
-struct KeyTextVisitor;
-
-impl<'de> serde::de::Visitor<'de> for KeyTextVisitor {
-    type Value = KeyText;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<KeyText, E> {
-        let hex = text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let key_bytes = u64::try_from(text.len() / 2).ok().filter(|_| hex);
-        Ok(KeyText { key_bytes })
-    }
-
-    crate::config::anything_else!(KeyText { key_bytes: None });
+/// The digits between the quotes. The server writes no escapes here, so none are read.
+fn digits(data: &RawValue) -> Option<Hex<'_>> {
+    Hex::new(data.get().as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
 
 #[cfg(test)]
@@ -101,10 +87,11 @@ mod tests {
             {{"user":"","data_id":"b","data_type":"AES","data":"xyz"}},
             {{"user":"","data_id":"INNODBKey-u-2","data_type":"AES","data":"0000"}},
             {{"user":"","data_id":7,"data_type":"AES","data":"{key}"}},
-            {{"data":[1,{{"a":null}}]}}]}}"#
+            {{"data":[1,{{"a":null}}]}},
+            {{"user":"","data_id":"e","data_type":"AES","data":"\u0030{key}0"}}]}}"#
         );
         let summary = crate::inspect(text.as_bytes()).unwrap();
-        assert_eq!(summary.entries.len(), 6);
+        assert_eq!(summary.entries.len(), 7);
         let reasons: Vec<_> = summary
             .damage
             .iter()
@@ -113,10 +100,14 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(
-            reasons,
-            [(2, InvalidReason::Data), (3, InvalidReason::Length), (4, InvalidReason::Id), (5, InvalidReason::Id)]
-        );
+        let expected = [
+            (2, InvalidReason::Data),
+            (3, InvalidReason::Length),
+            (4, InvalidReason::Id),
+            (5, InvalidReason::Id),
+            (6, InvalidReason::Data),
+        ];
+        assert_eq!(reasons, expected);
         assert!(summary.damage.contains(&Damage::Duplicate { id: "INNODBKey-u-1".to_owned() }));
     }
 }

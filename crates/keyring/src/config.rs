@@ -1,8 +1,18 @@
 //! JSON files that configure keyring components, and lenient reading of JSON.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Damage, StoreKind, StoreSummary};
+use crate::{
+    error::KeyringError,
+    file::read_file,
+    store::{Damage, StoreKind, StoreSummary, recognise},
+};
+
+/// The component whose keys can be read, and the ending of configurations.
+const FILE_COMPONENT: &str = "component_keyring_file";
+const CONFIG_ENDING: &str = ".cnf";
 
 /// `component_keyring_*.cnf`.
 ///
@@ -56,6 +66,66 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
         read_local_manifest: fields.read_local_manifest.0 == Some(true),
     });
     summary
+}
+
+/// Finds the keyring file of a server from `component_keyring_file.cnf`, as the server does: if that
+/// says `read_local_config`, from the file of the same name in the data directory `datadir`, to which a
+/// relative path belongs, too. The keyring file is not looked at.
+///
+/// Source: formats, "Keyring stores", confirmed on MySQL 9.7; that the server works in its data
+/// directory, and follows `read_local_config` once, from its source.
+///
+/// # Errors
+/// What [`read_file`] says; [`KeyringError::ManifestGiven`], [`KeyringError::OtherComponent`] and
+/// [`KeyringError::WrongKind`] name what was given instead, [`KeyringError::NeedsDatadir`] and
+/// [`KeyringError::NoPath`] what is missing.
+pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBuf, KeyringError> {
+    let name = Path::new(config_path.file_name().unwrap_or_default());
+    let in_datadir = |wanted: &Path| match datadir {
+        Some(datadir) => Ok(datadir.join(wanted)),
+        None => Err(KeyringError::NeedsDatadir { wanted: wanted.to_owned() }),
+    };
+    let config = read_config(config_path)?;
+    let found = if config.read_local_config {
+        let path = in_datadir(name)?;
+        let local = read_config(&path).and_then(keyring_of);
+        local.map_err(|source| KeyringError::LocalConfig { path, source: Box::new(source) })
+    } else {
+        keyring_of(config)
+    }?;
+    if found.is_absolute() { Ok(found) } else { in_datadir(&found) }
+}
+
+fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
+    config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(KeyringError::NoPath)
+}
+
+fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let component = name.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with("component_keyring_"));
+    if let Some(component) = component.filter(|name| *name != FILE_COMPONENT) {
+        return Err(KeyringError::OtherComponent { component: component.to_owned() });
+    }
+    let bytes = read_file(path)?;
+    let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    match recognise(&bytes, &name, file_bytes) {
+        Some(StoreKind::Manifest) => Err(manifest_given(&bytes)),
+        // A configuration with nothing but a path has no mark of its own.
+        None | Some(StoreKind::ComponentConfig) => {
+            inspect_component(&bytes).config.ok_or(KeyringError::NotConfiguration)
+        }
+        Some(kind) => Err(KeyringError::WrongKind { kind }),
+    }
+}
+
+/// What to say of a manifest: it may name a component whose keys cannot be read at all.
+fn manifest_given(bytes: &[u8]) -> KeyringError {
+    let components = inspect_manifest(bytes).manifest.and_then(|manifest| manifest.components).unwrap_or_default();
+    let mut names = components.split(',').map(|part| part.trim().trim_start_matches("file://"));
+    match names.find(|name| name.contains("keyring") && !name.ends_with(FILE_COMPONENT)) {
+        Some(component) => KeyringError::OtherComponent { component: component.to_owned() },
+        None => KeyringError::ManifestGiven,
+    }
 }
 
 fn fields(bytes: &[u8], summary: &mut StoreSummary) -> Option<Fields> {
@@ -148,5 +218,59 @@ impl<'de> Deserialize<'de> for Flag {
             serde_json::Value::String(text) => text.parse().ok(),
             _ => None,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const CONFIG: &str = "component_keyring_file.cnf";
+
+    #[test]
+    fn the_keyring_is_found_as_the_server_finds_it() {
+        let (plugins, datadir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (config, local) = (plugins.path().join(CONFIG), datadir.path().join(CONFIG));
+        let found = |datadir| keyring_path(&config, datadir);
+        fs::write(&config, r#"{"path":"/keys/k","read_only":false}"#).unwrap();
+        assert_eq!(found(None).unwrap(), Path::new("/keys/k"));
+        fs::write(&config, r#"{"path":"k"}"#).unwrap();
+        assert_eq!(found(Some(datadir.path())).unwrap(), datadir.path().join("k"));
+        assert!(matches!(found(None), Err(KeyringError::NeedsDatadir { .. })));
+        fs::write(&config, r#"{"read_local_config":true}"#).unwrap();
+        assert!(matches!(found(None), Err(KeyringError::NeedsDatadir { .. })));
+        assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { path, source })
+            if path == local && matches!(*source, KeyringError::NotFound)));
+        fs::write(&local, r#"{"path":"/local/k","read_only":true}"#).unwrap();
+        assert_eq!(found(Some(datadir.path())).unwrap(), Path::new("/local/k"));
+        fs::write(&local, r#"{"read_local_config":true}"#).unwrap();
+        assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { source, .. })
+            if matches!(*source, KeyringError::NoPath)));
+    }
+
+    #[test]
+    fn what_is_no_configuration_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let given = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).unwrap();
+            keyring_path(&path, None).unwrap_err()
+        };
+        let manifest = given("mysqld.my", r#"{"components":"file://component_keyring_file"}"#);
+        assert!(matches!(&manifest, KeyringError::ManifestGiven));
+        assert!(manifest.to_string().contains(CONFIG), "{manifest}");
+        let local = given("mysqld.my", r#"{"read_local_manifest":true}"#);
+        assert!(matches!(local, KeyringError::ManifestGiven));
+        let other = given("mysqld.my", r#"{"components":"file://component_keyring_kmip"}"#);
+        assert!(matches!(other, KeyringError::OtherComponent { component } if component == "component_keyring_kmip"));
+        let encrypted = given("component_keyring_encrypted_file.cnf", r#"{"path":"k","password":"x"}"#);
+        assert!(matches!(encrypted, KeyringError::OtherComponent { .. }));
+        let keyring = given("x.cnf", r#"{"version":"1.0","elements":[]}"#);
+        assert!(matches!(keyring, KeyringError::WrongKind { kind: StoreKind::ComponentFile }));
+        assert!(matches!(given("x.cnf", "[mysqld]\n"), KeyringError::NotConfiguration));
+        assert!(matches!(given("x.cnf", ""), KeyringError::NotConfiguration));
+        assert!(matches!(given(CONFIG, "{}"), KeyringError::NoPath));
     }
 }

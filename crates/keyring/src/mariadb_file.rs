@@ -1,37 +1,43 @@
-//! MariaDB `file_key_management`: lines `id;hex`.
+//! MariaDB `file_key_management`: lines `id;hex`, or `id;version;hex`.
 //!
-//! Source: formats, "Key files (file_key_management)", confirmed on MariaDB 10.11.
+//! Lines are read as the server reads them, which refuses a whole file for one invalid line: blanks
+//! may stand before the number and nowhere else, what follows the digits of the key is ignored, and a
+//! NUL ends the file.
+//!
+//! Source: formats, "Key files (file_key_management)", confirmed on MariaDB 10.11; lines with a version
+//! (Enterprise Server 11.8) from its documentation, no sample file.
 
 use crate::{
+    hex::Hex,
     key_id::KeyName,
     store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
 };
 
+/// The version of keys whose line names none.
+pub(crate) const FIRST_VERSION: u32 = 1;
+
+/// The key that the server needs for itself.
+pub(crate) const SYSTEM_KEY: u32 = 1;
+
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     let mut summary = StoreSummary::new(StoreKind::MariaDbPlain, true);
-    for (number, line) in (1_u64..).zip(bytes.split(|byte| *byte == b'\n')) {
-        match Line::parse(line) {
-            Line::Blank => {}
-            Line::Key { id, key_bytes } => {
-                if !matches!(key_bytes, Some(16 | 24 | 32)) {
-                    let reason = match key_bytes {
-                        None => InvalidReason::Data,
-                        Some(_) => InvalidReason::Length,
-                    };
-                    summary.damage.push(Damage::InvalidElement { index: number, reason });
+    let mut system_key = false;
+    for (number, line) in lines(bytes) {
+        let reason = match line {
+            Line::Blank => continue,
+            Line::Other => InvalidReason::Id,
+            Line::Key(key) => {
+                system_key |= key.id == SYSTEM_KEY;
+                summary.entries.push(key.entry());
+                match key.hex() {
+                    Ok(_) => continue,
+                    Err(reason) => reason,
                 }
-                summary.entries.push(KeyEntry {
-                    id: id.to_string(),
-                    name: KeyName::Other,
-                    user: String::new(),
-                    key_type: String::new(),
-                    key_bytes,
-                });
             }
-            Line::Other => summary.damage.push(Damage::InvalidElement { index: number, reason: InvalidReason::Id }),
-        }
+        };
+        summary.damage.push(Damage::InvalidElement { index: number, reason });
     }
-    if !summary.entries.iter().any(|entry| entry.id == "1") {
+    if !system_key {
         summary.damage.push(Damage::NoSystemKey);
     }
     summary
@@ -39,47 +45,92 @@ pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
 
 /// Whether the first line that is no comment is a key with a length it can have.
 pub(crate) fn is_key_file(bytes: &[u8]) -> bool {
-    bytes
-        .split(|byte| *byte == b'\n')
-        .map(Line::parse)
-        .find(|line| !matches!(line, Line::Blank))
-        .is_some_and(|line| matches!(line, Line::Key { key_bytes: Some(16 | 24 | 32), .. }))
+    let first = lines(bytes).map(|(_, line)| line).find(|line| !matches!(line, Line::Blank));
+    matches!(first, Some(Line::Key(key)) if key.hex().is_ok())
 }
 
-enum Line {
+/// The lines with their numbers, from 1.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Line<'_>)> {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    (1_u64..).zip(text.split(|byte| *byte == b'\n').map(Line::parse))
+}
+
+pub(crate) enum Line<'a> {
     /// Empty or a comment.
     Blank,
-    Key {
-        id: u32,
-        key_bytes: Option<u64>,
-    },
+    Key(KeyLine<'a>),
     Other,
 }
 
-impl Line {
-    fn parse(line: &[u8]) -> Self {
-        let line = line.trim_ascii();
+pub(crate) struct KeyLine<'a> {
+    pub(crate) id: u32,
+    pub(crate) version: u32,
+    digits: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a [u8]) -> Self {
+        let line = split_while(line, |byte| matches!(byte, b' ' | 9..=13)).1;
         if line.is_empty() || line.starts_with(b"#") {
             return Self::Blank;
         }
-        let mut parts = line.splitn(2, |byte| *byte == b';');
-        let id = parts.next().and_then(|id| str::from_utf8(id).ok());
-        let id = id.and_then(|id| id.parse().ok()).filter(|id| *id > 0);
-        let (Some(id), Some(key)) = (id, parts.next()) else {
-            return Self::Other;
-        };
-        // A comment may follow the key.
-        let key = key.split(|byte| *byte == b'#').next().unwrap_or(key);
-        let key = key.trim_ascii();
-        let hex = key.len().is_multiple_of(2) && key.iter().all(u8::is_ascii_hexdigit);
-        let key_bytes = u64::try_from(key.len() / 2).ok().filter(|_| hex);
-        Self::Key { id, key_bytes }
+        let Some((id, rest)) = number(line) else { return Self::Other };
+        let (version, rest) = number(rest).unwrap_or((FIRST_VERSION, rest));
+        Self::Key(KeyLine { id, version, digits: split_while(rest, u8::is_ascii_hexdigit).0 })
     }
+}
+
+impl<'a> KeyLine<'a> {
+    /// The key, or why it is none.
+    pub(crate) fn hex(&self) -> Result<Hex<'a>, InvalidReason> {
+        match Hex::new(self.digits) {
+            Some(hex) if matches!(hex.bytes(), 16 | 24 | 32) => Ok(hex),
+            Some(hex) if hex.bytes() > 0 => Err(InvalidReason::Length),
+            _ => Err(InvalidReason::Data),
+        }
+    }
+
+    fn entry(&self) -> KeyEntry {
+        let id = match self.version {
+            FIRST_VERSION => self.id.to_string(),
+            version => format!("{} version {version}", self.id),
+        };
+        let key_bytes = Hex::new(self.digits).filter(|hex| hex.bytes() > 0);
+        KeyEntry {
+            id,
+            name: KeyName::Other,
+            user: String::new(),
+            key_type: String::new(),
+            key_bytes: key_bytes.and_then(|hex| u64::try_from(hex.bytes()).ok()),
+        }
+    }
+}
+
+/// A number from 1 that a semicolon ends, and what follows.
+fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (digits, rest) = split_while(bytes, u8::is_ascii_digit);
+    let number = str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number > 0)?;
+    Some((number, rest.strip_prefix(b";")?))
+}
+
+fn split_while(bytes: &[u8], wanted: impl Fn(&u8) -> bool) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|byte| !wanted(byte)).unwrap_or(bytes.len());
+    bytes.split_at_checked(end).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn judged(text: &str) -> Vec<Result<(u32, u32), Option<InvalidReason>>> {
+        lines(text.as_bytes())
+            .filter_map(|(_, line)| match line {
+                Line::Blank => None,
+                Line::Key(key) => Some(key.hex().map(|_| (key.id, key.version)).map_err(Some)),
+                Line::Other => Some(Err(None)),
+            })
+            .collect()
+    }
 
     #[test]
     fn lines_that_are_no_keys_are_named() {
@@ -98,5 +149,42 @@ mod tests {
             })
             .collect();
         assert_eq!(lines, [4, 5, 6]);
+    }
+
+    #[test]
+    fn what_the_server_reads_is_read() {
+        let key = "9f".repeat(16);
+        for line in [
+            format!("1;{key}"),
+            format!("\t \r1;{key}\r"),
+            format!("0001;{key} # comment"),
+            format!("1;{key}; and more"),
+            format!("1;{}", key.to_uppercase()),
+            format!("1;{key}\0rubbish\nrubbish"),
+        ] {
+            assert_eq!(judged(&line), [Ok((1, 1))], "{line:?}");
+        }
+        assert_eq!(judged(&format!("4294967295;7;{key}")), [Ok((u32::MAX, 7))]);
+        assert_eq!(judged(" \n#x\n\r\n"), []);
+    }
+
+    #[test]
+    fn what_the_server_refuses_is_invalid() {
+        use InvalidReason::{Data, Length};
+        let key = "9f".repeat(16);
+        for (line, reason) in [
+            (format!("1 ;{key}"), None),
+            (format!("0;{key}"), None),
+            (format!("4294967296;{key}"), None),
+            (format!("-1;{key}"), None),
+            (key.clone(), None),
+            (format!("1; {key}"), Some(Data)),
+            (format!("1;0;{key}"), Some(Data)),
+            (format!("1;{key}9"), Some(Data)),
+            (format!("1;{key}9f"), Some(Length)),
+            (format!("1;{key}{key}9f"), Some(Length)),
+        ] {
+            assert_eq!(judged(&line), [Err(reason)], "{line:?}");
+        }
     }
 }

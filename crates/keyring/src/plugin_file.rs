@@ -7,52 +7,48 @@
 use aws_lc_rs::digest::{SHA256, digest};
 
 use crate::{
-    key_id::KeyName,
-    store::{Damage, KeyEntry, StoreKind, StoreSummary},
+    record::{Material, Parsed, Record},
+    store::{Damage, StoreKind, StoreSummary},
 };
 
 const HEADER_BYTES: usize = 24;
 const END: &[u8] = b"EOF";
 const HASH_BYTES: usize = 32;
 
-pub(crate) fn inspect(bytes: &[u8], kind: StoreKind) -> StoreSummary {
-    let mut summary = StoreSummary::new(kind, true);
+/// Constant that keys are hidden with; it is in the server's source.
+const OBFUSCATION: &[u8; 24] = b"*305=Ljt0*!@$Hnm(*-9-w;:";
+
+/// Takes a file apart, also one that is damaged: then the records before the damage.
+pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
     let body = bytes.get(HEADER_BYTES..).unwrap_or_default();
     let tail_bytes = match kind {
         StoreKind::PluginFileV2 => END.len().saturating_add(HASH_BYTES),
         _ => END.len(),
     };
-    let split = body.len().checked_sub(tail_bytes);
-    let parts = split.and_then(|split| body.split_at_checked(split));
+    let parts = body.len().checked_sub(tail_bytes).and_then(|split| body.split_at_checked(split));
     let Some((records, hash)) = parts.and_then(|(records, tail)| Some((records, tail.strip_prefix(END)?))) else {
-        summary.damage.push(Damage::Truncated);
-        let (entries, _) = Layout::SERVERS.records(body);
-        summary.entries = entries;
-        return summary;
+        let (records, _) = Layout::SERVERS.records(body);
+        return Parsed { records, damage: vec![Damage::Truncated], checksum_ok: None };
     };
-    if kind == StoreKind::PluginFileV2 {
-        let holds = digest(&SHA256, records).as_ref() == hash;
-        summary.checksum_ok = Some(holds);
-        if !holds {
-            summary.damage.push(Damage::Checksum);
-        }
+    let mut damage = Vec::new();
+    let checksum_ok = (kind == StoreKind::PluginFileV2).then(|| digest(&SHA256, records).as_ref() == hash);
+    if checksum_ok == Some(false) {
+        damage.push(Damage::Checksum);
     }
-    let (entries, end) = Layout::ALL
+    let (found, end) = Layout::ALL
         .iter()
         .map(|layout| layout.records(records))
         .find(|(_, end)| *end == records.len())
         .unwrap_or_else(|| Layout::SERVERS.records(records));
     if end != records.len() {
         let at = u64::try_from(end.saturating_add(HEADER_BYTES)).unwrap_or(u64::MAX);
-        summary.damage.push(Damage::Malformed { at });
+        damage.push(Damage::Malformed { at });
     }
-    for (index, entry) in (0_u64..).zip(&entries) {
-        if let Some(reason) = entry.judge() {
-            summary.damage.push(Damage::InvalidElement { index, reason });
-        }
-    }
-    summary.entries = entries;
-    summary
+    Parsed { records: found, damage, checksum_ok }
+}
+
+pub(crate) fn inspect(bytes: &[u8], kind: StoreKind) -> StoreSummary {
+    parse(bytes, kind).summary(kind)
 }
 
 /// Width and byte order of lengths: those of the machine that wrote the file.
@@ -72,17 +68,17 @@ impl Layout {
     ];
 
     /// The records that can be read, and where the first one that cannot begins.
-    fn records(self, bytes: &[u8]) -> (Vec<KeyEntry>, usize) {
-        let mut entries = Vec::new();
+    fn records(self, bytes: &[u8]) -> (Vec<Record<'_>>, usize) {
+        let mut records = Vec::new();
         let mut at = 0;
-        while let Some((entry, next)) = bytes.get(at..).and_then(|rest| self.record(rest)) {
-            entries.push(entry);
+        while let Some((record, next)) = bytes.get(at..).and_then(|rest| self.record(rest)) {
+            records.push(record);
             at = usize::saturating_add(at, next);
         }
-        (entries, at)
+        (records, at)
     }
 
-    fn record(self, bytes: &[u8]) -> Option<(KeyEntry, usize)> {
+    fn record(self, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
         let width = if self.wide { 8 } else { 4 };
         let fields = 5_usize.checked_mul(width)?;
         let mut lengths = [0_usize; 5];
@@ -94,16 +90,14 @@ impl Layout {
         let (id, rest) = content.split_at_checked(id)?;
         let (key_type, rest) = rest.split_at_checked(key_type)?;
         let (user, rest) = rest.split_at_checked(user)?;
-        rest.get(..key)?;
-        let id = text(id);
-        let entry = KeyEntry {
-            name: KeyName::parse(&id),
-            id,
-            user: text(user),
-            key_type: text(key_type),
-            key_bytes: u64::try_from(key).ok(),
-        };
-        Some((entry, total))
+        // Nothing else tells damage in version 1.0: a record is as long as its parts, padded to a length.
+        let parts = [id.len(), key_type.len(), user.len(), key].into_iter().try_fold(fields, usize::checked_add)?;
+        if parts.checked_next_multiple_of(width)? != total {
+            return None;
+        }
+        let material = Some(Material::Masked(rest.get(..key)?, OBFUSCATION));
+        let record = Record { id: text(id), user: text(user), key_type: text(key_type), material };
+        Some((record, total))
     }
 
     fn length(self, bytes: &[u8]) -> Option<usize> {
@@ -137,13 +131,14 @@ mod tests {
                 (false, false) => narrow.to_be_bytes().to_vec(),
             }
         };
+        let total = if wide { 88 } else { 68 };
         let mut out = Vec::new();
-        for value in [88_u64, 13, 3, 0, 32] {
+        for value in [total, 13, 3, 0, 32] {
             out.extend(length(value));
         }
         out.extend(id);
         out.extend(b"AES");
-        out.resize(88, 0);
+        out.resize(usize::try_from(total).unwrap(), 0);
         out
     }
 
@@ -157,6 +152,8 @@ mod tests {
             let summary = crate::inspect(&file).unwrap();
             assert_eq!(summary.entries.len(), 2, "{wide} {little}");
             assert!(summary.has_master_key("u", 1));
+            let keyring = crate::MysqlKeyring::load(&file).unwrap();
+            assert_eq!(keyring.get("INNODBKey-u-1").unwrap().as_bytes()[..24], *OBFUSCATION);
             assert_eq!(summary.damage.len(), 1, "only the duplicate");
         }
     }

@@ -1,9 +1,8 @@
 //! What a key store is, and what is in it.
 
-use std::{collections::BTreeSet, io::Read};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroizing;
 
 use crate::{
     component_file,
@@ -215,14 +214,7 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
 /// # Errors
 /// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
 pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
-    let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if bytes.is_empty() {
-        return Err(KeyringError::Empty);
-    }
-    if file_bytes > MAX_STORE_BYTES {
-        return Err(KeyringError::TooLarge { limit: MAX_STORE_BYTES });
-    }
-    let kind = by_content(bytes, file_bytes).ok_or(KeyringError::NotRecognised)?;
+    let kind = kind_of(bytes)?;
     let summary = match kind {
         StoreKind::ComponentFile => component_file::inspect(bytes),
         StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => plugin_file::inspect(bytes, kind),
@@ -236,30 +228,19 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
     Ok(summary.complete())
 }
 
-/// Reads a key store into memory that is wiped when dropped.
+/// What a store is, all bytes of which are given.
 ///
 /// # Errors
-/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
-pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
-    let too_large = KeyringError::TooLarge { limit: MAX_STORE_BYTES };
+/// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
+pub(crate) fn kind_of(bytes: &[u8]) -> Result<StoreKind, KeyringError> {
+    let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if bytes.is_empty() {
+        return Err(KeyringError::Empty);
+    }
     if file_bytes > MAX_STORE_BYTES {
-        return Err(too_large);
+        return Err(KeyringError::TooLarge { limit: MAX_STORE_BYTES });
     }
-    // One byte more shows that the file grew; the buffer must never move, or the old
-    // place would keep its bytes.
-    let capacity = usize::try_from(file_bytes).unwrap_or(0).saturating_add(1);
-    let mut bytes = Zeroizing::new(vec![0; capacity]);
-    let mut done = 0_usize;
-    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match source.read(rest) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    bytes.truncate(done);
-    Ok(bytes)
+    by_content(bytes, file_bytes).ok_or(KeyringError::NotRecognised)
 }
 
 fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {

@@ -4,6 +4,7 @@
 //! facts were got. Names in an outcome come from a server that may be hostile: whatever is
 //! written goes through the `text` module or through the escaping of its own format.
 
+mod bench;
 mod catalogue;
 mod checks;
 mod csv;
@@ -17,6 +18,7 @@ mod json;
 mod junit;
 mod markdown;
 mod metrics;
+mod proof;
 mod reference;
 mod sarif;
 mod standards;
@@ -33,9 +35,11 @@ use std::str::FromStr;
 
 use audit::outcome::Outcome;
 
+pub use bench::{write_bench_json, write_bench_samples, write_bench_table};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
+pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 
 /// A form that an outcome can take.

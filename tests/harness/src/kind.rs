@@ -138,7 +138,8 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 /// Directory for everything that outlives a test run.
-pub(crate) fn cache() -> PathBuf {
+#[must_use]
+pub fn cache() -> PathBuf {
     if let Some(cache) = env::var_os("SEALANT_CACHE") {
         return PathBuf::from(cache);
     }

@@ -34,7 +34,7 @@ pub use builder::{KeyringPlace, ServerBuilder};
 pub use certs::TlsFiles;
 pub use command::run;
 pub use error::Error;
-pub use kind::{Binaries, Kind, Missing};
+pub use kind::{Binaries, Kind, Missing, cache};
 pub use replication::Replication;
 pub use server::Server;
 

@@ -1,23 +1,24 @@
 //! Tries MariaDB's key file on a page of each encrypted tablespace: page 0 names a key by number
 //! only, and another key may have got that number.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use innodb::tablespace::{Encryption, Family, Page0};
-use keyring::{PageSample, StoreKind};
+use keyring::{Derivation, Digest, KeyringError, MariaDbKeys, PageSample, StoreKind};
 use zeroize::Zeroizing;
 
 use super::roots::normal;
 use super::view::View;
 use crate::facts::files::{Content, FileFact, KeyProof};
 use crate::facts::host::Role;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 
 /// Page 3 is the root of the first index of a table; later ones are read if it is in clear.
 const FIRST_PAGES: usize = 4;
 const MORE_PAGES: usize = 12;
-/// What MariaDB reads of a password file.
-const PASSWORD_BYTES: usize = 256;
+/// What MariaDB reads of a password file, with a line end.
+const PASSWORD_BYTES: usize = 256 + 2;
 /// Magic of the encryption information on page 0, and where its parts stand.
 const MAGIC: &[u8] = b"s\x0e\x0cREt";
 const IV_AT: usize = 8;
@@ -27,27 +28,30 @@ const IV_AT: usize = 8;
 pub(super) struct Named {
     path: Option<PathBuf>,
     password: Option<Zeroizing<Vec<u8>>>,
+    derivation: Derivation,
 }
 
 impl Named {
     pub(super) fn by(sql: &SqlFacts, view: &View, datadir: &Path) -> Self {
         let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
         let path = value("file_key_management_filename").map(|path| normal(&datadir.join(path)));
-        // Newer servers may derive the key of the key file in other ways than `openssl enc -md sha1`.
-        let other = value("file_key_management_digest").is_some_and(|digest| !digest.eq_ignore_ascii_case("sha1"))
-            || value("file_key_management_use_pbkdf2")
-                .is_some_and(|rounds| is_on(rounds) || rounds != "0" && rounds != "OFF");
         let file = value("file_key_management_filekey").and_then(|value| value.strip_prefix("FILE:"));
         let read = |file: &str| view.read(&normal(&datadir.join(file)), PASSWORD_BYTES).ok().map(Zeroizing::new);
-        let password = file.filter(|_| !other).and_then(read).map(|mut password| {
-            let end = password
-                .iter()
-                .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
-                .map_or(0, |last| last.saturating_add(1));
-            password.truncate(end);
-            password
-        });
-        Self { path, password }
+        // Only newer servers have these two; the others derive as these do by default.
+        let digest = value("file_key_management_digest").map_or_else(|| Some(Digest::default()), Digest::by_name);
+        let rounds = value("file_key_management_use_pbkdf2").map_or(Some(0), |rounds| rounds.parse().ok());
+        let derivation =
+            digest.zip(rounds).map(|(digest, rounds)| Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) });
+        let password = derivation.and(file).and_then(read);
+        Self { path, password, derivation: derivation.unwrap_or_default() }
+    }
+
+    /// The keys; none if there is no password for an encrypted file, or this cannot be read.
+    fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, KeyringError> {
+        let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
+        let bytes = keyring::read(&mut file, store.size_bytes)?;
+        let password = self.password.as_deref().map(Vec::as_slice);
+        MariaDbKeys::load_derived(&bytes, password, self.derivation)
     }
 }
 
@@ -59,26 +63,28 @@ pub(super) fn collect(view: &View, files: &[FileFact], named: &Named) -> Vec<Key
     }
     let mut proofs = Vec::new();
     for store in files.iter().filter(|file| is_store(file, named)) {
-        let Ok(file) = view.open_file(Path::new(&store.path)) else { continue };
-        let Ok(keys) = keyring::read(&mut std::fs::File::from(file), store.size_bytes) else { continue };
+        let keys = named.load(view, store);
         for (file, page0, id) in &wanted {
-            let opens = keyring::opens_page(
-                &keys,
-                named.password.as_deref().map(Vec::as_slice),
-                *id,
-                &samples(view, file, page0),
-            );
-            let why = opens.is_none().then(|| "no encrypted page, or no password for the key file".to_owned());
-            proofs.push(KeyProof {
-                path: file.path.clone(),
-                key: format!("key {id}"),
-                store: store.path.clone(),
-                opens,
-                why,
-            });
+            let (opens, why) = match &keys {
+                Ok(keys) => tried(keys, *id, &samples(view, file, page0)),
+                // The server would not get in with this password, either.
+                Err(KeyringError::WrongPassword) => (Some(false), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            let (path, store) = (file.path.clone(), store.path.clone());
+            proofs.push(KeyProof { path, key: format!("key {id}"), store, opens, why });
         }
     }
     proofs
+}
+
+fn tried(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> (Option<bool>, Option<String>) {
+    let opens = keyring::opens_page(keys, id, samples);
+    let why = match samples {
+        [] => "no encrypted page to try a key on",
+        _ => "the key is not in the key file",
+    };
+    (opens, opens.is_none().then(|| why.to_owned()))
 }
 
 fn wanted(file: &FileFact) -> Option<(&FileFact, &Page0, u32)> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use innodb::tablespace::Encryption;
-use keyring::{StoreKind, WRAPPED_BYTES};
+use keyring::{KeyringError, MysqlKeyring, StoreKind, WRAPPED_BYTES};
 
 use super::view::View;
 use crate::facts::files::{Content, FileFact, KeyProof};
@@ -22,8 +22,15 @@ pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) 
     let mut proofs = Vec::new();
     // One store is open at a time, so that no more keys than needed are in memory.
     let mut todo: Vec<(&FileFact, u32, &str)> = files.iter().filter_map(wanted).collect();
+    let mut unreadable = None;
     for store in &stores {
-        let Some(keys) = read_store(view, store) else { continue };
+        let keys = match read_store(view, store) {
+            Ok(keys) => keys,
+            Err(error) => {
+                unreadable.get_or_insert_with(|| format!("{}: {error}", store.path));
+                continue;
+            }
+        };
         todo.retain(|(file, number, uuid)| {
             let Some(proof) = tried(view, file, *number, uuid, store, &keys) else { return true };
             proofs.push(proof);
@@ -36,10 +43,10 @@ pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) 
         key: key_name(uuid, number),
         store: names.join(", "),
         opens: None,
-        why: Some(if names.is_empty() {
-            "no key file was found".to_owned()
-        } else {
-            "the key is not in the key file".to_owned()
+        why: Some(match &unreadable {
+            Some(error) => error.clone(),
+            None if names.is_empty() => "no key file was found".to_owned(),
+            None => "the key is not in the key file".to_owned(),
         }),
     }));
     proofs.sort_by(|a, b| a.path.cmp(&b.path));
@@ -71,17 +78,25 @@ fn key_name(uuid: &str, number: u32) -> String {
     format!("INNODBKey-{uuid}-{number}")
 }
 
-fn read_store(view: &View, store: &FileFact) -> Option<impl std::ops::Deref<Target = Vec<u8>>> {
-    let mut file = std::fs::File::from(view.open_file(Path::new(&store.path)).ok()?);
-    keyring::read(&mut file, store.size_bytes).ok()
+fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, KeyringError> {
+    let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
+    MysqlKeyring::load(&keyring::read(&mut file, store.size_bytes)?)
 }
 
 /// None if this store has no such key, or the page changed meanwhile.
-fn tried(view: &View, file: &FileFact, number: u32, uuid: &str, store: &FileFact, keys: &[u8]) -> Option<KeyProof> {
+fn tried(
+    view: &View,
+    file: &FileFact,
+    number: u32,
+    uuid: &str,
+    store: &FileFact,
+    keys: &MysqlKeyring,
+) -> Option<KeyProof> {
+    let key = key_name(uuid, number);
+    let master = keys.get(&key)?;
     let page = view.read(Path::new(&file.path), PAGE_BYTES).ok()?;
     let (wrapped, checksum) = wrapped_key(&page, number, uuid)?;
-    let key = key_name(uuid, number);
-    let opens = keyring::opens(keys, &key, &wrapped, checksum)?;
+    let opens = keyring::opens(master, &wrapped, checksum)?;
     Some(KeyProof { path: file.path.clone(), key, store: store.path.clone(), opens: Some(opens), why: None })
 }
 

@@ -4,3 +4,9 @@
 //! bytes. Nothing here decides whether a unit is sound: see [`verify`](crate::verify).
 
 pub mod aes;
+pub mod aria;
+pub mod binlog;
+pub mod lockstep;
+pub mod mariadb;
+pub mod mysql;
+pub mod redo;

@@ -58,21 +58,39 @@ pub fn full_crc32(page: &[u8]) -> Checksum {
     }
 }
 
+/// The crc32 a page of the older formats should have.
+#[must_use]
+pub fn crc32(page: &[u8]) -> u32 {
+    crc32c(page.range(4, 26)) ^ crc32c(page.range(38, page.len().saturating_sub(8)))
+}
+
+/// The crc32 a ROW_FORMAT=COMPRESSED page should have.
+#[must_use]
+pub fn zip_crc32(page: &[u8]) -> u32 {
+    zip_ranges(page).iter().fold(0, |sum, bytes| sum ^ crc32c(bytes))
+}
+
 /// The checksum that holds for a ROW_FORMAT=COMPRESSED page.
 #[must_use]
 pub fn zip(page: &[u8]) -> Checksum {
-    let ranges = [page.range(4, 16), page.range(24, 26), page.range(34, page.len())];
-    let crc = ranges.iter().fold(0, |sum, bytes| sum ^ crc32c(bytes));
-    let adler = ranges.iter().fold(0, |sum, bytes| adler32(sum, bytes));
+    let crc = zip_crc32(page);
     match page.be32(0) {
         Some(stored) if page.len() <= 34 || stored == NONE_MAGIC => match stored {
             NONE_MAGIC => Checksum::None,
             _ => Checksum::Mismatch,
         },
         Some(stored) if stored == crc => Checksum::ZipCrc32,
-        Some(stored) if stored == adler => Checksum::ZipInnodb,
+        Some(stored) if stored == zip_adler32(page) => Checksum::ZipInnodb,
         _ => Checksum::Mismatch,
     }
+}
+
+fn zip_ranges(page: &[u8]) -> [&[u8]; 3] {
+    [page.range(4, 16), page.range(24, 26), page.range(34, page.len())]
+}
+
+fn zip_adler32(page: &[u8]) -> u32 {
+    zip_ranges(page).iter().fold(0, |sum, bytes| adler32(sum, bytes))
 }
 
 fn classic_sums(page: &[u8]) -> Option<Checksum> {
@@ -82,13 +100,12 @@ fn classic_sums(page: &[u8]) -> Option<Checksum> {
     if (new, old) == (NONE_MAGIC, NONE_MAGIC) {
         return Some(Checksum::None);
     }
-    let header = page.range(4, 26);
-    let body = page.range(38, trailer);
-    if new == old && new == crc32c(header) ^ crc32c(body) {
+    if new == old && new == crc32(page) {
         return Some(Checksum::Crc32);
     }
     let old_matches = old == fold(page.range(0, 26)) || Some(old) == page.be32(16);
-    (old_matches && new == fold(header).wrapping_add(fold(body))).then_some(Checksum::Innodb)
+    (old_matches && new == fold(page.range(4, 26)).wrapping_add(fold(page.range(38, trailer))))
+        .then_some(Checksum::Innodb)
 }
 
 pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
@@ -96,7 +113,7 @@ pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 /// `ut_fold_binary` in 32-bit arithmetic.
-fn fold(bytes: &[u8]) -> u32 {
+pub(crate) fn fold(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0_u32, |fold, byte| {
         let mixed = ((fold ^ u32::from(*byte) ^ 1_653_893_711) << 8).wrapping_add(fold);
         (mixed ^ 1_463_735_687).wrapping_add(u32::from(*byte))

@@ -1,6 +1,8 @@
 //! One InnoDB page: header, flags, types, checksums, and whether it is encrypted.
 
 pub mod checksum;
+pub mod compressed;
+pub mod decompress;
 pub mod flags;
 pub mod header;
 pub mod state;

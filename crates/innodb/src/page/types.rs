@@ -27,6 +27,8 @@ pub enum ClearClass {
 impl PageType {
     /// Undo log page.
     pub const UNDO: Self = Self(2);
+    /// System page: rollback segment headers, the change buffer header.
+    pub const SYS: Self = Self(6);
     /// Transaction system page (page 5 of the system tablespace).
     pub const TRX_SYS: Self = Self(7);
     /// Page 0.

@@ -116,6 +116,12 @@ impl Encryption {
 
     /// The information of MySQL, also of the redo log's header.
     pub(crate) fn mysql(info: &[u8], flags: SpaceFlags) -> Option<Self> {
+        let (magic, master_key_id, server_uuid) = Self::mysql_names(info)?;
+        Some(Self::MySql { magic, master_key_id, server_uuid, flag_set: flags.mysql_encryption() })
+    }
+
+    /// What MySQL's information names: its version, and number and server of the master key.
+    pub(crate) fn mysql_names(info: &[u8]) -> Option<(MySqlMagic, MasterKeyId, Option<String>)> {
         let magic = MySqlMagic::parse(info)?;
         let master_key_id = MasterKeyId(info.be32(3)?);
         let uuid_at = match (magic, info.be32(7)?) {
@@ -127,7 +133,7 @@ impl Encryption {
             MySqlMagic::V1 => None,
             _ => uuid(&info.array_at::<36>(uuid_at)?),
         };
-        Some(Self::MySql { magic, master_key_id, server_uuid, flag_set: flags.mysql_encryption() })
+        Some((magic, master_key_id, server_uuid))
     }
 
     fn mariadb(info: &[u8]) -> Option<Self> {

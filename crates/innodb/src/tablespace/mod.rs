@@ -11,4 +11,6 @@ pub use copies::{DoublewriteCopies, SpacePages};
 pub use encryption::{Disagreement, Encryption, MariaDbMode, MySqlMagic};
 pub use found::{ClearPage, ForeignPage, KeyVersionPages, PageCounts, TablespaceScan, Truncation};
 pub use page0::{Family, Page0, TablespaceKind};
+pub(crate) use page0::{MAX_PAGE_BYTES, XDES_ARRAY, info_offset};
+pub(crate) use scan::doublewrite_area_of;
 pub use scan::{Continuation, Depth, ScanOptions, scan};

@@ -89,7 +89,8 @@ pub struct Page0 {
 
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
-const XDES_ARRAY: u64 = 150;
+/// Where the array of extent descriptors begins, on page 0 and every other descriptor page.
+pub(crate) const XDES_ARRAY: u64 = 150;
 
 impl Page0 {
     /// Reads page 0 from the beginning of a file; `bytes` may be longer than the page
@@ -160,7 +161,7 @@ impl Page0 {
 /// Where MySQL's encryption information begins: behind the extent descriptors.
 ///
 /// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
-fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
+pub(crate) fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     let extent_pages = SpaceFlags::extent_pages(logical_page_bytes);
     let descriptor_bytes = u64::from(extent_pages.div_ceil(4)).saturating_add(24);
     let descriptors = physical_page_bytes.checked_div(extent_pages).unwrap_or(0);

@@ -144,29 +144,15 @@ impl Scanner {
         }
     }
 
-    /// Finds the doublewrite area of a system tablespace: two extents named on page 5.
-    ///
-    /// Source: formats, "ibdata1: pages 64..127 and 128..191"; `trx0sys.h`
-    /// (`TRX_SYS_DOUBLEWRITE`), confirmed on MySQL 9.7 and MariaDB 10.11 in testdata.
+    /// Finds the doublewrite area of a system tablespace.
     fn find_doublewrite<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), ScanError> {
         const TRX_SYS_PAGE: u64 = 5;
-        const MAGIC: u32 = 536_853_855;
         if self.found.page0.space_id != SpaceId(0) || self.first_page != 0 {
             return Ok(());
         }
         let mut buf = vec![0; as_usize(self.page_bytes)];
         let page = fill(source, TRX_SYS_PAGE.saturating_mul(self.page_bytes), &mut buf)?;
-        let fields = page.range(page.len().saturating_sub(200), page.len());
-        if fields.be32(10) != Some(MAGIC) {
-            return Ok(());
-        }
-        let extent = u64::from(SpaceFlags::extent_pages(self.found.page0.logical_page_bytes));
-        for (range, at) in self.doublewrite_pages.iter_mut().zip([14, 18]) {
-            let first = u64::from(fields.be32(at).unwrap_or(0));
-            if first > TRX_SYS_PAGE {
-                *range = (first, first.saturating_add(extent));
-            }
-        }
+        self.doublewrite_pages = doublewrite_area_of(page, self.found.page0.logical_page_bytes);
         Ok(())
     }
 
@@ -356,6 +342,25 @@ impl Scanner {
         found.doublewrite = self.copies.finish();
         self.found
     }
+}
+
+/// The doublewrite area that the TRX_SYS page (page 5 of the system tablespace) names: two extents
+/// as ranges of pages, empty if there is none.
+///
+/// Source: formats, "ibdata1: pages 64..127 and 128..191"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`),
+/// confirmed on MySQL 9.7 and MariaDB 10.11 in testdata.
+pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(u64, u64); 2] {
+    const TRX_SYS_PAGE: u64 = 5;
+    const MAGIC: u32 = 536_853_855;
+    let fields = trx_sys.range(trx_sys.len().saturating_sub(200), trx_sys.len());
+    if fields.be32(10) != Some(MAGIC) {
+        return [(0, 0); 2];
+    }
+    let extent = u64::from(SpaceFlags::extent_pages(logical_page_bytes));
+    [14, 18].map(|at| match u64::from(fields.be32(at).unwrap_or(0)) {
+        first if first > TRX_SYS_PAGE => (first, first.saturating_add(extent)),
+        _ => (0, 0),
+    })
 }
 
 fn truncation(page0: &Page0, first_page: PageNo, file_bytes: u64, page_bytes: u64) -> Option<Truncation> {

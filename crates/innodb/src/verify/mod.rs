@@ -4,6 +4,11 @@
 //! [`Finding`]. Nothing is written. A unit is a page of a tablespace, a slot of a doublewrite
 //! file, a block of a redo log, an event of a binary log, a page of an Aria file.
 
+pub mod aria;
+pub mod binlog;
+pub mod doublewrite;
+pub mod redo;
 mod report;
+pub mod tablespace;
 
 pub use report::{Check, FileReport, Finding, KeyAsked, MAX_FINDINGS, Tally, Units, Verdict};

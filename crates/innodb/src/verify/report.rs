@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::bump,
+    bytes::{as_u64, bump},
     ids::{KeyVersion, MasterKeyId},
 };
 
@@ -117,6 +117,14 @@ pub enum Check {
     /// Clear and encrypted units side by side where the server leaves them so: undo, doublewrite,
     /// redo, or a tablespace whose encryption is under way. No damage.
     Mixed,
+    /// The system could not read the unit: a failing disk.
+    Read,
+    /// A copy of a page that no longer matters: its tablespace is gone, has another key by now, or
+    /// is made anew at every start. No damage.
+    Stale,
+    /// The newest part of a log is incomplete, as a crash leaves it; recovery begins by cutting it
+    /// off. No damage.
+    LogEnd,
     /// The file changed while it was read, so the unit could not be judged. No damage.
     Changing,
     /// The type or version is not known, so the unit could not be judged. No damage.
@@ -134,6 +142,8 @@ impl Check {
                 | Self::Key
                 | Self::KeyOpens
                 | Self::Mixed
+                | Self::Stale
+                | Self::LogEnd
                 | Self::Changing
                 | Self::Unknown
         )
@@ -200,6 +210,27 @@ pub struct FileReport {
     pub findings_left_out: u64,
 }
 
+impl FileReport {
+    /// A file of a format that no server encrypts and that has no checksums to check.
+    #[must_use]
+    pub fn without_units() -> Self {
+        Tally::default().finish(None)
+    }
+
+    /// A file that is nothing this program knows, and why that is so.
+    #[must_use]
+    pub fn unidentified(detail: impl Into<String>) -> Self {
+        let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };
+        Self {
+            verdict: Verdict::Unidentified,
+            units: Units::default(),
+            key: None,
+            findings: vec![finding],
+            findings_left_out: 0,
+        }
+    }
+}
+
 /// More findings of one file are counted, not kept.
 pub const MAX_FINDINGS: usize = 1000;
 
@@ -215,6 +246,7 @@ pub struct Tally {
     wrong_key: bool,
     missing_key: bool,
     unproven: bool,
+    bad_key_info: bool,
 }
 
 impl Tally {
@@ -230,7 +262,7 @@ impl Tally {
             Check::Key => self.missing_key = true,
             Check::KeyOpens => self.wrong_key = true,
             Check::Changing | Check::Unknown => self.unproven = true,
-            Check::Mixed => {}
+            Check::Mixed | Check::Stale | Check::LogEnd => {}
             _ => self.damage = true,
         }
         if self.findings.len() < MAX_FINDINGS {
@@ -238,6 +270,17 @@ impl Tally {
         } else {
             bump(&mut self.left_out);
         }
+    }
+
+    /// The information about the key, at `offset`, is damaged: no key can open the file.
+    pub fn bad_key_info(&mut self, offset: Option<u64>, detail: impl Into<String>) {
+        self.bad_key_info = true;
+        self.find(None, offset, Check::KeyInfo, detail);
+    }
+
+    /// So many findings were made and not even kept to be noted.
+    pub const fn leave_out(&mut self, findings: u64) {
+        self.left_out = self.left_out.saturating_add(findings);
     }
 
     /// Encrypted units were counted that no key was there to open.
@@ -260,19 +303,20 @@ impl Tally {
         self.wrong_key |= other.wrong_key;
         self.missing_key |= other.missing_key;
         self.unproven |= other.unproven;
-        for finding in other.findings {
-            if self.findings.len() < MAX_FINDINGS {
-                self.findings.push(finding);
-            } else {
-                bump(&mut self.left_out);
-            }
+        self.bad_key_info |= other.bad_key_info;
+        self.findings.extend(other.findings);
+        if self.findings.len() > MAX_FINDINGS {
+            self.findings.sort_by_key(|finding| (finding.offset, finding.unit, finding.check));
+            let beyond = as_u64(self.findings.len().saturating_sub(MAX_FINDINGS));
+            self.findings.truncate(MAX_FINDINGS);
+            self.left_out = self.left_out.saturating_add(beyond);
         }
     }
 
     /// The report; the verdict is the worst of what was found.
     #[must_use]
     pub fn finish(mut self, key: Option<KeyAsked>) -> FileReport {
-        self.findings.sort_by(|a, b| (a.offset, a.unit, a.check).cmp(&(b.offset, b.unit, b.check)));
+        self.findings.sort_by_key(|finding| (finding.offset, finding.unit, finding.check));
         FileReport {
             verdict: self.verdict(),
             units: self.units,
@@ -283,7 +327,9 @@ impl Tally {
     }
 
     const fn verdict(&self) -> Verdict {
-        if self.damage {
+        if self.bad_key_info {
+            Verdict::BadKeyInfo
+        } else if self.damage {
             Verdict::Damaged
         } else if self.truncated {
             Verdict::Truncated

@@ -1,7 +1,10 @@
 //! The sample files of testdata/.
 #![allow(dead_code, reason = "every test file uses another part")]
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
+use zeroize::Zeroizing;
 
 /// Directory of the samples.
 pub(crate) fn testdata() -> PathBuf {
@@ -38,4 +41,109 @@ pub(crate) fn samples(directory: &str) -> Vec<(String, Vec<u8>)> {
             (name, bytes)
         })
         .collect()
+}
+
+/// Keys of one of the sample stores, read as simply as possible: the tests of `keyring` prove its
+/// own reading.
+pub(crate) struct SampleKeys {
+    mysql: Option<BTreeMap<String, Zeroizing<[u8; 32]>>>,
+    mariadb: Option<BTreeMap<u32, Zeroizing<Vec<u8>>>>,
+}
+
+impl SampleKeys {
+    /// MySQL's component file.
+    pub(crate) fn component(name: &str) -> Self {
+        let text = sample(&format!("keyring/{name}"));
+        let file: serde_json::Value = serde_json::from_slice(&text).expect("the sample is JSON");
+        let elements = file["elements"].as_array().expect("it has elements");
+        let keys = elements.iter().filter_map(|element| {
+            let key = unhex(element["data"].as_str()?).try_into().ok()?;
+            Some((element["data_id"].as_str()?.to_owned(), Zeroizing::new(key)))
+        });
+        Self { mysql: Some(keys.collect()), mariadb: None }
+    }
+
+    /// MariaDB's plain key file.
+    pub(crate) fn key_file(name: &str) -> Self {
+        let text = String::from_utf8(sample(&format!("keyring/{name}"))).expect("the sample is text");
+        let keys = text.lines().filter_map(|line| {
+            let (id, key) = line.split_once(';')?;
+            Some((id.trim().parse().ok()?, Zeroizing::new(unhex(key.trim()))))
+        });
+        Self { mysql: None, mariadb: Some(keys.collect()) }
+    }
+
+    /// The same store with other keys under the same names.
+    pub(crate) fn all_wrong(mut self) -> Self {
+        self.mysql.iter_mut().flat_map(|keys| keys.values_mut()).for_each(|key| key[0] ^= 1);
+        self.mariadb.iter_mut().flat_map(|keys| keys.values_mut()).for_each(|key| key[0] ^= 1);
+        self
+    }
+
+    /// The same store without its keys.
+    pub(crate) fn emptied(mut self) -> Self {
+        self.mysql.iter_mut().for_each(BTreeMap::clear);
+        self.mariadb.iter_mut().for_each(BTreeMap::clear);
+        self
+    }
+
+    /// The same store with a key under one more name.
+    pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
+        if let Some(keys) = &mut self.mysql {
+            let key = keys[from].clone();
+            keys.insert(to.to_owned(), key);
+        }
+        self
+    }
+}
+
+impl KeySource for SampleKeys {
+    fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; 32]>> {
+        self.mysql.as_ref()?.get(name).cloned()
+    }
+
+    fn mysql_numbered(&self, number: MasterKeyId) -> Vec<Zeroizing<[u8; 32]>> {
+        let ending = format!("-{number}");
+        let keys = self.mysql.iter().flatten();
+        keys.filter(|(name, _)| name.ends_with(&ending)).map(|(_, key)| key.clone()).collect()
+    }
+
+    fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
+        self.mariadb.as_ref()?.get(&id).filter(|_| version == KeyVersion(1)).cloned()
+    }
+
+    fn has_mysql(&self) -> bool {
+        self.mysql.is_some()
+    }
+
+    fn has_mariadb(&self) -> bool {
+        self.mariadb.is_some()
+    }
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).expect("hexadecimal") as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// The keys that open a sample, by its name.
+pub(crate) fn keys_of(name: &str) -> SampleKeys {
+    let file = name.rsplit('/').next().expect("a name");
+    match file {
+        _ if file.starts_with("mysql97-") => {
+            let size =
+                ["4k", "8k", "32k", "64k"].into_iter().find(|size| file.starts_with(&format!("mysql97-{size}-")));
+            match size {
+                Some(size) => SampleKeys::component(&format!("mysql97-{size}-component-file.json")),
+                None => SampleKeys::component("mysql97-component-file.json"),
+            }
+        }
+        _ if file.starts_with("synthetic-") => {
+            let key = "INNODBKey-95b2f013-e4cd-11f1-8c02-02fc00000001-2";
+            SampleKeys::component("mysql97-component-file.json").renamed(key, "INNODBKey-951-2")
+        }
+        _ if file.starts_with("mariadb1011-ctr-") => SampleKeys::key_file("mariadb1011-ctr-keyfile"),
+        _ if file.starts_with("mariadb") => SampleKeys::key_file("mariadb1011-keyfile"),
+        _ => panic!("no keys are known for {name}"),
+    }
 }

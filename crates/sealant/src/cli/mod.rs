@@ -1,8 +1,10 @@
 //! The command line: one file per verb.
 
 mod audit;
+mod bench;
 mod checks;
 mod generate;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -21,7 +23,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(Box<audit::Audit>),
+    Bench(bench::Bench),
     Checks(checks::Checks),
+    Verify(Box<verify::Verify>),
     #[command(hide = true)]
     Generate(generate::Generate),
 }
@@ -31,7 +35,9 @@ impl Cli {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Audit(verb) => verb.run(),
+            Verb::Bench(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
+            Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }
     }

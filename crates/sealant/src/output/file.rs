@@ -19,6 +19,15 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     }
 }
 
+/// Finds out before a long run that a file cannot be written after it.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    if path.is_dir() || !directory.is_dir() {
+        return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
+    }
+    Ok(())
+}
+
 /// Replaces `path`, wholly or not at all. Results name what is weak: only the owner reads them.
 pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
     // A device or a pipe, such as /dev/stdout, cannot be renamed over.

@@ -34,7 +34,7 @@ impl Failure {
     pub(crate) fn print(&self) {
         error(&self.error);
         if let Some(hint) = &self.hint {
-            line("hint", hint);
+            self::hint(hint);
         }
     }
 }
@@ -60,6 +60,11 @@ pub(crate) fn error(text: &str) {
 /// Something the user should know that is no error.
 pub(crate) fn warning(text: &str) {
     line("warning", text);
+}
+
+/// The next step.
+pub(crate) fn hint(text: &str) {
+    line("hint", text);
 }
 
 /// Nothing can be done if stderr is closed.

@@ -75,10 +75,7 @@ impl Outputs {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let files = self.files().map(|(_, path)| path).chain(self.output.as_deref()).chain(self.save());
         for path in files {
-            let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-            if path.is_dir() || !directory.is_dir() {
-                return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
-            }
+            file::check_writable(path)?;
         }
         Ok(())
     }

@@ -1,0 +1,32 @@
+//! `sealant verify`, inside this process.
+
+use std::num::NonZeroUsize;
+
+use ::verify::{Keys, Plan, Report, Settings};
+use innodb::verify::{Units, Verdict};
+
+use crate::{Arm, Error};
+
+/// Verifies everything in `plan` with so many threads. Every run has to find the same.
+pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs: NonZeroUsize) -> Arm<'a> {
+    let name = name.into();
+    let own = name.clone();
+    let mut before: Option<(Option<Verdict>, Units)> = None;
+    Arm::new(name, move || {
+        let report = ::verify::run(plan, keys, &Settings { jobs, progress: &|_| {} });
+        let found = judged(&report, &own)?;
+        if *before.get_or_insert(found) != found {
+            let reason = "found other things than the time before; is a server running on these files?".to_owned();
+            return Err(Error::Work { arm: own.clone(), reason });
+        }
+        Ok(report.summary.bytes)
+    })
+}
+
+fn judged(report: &Report, arm: &str) -> Result<(Option<Verdict>, Units), Error> {
+    if let Some(unread) = report.errors.first() {
+        let reason = format!("{}: {}", unread.path.display(), unread.reason);
+        return Err(Error::Work { arm: arm.to_owned(), reason });
+    }
+    Ok((report.summary.verdict, report.summary.units))
+}

@@ -1,0 +1,168 @@
+//! The machine that measurements come from.
+
+use std::{fs, path::Path};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What figures depend on, apart from the data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Environment {
+    /// When the measurement began.
+    pub time: Timestamp,
+    /// Version of this program.
+    pub version: &'static str,
+    /// The compiler that built it.
+    pub compiler: &'static str,
+    /// Whether it was built with optimisation.
+    pub optimised: bool,
+    /// Model of the processor.
+    pub cpu: Option<String>,
+    /// Instructions it has that matter here, by the kernel's names.
+    pub cpu_flags: Vec<String>,
+    /// Processors this process may use.
+    pub cores: usize,
+    /// Whether a hypervisor runs this machine: others may use the same processors and disks.
+    pub virtual_machine: bool,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// Type of the file system of the data.
+    pub file_system: Option<String>,
+    /// Processes that wanted to run, averaged over the minute before.
+    pub load: Option<f64>,
+}
+
+/// AES, its vector forms, carry-less multiplication (CRC) and wide registers; x86 and ARM.
+const FLAGS: [&str; 14] = [
+    "aes",
+    "vaes",
+    "sse4_2",
+    "pclmulqdq",
+    "vpclmulqdq",
+    "avx2",
+    "avx512f",
+    "avx512vl",
+    "asimd",
+    "pmull",
+    "crc32",
+    "sha3",
+    "sve",
+    "sve2",
+];
+
+/// More than this share of the processors busy with something else disturbs.
+const BUSY: f64 = 0.25;
+
+impl Environment {
+    /// This machine now; `data` is a file or directory of what is measured.
+    #[must_use]
+    pub fn now(data: &Path) -> Self {
+        let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+        let mounts = read("/proc/self/mounts").unwrap_or_default();
+        let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_path_buf());
+        Self {
+            time: Timestamp::now(),
+            version: env!("CARGO_PKG_VERSION"),
+            compiler: env!("SEALANT_RUSTC"),
+            optimised: !cfg!(debug_assertions),
+            cpu: field(&cpuinfo, "model name").map(str::to_owned),
+            cpu_flags: flags(&cpuinfo),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            virtual_machine: words(&cpuinfo).any(|word| word == "hypervisor"),
+            memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text)),
+            kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
+            file_system: file_system(&mounts, &data),
+            load: read("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()),
+        }
+    }
+
+    /// Whether something else kept the processors busy.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        #[allow(clippy::cast_precision_loss, reason = "a number of processors")]
+        let cores = self.cores as f64;
+        self.load.is_some_and(|load| load > cores * BUSY)
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+/// The value of `name : value`.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let values = text.lines().filter_map(|line| line.split_once(':'));
+    values.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// The words of the line of flags, which ARM calls features.
+fn words(cpuinfo: &str) -> impl Iterator<Item = &str> {
+    field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default().split_whitespace()
+}
+
+fn flags(cpuinfo: &str) -> Vec<String> {
+    FLAGS.iter().filter(|flag| words(cpuinfo).any(|word| word == **flag)).map(|&flag| flag.to_owned()).collect()
+}
+
+fn memory(meminfo: &str) -> Option<u64> {
+    let kib: u64 = field(meminfo, "MemTotal")?.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Type of the innermost mount that holds `path`; of two on one directory the later one shows.
+fn file_system(mounts: &str, path: &Path) -> Option<String> {
+    let mut best: Option<(usize, &str)> = None;
+    for line in mounts.lines() {
+        let mut fields = line.split_whitespace().skip(1);
+        let (Some(point), Some(kind)) = (fields.next(), fields.next()) else { continue };
+        let deeper = best.is_none_or(|(length, _)| point.len() >= length);
+        if deeper && path.starts_with(unescape(point)) {
+            best = Some((point.len(), kind));
+        }
+    }
+    best.map(|(_, kind)| kind.to_owned())
+}
+
+/// Blanks in mount points are written in octal.
+fn unescape(point: &str) -> String {
+    point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPUINFO: &str = "processor\t: 0\nmodel name\t: Example 9000\n\
+        flags\t\t: fpu sse4_2 aes hypervisor vaes\n\nprocessor\t: 1\nmodel name\t: Example 9000\n";
+
+    #[test]
+    fn cpuinfo_of_x86_and_arm() {
+        assert_eq!(field(CPUINFO, "model name"), Some("Example 9000"));
+        assert_eq!(flags(CPUINFO), ["aes", "vaes", "sse4_2"]);
+        assert_eq!(flags("Features\t: fp asimd aes pmull crc32\n"), ["aes", "asimd", "pmull", "crc32"]);
+        assert!(flags("").is_empty());
+    }
+
+    #[test]
+    fn the_innermost_mount_counts() {
+        let mounts = "/dev/a / ext4 rw 0 0\n/dev/b /srv xfs rw 0 0\n/dev/c /srv/my\\040data btrfs rw 0 0\n";
+        let kind = |path: &str| file_system(mounts, Path::new(path));
+        assert_eq!(kind("/etc/x").as_deref(), Some("ext4"));
+        assert_eq!(kind("/srv/my data/t.ibd").as_deref(), Some("btrfs"));
+        assert_eq!(kind("/srvx").as_deref(), Some("ext4"));
+    }
+
+    #[test]
+    fn memory_is_given_in_kib() {
+        assert_eq!(memory("MemTotal:       1024 kB\nMemFree: 1 kB\n"), Some(1 << 20));
+    }
+
+    #[test]
+    fn this_machine_has_processors() {
+        let here = Environment::now(Path::new("."));
+        assert!(here.cores >= 1);
+        assert!(here.compiler.starts_with("rustc "));
+    }
+}

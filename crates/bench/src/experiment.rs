@@ -1,0 +1,379 @@
+//! Arms, run in interleaved rounds.
+
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use crate::{
+    Error,
+    record::{ArmRecord, ExperimentRecord},
+    stats::{Interval, median_interval, ratio_interval},
+};
+
+/// What one run of an arm did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Bytes processed.
+    pub bytes: u64,
+    /// Wall time, if the arm knows it better than whoever calls it: a program that reports the time
+    /// without its own start.
+    pub seconds: Option<f64>,
+}
+
+/// Does the work of an arm once.
+type Run<'a> = Box<dyn FnMut() -> Result<Work, Error> + 'a>;
+/// Makes the machine ready for a run.
+type Prepare<'a> = Box<dyn FnMut() -> Result<(), Error> + 'a>;
+
+/// One of the things that are compared.
+pub struct Arm<'a> {
+    name: String,
+    run: Run<'a>,
+}
+
+impl<'a> Arm<'a> {
+    /// An arm that is timed from call to return.
+    pub fn new(name: impl Into<String>, mut run: impl FnMut() -> Result<u64, Error> + 'a) -> Self {
+        Self::timing_itself(name, move || run().map(|bytes| Work { bytes, seconds: None }))
+    }
+
+    /// An arm that may say itself how long it took.
+    pub fn timing_itself(name: impl Into<String>, run: impl FnMut() -> Result<Work, Error> + 'a) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// How many rounds there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// Until the intervals are narrow, or the budget ends.
+    UntilNarrow,
+    /// Exactly so many, whatever the budget.
+    Exactly(NonZeroU32),
+}
+
+/// When to stop, and what the resampling starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many rounds.
+    pub rounds: Rounds,
+    /// Time for one experiment. At least [`FEWEST`] rounds are run.
+    pub budget: Duration,
+    /// Every median's 95 % interval is to be narrower than this share of it.
+    pub narrow: f64,
+    /// Run every arm once before, unmeasured.
+    pub warm_up: bool,
+    /// Seed of the resampling.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { rounds: Rounds::UntilNarrow, budget: Duration::from_secs(60), narrow: 0.03, warm_up: true, seed: 1 }
+    }
+}
+
+/// Fewest rounds: of fewer there is no interval worth the name.
+const FEWEST: u32 = 5;
+/// Most rounds without [`Rounds::Exactly`].
+const MOST: u32 = 200;
+
+/// How far an experiment is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Name of the experiment.
+    pub experiment: &'a str,
+    /// Name of the arm that runs next.
+    pub arm: &'a str,
+    /// Rounds done.
+    pub rounds: u32,
+}
+
+/// Arms to compare on the same work.
+pub struct Experiment<'a> {
+    name: String,
+    arms: Vec<Arm<'a>>,
+    prepare: Option<Prepare<'a>>,
+}
+
+/// One run of one arm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Name of the arm.
+    pub arm: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Position of the arm in its round, from 0.
+    pub position: usize,
+    /// Bytes processed.
+    pub bytes: u64,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// Why no more rounds were run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Every interval is as narrow as was asked for.
+    Narrow,
+    /// As many rounds as were asked for, or as there may be.
+    Rounds,
+    /// The time is over; the intervals are wider than was asked for.
+    Budget,
+}
+
+/// What an experiment gave: every sample, and what follows from them.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    name: String,
+    arms: Vec<String>,
+    samples: Vec<Sample>,
+    rounds: u32,
+    stop: Stop,
+    seed: u64,
+}
+
+impl<'a> Experiment<'a> {
+    /// An experiment without arms yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), arms: Vec::new(), prepare: None }
+    }
+
+    /// Adds an arm.
+    #[must_use]
+    pub fn arm(mut self, arm: Arm<'a>) -> Self {
+        self.arms.push(arm);
+        self
+    }
+
+    /// Adds several arms.
+    #[must_use]
+    pub fn arms(mut self, arms: impl IntoIterator<Item = Arm<'a>>) -> Self {
+        self.arms.extend(arms);
+        self
+    }
+
+    /// What is done, unmeasured, before every run of every arm.
+    #[must_use]
+    pub fn before_each(mut self, prepare: impl FnMut() -> Result<(), Error> + 'a) -> Self {
+        self.prepare = Some(Box::new(prepare));
+        self
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The first error of an arm.
+    pub fn run(mut self, settings: &Settings, progress: &dyn Fn(&Progress<'_>)) -> Result<Samples, Error> {
+        let started = Instant::now();
+        let mut samples = Samples {
+            name: self.name.clone(),
+            arms: self.arms.iter().map(|arm| arm.name.clone()).collect(),
+            samples: Vec::new(),
+            rounds: 0,
+            stop: Stop::Rounds,
+            seed: settings.seed,
+        };
+        if settings.warm_up {
+            self.round(0, progress)?;
+        }
+        loop {
+            let round = self.round(samples.rounds, progress)?;
+            samples.samples.extend(round);
+            samples.rounds += 1;
+            if let Some(stop) = settings.stop(&samples, started.elapsed()) {
+                samples.stop = stop;
+                return Ok(samples);
+            }
+        }
+    }
+
+    /// Every arm once: first to last in even rounds, last to first in odd ones, so that no arm
+    /// always runs behind the same other one.
+    fn round(&mut self, round: u32, progress: &dyn Fn(&Progress<'_>)) -> Result<Vec<Sample>, Error> {
+        let count = self.arms.len();
+        let order = |position: usize| if round.is_multiple_of(2) { position } else { count - 1 - position };
+        (0..count).map(|position| self.sample(order(position), round, position, progress)).collect()
+    }
+
+    fn sample(
+        &mut self,
+        index: usize,
+        round: u32,
+        position: usize,
+        progress: &dyn Fn(&Progress<'_>),
+    ) -> Result<Sample, Error> {
+        let arm = &mut self.arms[index];
+        progress(&Progress { experiment: &self.name, arm: &arm.name, rounds: round });
+        if let Some(prepare) = &mut self.prepare {
+            prepare()?;
+        }
+        let begin = Instant::now();
+        let work = (arm.run)()?;
+        let seconds = work.seconds.unwrap_or_else(|| begin.elapsed().as_secs_f64());
+        let (experiment, arm) = (self.name.clone(), arm.name.clone());
+        Ok(Sample { experiment, arm, round, position, bytes: work.bytes, seconds })
+    }
+}
+
+impl Settings {
+    fn stop(&self, samples: &Samples, elapsed: Duration) -> Option<Stop> {
+        match self.rounds {
+            Rounds::Exactly(rounds) => (samples.rounds >= rounds.get()).then_some(Stop::Rounds),
+            Rounds::UntilNarrow if samples.rounds < FEWEST => None,
+            Rounds::UntilNarrow if samples.widest() <= self.narrow => Some(Stop::Narrow),
+            Rounds::UntilNarrow if samples.rounds >= MOST => Some(Stop::Rounds),
+            // Not a round more than fits.
+            Rounds::UntilNarrow => (elapsed + elapsed / samples.rounds > self.budget).then_some(Stop::Budget),
+        }
+    }
+}
+
+impl Samples {
+    /// Bytes per second of an arm, in the order of its rounds.
+    #[must_use]
+    pub fn rates(&self, arm: &str) -> Vec<f64> {
+        #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
+        let rate = |sample: &Sample| sample.bytes as f64 / sample.seconds.max(f64::MIN_POSITIVE);
+        self.of(arm).map(rate).collect()
+    }
+
+    /// Median bytes per second of an arm.
+    #[must_use]
+    pub fn rate(&self, arm: &str) -> Option<Interval> {
+        median_interval(&self.rates(arm), self.seed)
+    }
+
+    /// Median wall time of an arm in seconds.
+    #[must_use]
+    pub fn seconds(&self, arm: &str) -> Option<Interval> {
+        let seconds: Vec<f64> = self.of(arm).map(|sample| sample.seconds).collect();
+        median_interval(&seconds, self.seed)
+    }
+
+    /// How many times as fast as `to` the arm `of` is.
+    #[must_use]
+    pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
+        ratio_interval(&self.rates(of), &self.rates(to), self.seed)
+    }
+
+    /// Every sample, in the order they were taken.
+    #[must_use]
+    pub fn all(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// What follows from the samples, with the ratios between these pairs of arms.
+    #[must_use]
+    pub fn record(&self, ratios: &[(&str, &str)]) -> ExperimentRecord {
+        ExperimentRecord {
+            name: self.name.clone(),
+            rounds: self.rounds,
+            stopped: self.stop,
+            arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
+            ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
+        let bytes = self.of(arm).map(|sample| sample.bytes).max()?;
+        Some(ArmRecord { name: arm.to_owned(), bytes, rate: self.rate(arm)?, seconds: self.seconds(arm)? })
+    }
+
+    fn ratio_record(&self, of: &str, to: &str) -> Option<crate::RatioRecord> {
+        Some(crate::RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio: self.ratio(of, to)? })
+    }
+
+    fn of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {
+        self.samples.iter().filter(move |sample| sample.arm == arm)
+    }
+
+    /// The widest interval of all arms, as a share of its median.
+    fn widest(&self) -> f64 {
+        let widths = self.arms.iter().filter_map(|arm| self.rate(arm)).map(|rate| rate.relative_width());
+        widths.fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn exactly(rounds: u32) -> Settings {
+        let rounds = Rounds::Exactly(NonZeroU32::new(rounds).unwrap());
+        Settings { rounds, warm_up: false, ..Settings::default() }
+    }
+
+    fn fixed(name: &str, bytes: u64, seconds: f64) -> Arm<'_> {
+        Arm::timing_itself(name, move || Ok(Work { bytes, seconds: Some(seconds) }))
+    }
+
+    #[test]
+    fn rounds_are_interleaved_and_prepared() {
+        let log = RefCell::new(String::new());
+        let arm = |name: &'static str| {
+            let log = &log;
+            Arm::new(name, move || {
+                log.borrow_mut().push_str(name);
+                Ok(1)
+            })
+        };
+        let experiment = Experiment::new("e").arms([arm("A"), arm("B"), arm("C")]).before_each(|| {
+            log.borrow_mut().push('.');
+            Ok(())
+        });
+        let samples = experiment.run(&exactly(3), &|_| {}).unwrap();
+        assert_eq!(*log.borrow(), ".A.B.C.C.B.A.A.B.C");
+        assert_eq!(samples.all().len(), 9);
+        assert_eq!(samples.all()[3], Sample { seconds: samples.all()[3].seconds, ..sample("C", 1, 0) });
+    }
+
+    fn sample(arm: &str, round: u32, position: usize) -> Sample {
+        Sample { experiment: "e".to_owned(), arm: arm.to_owned(), round, position, bytes: 1, seconds: 0.0 }
+    }
+
+    #[test]
+    fn an_arm_twice_as_fast_has_the_ratio_two() {
+        let experiment = Experiment::new("e").arm(fixed("fast", 100, 0.5)).arm(fixed("slow", 100, 1.0));
+        let record = experiment.run(&exactly(5), &|_| {}).unwrap().record(&[("fast", "slow")]);
+        assert_eq!(record.arms[0].rate.estimate, 200.0);
+        assert_eq!(record.ratios[0].ratio, Interval { estimate: 2.0, low: 2.0, high: 2.0 });
+    }
+
+    #[test]
+    fn narrow_intervals_end_it_early_and_a_budget_in_any_case() {
+        let settings = Settings { warm_up: false, ..Settings::default() };
+        let samples = Experiment::new("e").arm(fixed("same", 1, 1.0)).run(&settings, &|_| {}).unwrap();
+        assert_eq!((samples.rounds, samples.stop), (FEWEST, Stop::Narrow));
+
+        let mut slower = 0.0;
+        let noisy = Arm::timing_itself("noisy", || {
+            slower += 1.0;
+            Ok(Work { bytes: 1, seconds: Some(slower) })
+        });
+        let settings = Settings { budget: Duration::ZERO, ..settings };
+        let samples = Experiment::new("e").arm(noisy).run(&settings, &|_| {}).unwrap();
+        assert_eq!((samples.rounds, samples.stop), (FEWEST, Stop::Budget));
+    }
+
+    #[test]
+    fn the_first_error_ends_it() {
+        let failing = Arm::new("a", || Err(Error::Work { arm: "a".to_owned(), reason: "no".to_owned() }));
+        assert!(Experiment::new("e").arm(failing).run(&exactly(2), &|_| {}).is_err());
+    }
+}

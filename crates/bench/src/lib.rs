@@ -1,0 +1,28 @@
+//! Experiments: arms, interleaving, statistics, environment record.
+//!
+//! What is measured is an [`Arm`]: a closure or a program that processes bytes. An [`Experiment`]
+//! runs its arms in interleaved rounds (A B B A …) until the interval of every median is narrow,
+//! and compares them round by round, so that what disturbs the machine disturbs all of them. Every
+//! sample is kept, and [`Environment`] says what machine they come from.
+//!
+//! This crate knows nothing of rendering.
+#![forbid(unsafe_code)]
+
+pub mod arms;
+mod cache;
+mod environment;
+mod error;
+mod experiment;
+mod peer;
+mod program;
+mod record;
+mod stats;
+
+pub use cache::{Residency, forget, residency, warm};
+pub use environment::Environment;
+pub use error::Error;
+pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Work};
+pub use peer::{Opinion, Peer, PeerKind};
+pub use program::{Peak, find_program, peak_memory};
+pub use record::{ArmRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
+pub use stats::{Interval, median, median_interval, ratio_interval};

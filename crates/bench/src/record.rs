@@ -1,0 +1,81 @@
+//! What is reported of measurements.
+
+use serde::Serialize;
+
+use crate::{Environment, Interval, Opinion, Stop};
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "sealant.bench/1";
+
+/// Everything that was measured in one go.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Where it was measured.
+    pub environment: Environment,
+    /// What it was measured on.
+    pub subject: Subject,
+    /// The experiments.
+    pub experiments: Vec<ExperimentRecord>,
+    /// What other programs say of files that are sound.
+    pub opinions: Vec<Opinion>,
+    /// What a reader has to know of the conditions.
+    pub notes: Vec<String>,
+}
+
+/// The files that were measured on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// How many.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of files with encrypted units that were opened.
+    pub opened_bytes: u64,
+    /// Bytes of files that are readable without a key.
+    pub clear_bytes: u64,
+    /// Files that are not sound.
+    pub unsound: u64,
+}
+
+/// One experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentRecord {
+    /// Its name.
+    pub name: String,
+    /// Rounds that were run.
+    pub rounds: u32,
+    /// Why not more.
+    pub stopped: Stop,
+    /// The arms.
+    pub arms: Vec<ArmRecord>,
+    /// Comparisons between them.
+    pub ratios: Vec<RatioRecord>,
+    /// What a reader has to know of it.
+    pub notes: Vec<String>,
+}
+
+/// One arm.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArmRecord {
+    /// Its name.
+    pub name: String,
+    /// Bytes of one run.
+    pub bytes: u64,
+    /// Bytes per second.
+    pub rate: Interval,
+    /// Wall time of one run.
+    pub seconds: Interval,
+}
+
+/// How many times as fast one arm is as another.
+#[derive(Clone, Debug, Serialize)]
+pub struct RatioRecord {
+    /// The arm above the line.
+    pub of: String,
+    /// The arm below it.
+    pub to: String,
+    /// The ratio of their rates.
+    pub ratio: Interval,
+}

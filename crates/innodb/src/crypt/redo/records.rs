@@ -1,0 +1,344 @@
+//! Mini-transactions of MariaDB 10.8 and newer: where their records end, and whether they make
+//! sense.
+//!
+//! A mini-transaction is records, a sequence byte, a nonce if it is encrypted, and a checksum.
+//! Type and length of each record are readable in every format.
+//!
+//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; what a
+//! record may hold from `log0recv.cc` (`recv_sys_t::parse_tail`).
+
+use crate::{bytes::Bytes, ids::Lsn};
+
+/// Longest mini-transaction that a server recovers (`MTR_SIZE_MAX`).
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// What is at the start of some bytes of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Records of this many bytes, then a byte of 0 or 1.
+    Records(usize),
+    /// The bytes end before the records do.
+    More,
+    /// No record: the log ends here. The servers write a zero behind the newest record.
+    End,
+    /// A length that no mini-transaction has.
+    TooLong,
+}
+
+/// Finds the end of the records that begin with `bytes`.
+#[must_use]
+pub fn frame(bytes: &[u8]) -> Framing {
+    let mut at = 0_usize;
+    loop {
+        match bytes.get(at) {
+            None => return Framing::More,
+            Some(0 | 1) if at == 0 => return Framing::End,
+            Some(0 | 1) => return Framing::Records(at),
+            Some(_) if at >= MAX_BYTES => return Framing::TooLong,
+            Some(first) => match following(*first, bytes, at.saturating_add(1)) {
+                Ok(following) => at = at.saturating_add(1).saturating_add(following),
+                Err(other) => return other,
+            },
+        }
+    }
+}
+
+/// Bytes of a record behind its first byte, from that byte and, perhaps, the length behind it.
+fn following(first: u8, bytes: &[u8], at: usize) -> Result<usize, Framing> {
+    match first & 0x0f {
+        0 => {
+            let width = bytes.get(at).map(|byte| varint_bytes(*byte)).ok_or(Framing::More)?;
+            if at.saturating_add(width) > bytes.len() {
+                return Err(Framing::More);
+            }
+            let (value, _) = varint(bytes.range(at, bytes.len())).ok_or(Framing::TooLong)?;
+            let value = usize::try_from(value).map_err(|_| Framing::TooLong)?;
+            if value < MAX_BYTES { Ok(value.saturating_add(15)) } else { Err(Framing::TooLong) }
+        }
+        length => Ok(usize::from(length)),
+    }
+}
+
+const fn varint_bytes(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xc0 => 2,
+        0xc0..0xe0 => 3,
+        0xe0..0xf0 => 4,
+        0xf0.. => 5,
+    }
+}
+
+/// A number of 1 to 5 bytes, and how many it has.
+///
+/// Source: formats, "Redo (`ib_logfile0`)"; 4 and 5 bytes from `mtr0log.h`, no bytes confirm them.
+#[must_use]
+pub fn varint(bytes: &[u8]) -> Option<(u32, usize)> {
+    const MIN_2: u32 = 0x80;
+    const MIN_3: u32 = MIN_2 + 0x4000;
+    const MIN_4: u32 = MIN_3 + 0x20_0000;
+    const MIN_5: u32 = MIN_4 + 0x1000_0000;
+    let [first] = bytes.array_at(0)?;
+    let width = varint_bytes(first);
+    let value = match width {
+        1 => u32::from(first),
+        2 => MIN_2.checked_add(u32::from(bytes.be16(0)?) & 0x3fff)?,
+        3 => {
+            let [a, b, c] = bytes.array_at(0)?;
+            MIN_3.checked_add(u32::from_be_bytes([0, a, b, c]) & 0x1f_ffff)?
+        }
+        4 => MIN_4.checked_add(bytes.be32(0)? & 0x0fff_ffff)?,
+        _ if first == 0xf0 => MIN_5.checked_add(bytes.be32(1)?)?,
+        _ => return None,
+    };
+    Some((value, width))
+}
+
+/// One record; positions are from the start of the mini-transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Type and, in the lower four bits, length.
+    pub first: u8,
+    /// Where the record begins.
+    pub begin: usize,
+    /// Where it ends to be type and length.
+    pub payload: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// The records of a mini-transaction, in order; ends early where they are cut off.
+#[derive(Clone, Debug)]
+pub struct Records<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Records<'b> {
+    /// Over the bytes that [`frame`] found to be records.
+    #[must_use]
+    pub const fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        let begin = self.at;
+        let first = *self.bytes.get(begin)?;
+        let behind = begin.checked_add(1)?;
+        let end = behind.checked_add(following(first, self.bytes, behind).ok()?)?;
+        let payload = match first & 0x0f {
+            0 => behind.checked_add(varint_bytes(*self.bytes.get(behind)?))?,
+            _ => behind,
+        };
+        self.at = end;
+        (end <= self.bytes.len()).then_some(Record { first, begin, payload, end })
+    }
+}
+
+/// Which page a record is about, and where its body begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageId {
+    pub(crate) space: u32,
+    pub(crate) page: u32,
+    /// Bytes that tablespace and page number take.
+    pub(crate) bytes: usize,
+}
+
+impl PageId {
+    /// At the start of a record's payload. A record needs one byte more than its tablespace.
+    pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
+        let (space, space_bytes) = varint(payload)?;
+        let (page, page_bytes) = varint(payload.get(space_bytes..)?)?;
+        let bytes = space_bytes.checked_add(page_bytes)?;
+        Some(Self { space, page, bytes })
+    }
+}
+
+/// Whether a record is for the same page as the one before it: `follows` if that was for a page.
+pub(crate) const fn same_page(first: u8, follows: bool) -> bool {
+    first & 0x80 != 0 && follows
+}
+
+/// What opened records hold, as far as it proves the key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The checkpoint that the mini-transaction completes.
+    pub checkpoint: Option<Lsn>,
+    /// Records with a body that was looked at.
+    pub bodies: u64,
+}
+
+const FREE_PAGE: u8 = 0x00;
+const INIT_PAGE: u8 = 0x10;
+const EXTENDED: u8 = 0x20;
+const WRITE: u8 = 0x30;
+const MEMSET: u8 = 0x40;
+const MEMMOVE: u8 = 0x50;
+const RESERVED: u8 = 0x60;
+const OPTION: u8 = 0x70;
+const FILE_CREATE: u8 = 0x80;
+const FILE_DELETE: u8 = 0x90;
+const FILE_RENAME: u8 = 0xa0;
+const FILE_MODIFY: u8 = 0xb0;
+const FILE_CHECKPOINT: u8 = 0xf0;
+
+/// Largest page. The log does not say how large its pages are.
+const MAX_PAGE_BYTES: usize = 65536;
+/// Where the page type stands: a record that makes a page anew ends its write here.
+const PAGE_TYPE: usize = 24;
+/// Bytes 0 to 7 of a page (checksum, page number) are never written by a record.
+const FIRST_WRITTEN: usize = 8;
+
+/// Reads opened records as recovery does; `None` if it would refuse one.
+#[must_use]
+pub fn contents(records: &[u8]) -> Option<Contents> {
+    let mut found = Contents::default();
+    let mut page = None;
+    let mut end = 0;
+    for record in Records::new(records) {
+        end = record.end;
+        let payload = records.range(record.payload, record.end);
+        if record.first & 0x70 == RESERVED && record.first & 0x80 == 0 {
+            return None;
+        }
+        if same_page(record.first, page.is_some()) {
+            let write = page.as_mut()?;
+            body(record.first & 0x70, payload, write, true)?;
+        } else if record.first & 0x80 != 0 {
+            page = None;
+            found.checkpoint = file_record(record.first, payload)?.or(found.checkpoint);
+            continue;
+        } else {
+            let id = PageId::parse(payload)?;
+            let write = page.insert(LastWrite::At(0));
+            body(record.first & 0x70, payload.range(id.bytes, payload.len()), write, false)?;
+        }
+        found.bodies = found.bodies.saturating_add(1);
+    }
+    (end == records.len()).then_some(found)
+}
+
+/// Where the last write to the page ended.
+enum LastWrite {
+    At(usize),
+    /// No further record for the page may follow.
+    None,
+}
+
+fn body(kind: u8, body: &[u8], last: &mut LastWrite, same_page: bool) -> Option<()> {
+    let LastWrite::At(from) = *last else { return None };
+    *last = match (kind, body) {
+        (FREE_PAGE, []) if !same_page => LastWrite::None,
+        (INIT_PAGE, []) if !same_page => LastWrite::At(PAGE_TYPE),
+        (EXTENDED, [kind, ..]) if *kind < EXTENDED_KINDS => LastWrite::At(PAGE_TYPE),
+        (OPTION, _) => LastWrite::At(from),
+        (WRITE | MEMSET | MEMMOVE, _) => LastWrite::At(write(kind, body, from)?),
+        _ => return None,
+    };
+    Some(())
+}
+
+/// Kinds of operations on index and undo pages; 0 to 10 are known.
+const EXTENDED_KINDS: u8 = 16;
+
+fn write(kind: u8, body: &[u8], from: usize) -> Option<usize> {
+    let (offset, rest) = short(body)?;
+    let at = from.checked_add(offset)?;
+    if rest.is_empty() || !(FIRST_WRITTEN..MAX_PAGE_BYTES).contains(&at) {
+        return None;
+    }
+    if kind == WRITE {
+        return at.checked_add(rest.len()).filter(|end| *end <= MAX_PAGE_BYTES);
+    }
+    let (length, rest) = short(rest)?;
+    let end = at.checked_add(length).filter(|end| *end <= MAX_PAGE_BYTES)?;
+    match kind {
+        MEMSET if rest.len() <= length => Some(end),
+        MEMMOVE => {
+            let (source, rest) = short(rest)?;
+            let distance = source / 2;
+            let source = match source % 2 {
+                1 => at.checked_sub(distance)?.checked_sub(1)?,
+                _ => at.checked_add(distance)?.checked_add(1)?,
+            };
+            let inside = source >= FIRST_WRITTEN && source.checked_add(length)? <= MAX_PAGE_BYTES;
+            (rest.is_empty() && inside).then_some(end)
+        }
+        _ => None,
+    }
+}
+
+/// A number of at most 3 bytes, and what is behind it.
+fn short(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (value, width) = varint(bytes).filter(|(_, width)| *width <= 3)?;
+    Some((usize::try_from(value).ok()?, bytes.get(width..)?))
+}
+
+/// A record about a file; the checkpoint if it is one.
+fn file_record(first: u8, payload: &[u8]) -> Option<Option<Lsn>> {
+    // Padding: a checkpoint record of zeros.
+    if first & 0xf0 == FILE_CHECKPOINT && crate::bytes::all_zero(payload) {
+        return Some(None);
+    }
+    let id = PageId::parse(payload).filter(|id| id.page == 0)?;
+    let rest = payload.get(id.bytes..)?;
+    match first & 0xf0 {
+        FILE_CHECKPOINT if id.space == 0 && rest.len() == 8 => Some(rest.be64(0).map(Lsn)),
+        FILE_CREATE | FILE_DELETE | FILE_MODIFY if id.space != 0 => is_name(rest).then_some(None),
+        FILE_RENAME if id.space != 0 => {
+            let mut names = rest.split(|byte| *byte == 0);
+            let both = names.next().is_some_and(is_name) && names.next().is_some_and(is_name);
+            (both && names.next().is_none()).then_some(None)
+        }
+        _ => None,
+    }
+}
+
+fn is_name(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| !byte.is_ascii_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_width() {
+        assert_eq!(varint(&[0x7f]), Some((0x7f, 1)));
+        assert_eq!(varint(&[0x80, 0]), Some((0x80, 2)));
+        assert_eq!(varint(&[0xbf, 0xff]), Some((0x407f, 2)));
+        assert_eq!(varint(&[0xc0, 0, 0]), Some((0x4080, 3)));
+        assert_eq!(varint(&[0xe0, 0, 0, 1]), Some((0x20_4081, 4)));
+        assert_eq!(varint(&[0xf0, 0, 0, 0, 0]), Some((0x1020_4080, 5)));
+        assert_eq!(varint(&[0xf0, 0xff, 0xff, 0xff, 0xff]), None);
+        assert_eq!(varint(&[0xf1, 0, 0, 0, 0]), None);
+        assert_eq!(varint(&[0xc0, 0]), None);
+        assert_eq!(varint(&[]), None);
+    }
+
+    #[test]
+    fn records_end_at_a_sequence_byte() {
+        assert_eq!(frame(&[0x35, 1, 2, 3, 4, 5, 1]), Framing::Records(6));
+        assert_eq!(frame(&[0x35, 1, 2, 3, 4, 5]), Framing::More);
+        assert_eq!(frame(&[0x30, 1]), Framing::More);
+        assert_eq!(frame(&[0, 1]), Framing::End);
+        assert_eq!(frame(&[0x30, 0xf0, 0, 0, 0, 0]), Framing::TooLong);
+    }
+
+    #[test]
+    fn nothing_is_refused_that_recovery_takes() {
+        let checkpoint = [0xfa, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8];
+        let found = contents(&checkpoint).unwrap();
+        assert_eq!(found.checkpoint, Some(Lsn(0xb8f8)));
+        assert_eq!(contents(&[0xf1, 0]).unwrap().checkpoint, None);
+        assert!(contents(&[0x34, 1, 4, 38, 7]).is_some());
+        assert!(contents(&[0x34, 1, 4, 3, 7]).is_none(), "before byte 8");
+        assert!(contents(&[0x12, 1, 4, 0xb2, 10, 7]).is_some(), "the same page");
+        assert!(contents(&[0x02, 1, 4, 0xb2, 40, 7]).is_none(), "a freed page");
+        assert!(contents(b"\xb6\x01\x00./a\n").is_none());
+    }
+}

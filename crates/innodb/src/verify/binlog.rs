@@ -1,0 +1,317 @@
+//! Binary and relay logs: every event follows from the one before, and its checksum holds.
+//!
+//! What is proven: lengths lead from the magic to the end of the file without a gap; every event's
+//! CRC-32 holds after it was opened; each event names the position it stands at, where the server
+//! writes it (MariaDB 11.4 and newer leave it out inside transactions, and a relay log keeps the
+//! source's). Not proven: a log written with `binlog_checksum=NONE`, or by a server older than
+//! MySQL 5.6.1 and MariaDB 5.3, has no checksums, so that only lengths and positions are checked
+//! and changed rows stay unseen; a log cut exactly between two events is a whole log. Events inside
+//! compressed transactions and compressed events of MariaDB are covered by the checksum of the
+//! whole and not unpacked.
+//!
+//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB.
+//! Start-encryption events of Percona Server 5.7 are known from documentation only (no bytes):
+//! such logs are `unverifiable`.
+
+mod chain;
+mod format;
+mod log;
+mod resume;
+
+use crate::{
+    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    bytes::{Bytes, as_u64, as_usize},
+    crypt::binlog::{EventMode, EventPieces, HeaderFault, MariaDbEvents, MySqlHeader, MySqlStream, NONCE_BYTES},
+    error::ScanError,
+    ids::KeyVersion,
+    keys::KeySource,
+    randomness::looks_random,
+    read::{ReadAt, fill, length},
+    verify::{
+        Check, FileReport, KeyAsked, Tally,
+        binlog::{
+            chain::{Chain, START_BODY_BYTES, StartEncryption, Stop, low},
+            format::known_type,
+            log::{Cipher, Log, Sum},
+        },
+    },
+};
+
+/// Enough to tell clear text behind the header of an encrypted log.
+const HEAD_BYTES: usize = 4096;
+/// Offset of the first event in the clear stream.
+const FIRST_EVENT: u64 = 4;
+
+/// Proves the events of a binary or relay log, in bounded memory however long an event is.
+///
+/// Without the key of MySQL's log its events cannot be counted: the units are then 0.
+///
+/// # Errors
+/// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`] if it is neither by its magic nor by what
+/// follows it a log, [`ScanError::Io`].
+pub fn verify<R: ReadAt + ?Sized>(source: &R, keys: &dyn KeySource) -> Result<FileReport, ScanError> {
+    let file_bytes = length(source)?;
+    if file_bytes == 0 {
+        return Err(ScanError::EmptyFile);
+    }
+    let mut buf = vec![0; HEAD_BYTES];
+    let head = fill(source, 0, &mut buf)?;
+    let clear = Log { source, base: 0, end: file_bytes, cipher: Cipher::Clear };
+    if head.starts_with(MAGIC_CLEAR) {
+        return events(&clear, Tally::default(), keys);
+    }
+    if head.starts_with(MAGIC_ENCRYPTED) {
+        return mysql(source, head, file_bytes, Tally::default(), keys);
+    }
+    let mut tally = Tally::default();
+    tally.find(None, Some(0), Check::Header, "the magic is not that of a binary log, what follows it is");
+    if describes(&clear)? {
+        return events(&clear, tally, keys);
+    }
+    if MySqlHeader::parse(head).is_ok() {
+        return mysql(source, head, file_bytes, tally, keys);
+    }
+    Err(ScanError::NotRecognised { expected: "binary log" })
+}
+
+/// Whether a log of this clear stream begins with a sound format description event.
+fn describes<R: ReadAt + ?Sized>(log: &Log<'_, R>) -> Result<bool, ScanError> {
+    let event = log.header(FIRST_EVENT)?.filter(|event| event.kind == FORMAT_DESCRIPTION && event.bytes <= 4096);
+    event.map_or(Ok(false), |event| Ok(log.sum(FIRST_EVENT, event)? == Sum::Right))
+}
+
+/// MySQL's log, behind its header.
+fn mysql<R: ReadAt + ?Sized>(
+    source: &R,
+    head: &[u8],
+    file_bytes: u64,
+    mut tally: Tally,
+    keys: &dyn KeySource,
+) -> Result<FileReport, ScanError> {
+    let header_bytes = as_u64(MYSQL_HEADER_BYTES);
+    if file_bytes < header_bytes {
+        let detail = format!("the header has {header_bytes} bytes, the file {file_bytes}");
+        tally.find(None, Some(file_bytes), Check::FileSize, detail);
+        return Ok(tally.finish(None));
+    }
+    let header = match MySqlHeader::parse(head) {
+        Ok(header) => header,
+        Err(HeaderFault::Version(version)) => {
+            tally.find(None, Some(4), Check::Unknown, format!("version {version} of the header is not known"));
+            return Ok(tally.finish(None));
+        }
+        Err(fault) => {
+            tally.bad_key_info(Some(4), fault.to_string());
+            return Ok(tally.finish(None));
+        }
+    };
+    if !header.padded_with_zeros {
+        tally.find(None, Some(5), Check::Header, "the header's padding is not zero");
+    }
+    let key = Some(KeyAsked::MysqlBinlog { name: header.key_name.clone() });
+    let clear_text = looks_random(head.range(MYSQL_HEADER_BYTES, head.len())) == Some(false);
+    if let Some(stream) = mysql_stream(&header, &mut tally, keys) {
+        let end = file_bytes.saturating_sub(header_bytes);
+        let log = Log { source, base: header_bytes, end, cipher: Cipher::MySql(stream) };
+        if opens(&log, clear_text, &mut tally)? {
+            return Ok(walk_on(&log, tally)?.tally.finish(key));
+        }
+    } else if clear_text {
+        tally.find(None, Some(header_bytes), Check::ClearUnit, CLEAR_TEXT);
+    }
+    Ok(tally.finish(key))
+}
+
+const CLEAR_TEXT: &str = "clear text behind the header of an encrypted log";
+
+/// The stream as the key at hand opens it.
+fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -> Option<MySqlStream> {
+    let Some(master_key) = keys.mysql(&header.key_name) else {
+        if keys.has_mysql() {
+            tally.find(None, Some(4), Check::Key, format!("no key {}", header.key_name));
+        } else {
+            tally.unproven();
+        }
+        return None;
+    };
+    header.unwrap(&master_key).ok()
+}
+
+/// Whether the key opened the stream: by its magic, or by the event behind a damaged magic.
+fn opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, clear_text: bool, tally: &mut Tally) -> Result<bool, ScanError> {
+    let mut buf = [0; MAGIC_CLEAR.len()];
+    let magic = log.bytes(0, &mut buf)?;
+    if magic == MAGIC_CLEAR {
+        return Ok(true);
+    }
+    let offset = Some(log.file_offset(0));
+    if magic.len() < MAGIC_CLEAR.len() {
+        tally.find(None, offset, Check::FileSize, "the file ends before the first event");
+    } else if describes(log)? {
+        tally.find(None, offset, Check::Header, "the magic inside is damaged, what follows it opens");
+        return Ok(true);
+    } else if clear_text {
+        tally.find(None, offset, Check::ClearUnit, CLEAR_TEXT);
+    } else {
+        let detail = "the key opens the log to no binary log: another key, or the password or initialisation vector \
+                      in the header is damaged, which nothing in the file tells apart";
+        tally.find(None, offset, Check::KeyOpens, detail);
+    }
+    Ok(false)
+}
+
+/// Walks a log that needs no further key.
+fn walk_on<R: ReadAt + ?Sized>(log: &Log<'_, R>, tally: Tally) -> Result<Chain, ScanError> {
+    let mut chain = Chain::new(log.end);
+    chain.tally = tally;
+    chain.walk(log, FIRST_EVENT)?;
+    Ok(chain)
+}
+
+/// A log that begins in the clear: all of it, or up to where MariaDB's sealed events begin.
+fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySource) -> Result<FileReport, ScanError> {
+    let mut chain = Chain::new(clear.end);
+    chain.tally = tally;
+    match chain.walk(clear, FIRST_EVENT)? {
+        Stop::End => Ok(chain.tally.finish(None)),
+        Stop::Sealed(start) => sealed(clear, chain, start, keys),
+    }
+}
+
+/// MariaDB's log behind its start-encryption event.
+fn sealed<R: ReadAt + ?Sized>(
+    clear: &Log<'_, R>,
+    mut chain: Chain,
+    start: StartEncryption,
+    keys: &dyn KeySource,
+) -> Result<FileReport, ScanError> {
+    const KEY_ID: u32 = 1;
+    let mut buf = [0; START_BODY_BYTES as usize];
+    let body = clear.bytes(start.at.saturating_add(as_u64(EVENT_HEADER_BYTES)), &mut buf)?;
+    let [scheme] = body.array_at(0).unwrap_or_default();
+    let version = KeyVersion(body.le32(1).unwrap_or(0));
+    let nonce: [u8; NONCE_BYTES] = body.array_at(5).unwrap_or_default();
+    let offset = Some(start.at);
+    if chain.mysql || scheme != 1 {
+        let detail = if chain.mysql { "encryption of Percona Server 5.7" } else { "encryption of another scheme" };
+        chain.tally.find(Some(1), offset, Check::Unknown, format!("{detail} is not known"));
+        walk_sealed(clear, &mut chain, start.next)?;
+        return Ok(chain.tally.finish(None));
+    }
+    let asked = Some(KeyAsked::MariaDb { key_id: KEY_ID, versions: vec![version] });
+    let key = keys.mariadb(KEY_ID, version);
+    let events = match &key {
+        Some(key) => opener(clear, &mut chain, start, key, nonce)?,
+        None => None,
+    };
+    if let Some(events) = events {
+        let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
+        chain.walk(&log, start.next)?;
+        return Ok(chain.tally.finish(asked));
+    }
+    walk_sealed(clear, &mut chain, start.next)?;
+    let any = chain.tally.units.encrypted > 0;
+    if !start.sound {
+        chain.tally.bad_key_info(offset, "the start-encryption event fails its checksum");
+    } else if key.is_none() && keys.has_mariadb() {
+        chain.tally.find(None, offset, Check::Key, format!("no version {version} of key {KEY_ID}"));
+    } else if key.is_some() && any {
+        chain.tally.find(None, offset, Check::KeyOpens, format!("key {KEY_ID} version {version} opens no event"));
+    } else if any {
+        chain.tally.unproven();
+    }
+    Ok(chain.tally.finish(asked))
+}
+
+/// What opens the events: of the two modes the one in which some event opens. Where a length is
+/// damaged, one behind it may.
+fn opener<R: ReadAt + ?Sized>(
+    clear: &Log<'_, R>,
+    chain: &mut Chain,
+    start: StartEncryption,
+    key: &[u8],
+    nonce: [u8; NONCE_BYTES],
+) -> Result<Option<MariaDbEvents>, ScanError> {
+    for mode in [EventMode::Cbc, EventMode::Ctr] {
+        let Ok(events) = MariaDbEvents::new(key, nonce, mode) else { return Ok(None) };
+        let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
+        let broken = !reaches_the_end(clear, start.next)?;
+        if any_opens(&log, chain, start.next)? || (broken && chain.search(&log, start.next)?.is_some()) {
+            let Cipher::MariaDb(events) = log.cipher else { return Ok(None) };
+            return Ok(Some(events));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the lengths of sealed events lead to the end of the log.
+fn reaches_the_end<R: ReadAt + ?Sized>(clear: &Log<'_, R>, mut at: u64) -> Result<bool, ScanError> {
+    while at < clear.end {
+        let Some(event) = clear.header(at)? else { return Ok(false) };
+        at = at.saturating_add(u64::from(event.bytes));
+    }
+    Ok(at == clear.end)
+}
+
+/// Whether one of the first events opens to one: it names its own position (32 bits), or its
+/// checksum holds. Where neither is written, the first few must look like events.
+fn any_opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -> Result<bool, ScanError> {
+    const EVENTS: u32 = 64;
+    const IN_A_ROW: u32 = 3;
+    const MAX_SUMMED_BYTES: u32 = 1 << 20;
+    let rules = chain.rules;
+    let mut alike = true;
+    let mut short = false;
+    for number in 1..=EVENTS {
+        let Some(event) = log.header(at)? else { break };
+        let next = at.saturating_add(u64::from(event.bytes));
+        let known = known_type(event.kind);
+        if known && rules.positions && event.end_log_pos == low(next) {
+            // Less than a block is sealed: both modes do the same.
+            if as_usize(u64::from(event.bytes)) >= EventPieces::FIRST_BYTES {
+                return Ok(true);
+            }
+            short = true;
+        }
+        if next > log.end {
+            break;
+        }
+        if rules.checksums && known && event.bytes <= MAX_SUMMED_BYTES && log.sum(at, event)? == Sum::Right {
+            return Ok(true);
+        }
+        let unsaid = !rules.positions || event.end_log_pos == 0;
+        alike &= known && unsaid && has_known_flags(event);
+        if !rules.checksums && alike && (number >= IN_A_ROW || next == log.end) {
+            return Ok(true);
+        }
+        at = next;
+    }
+    Ok(short)
+}
+
+/// Source: `log_event.h`: flags 0x0400 to 0x2000 are not used.
+const fn has_known_flags(event: EventHeader) -> bool {
+    event.flags & 0x3c00 == 0
+}
+
+/// Follows the lengths of sealed events, which stay readable, and counts them.
+fn walk_sealed<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut at: u64) -> Result<(), ScanError> {
+    while at < clear.end {
+        let left = clear.end.saturating_sub(at);
+        let event = clear.header(at)?;
+        let bytes = event.map_or(0, |event| u64::from(event.bytes));
+        if event.is_some() && bytes <= left {
+            chain.sealed();
+            at = at.saturating_add(bytes);
+            continue;
+        }
+        if event.is_none() && left >= as_u64(EVENT_HEADER_BYTES) {
+            chain.bad(clear, at, Check::Length, "gives its length as less than its header".to_owned());
+        } else if length(clear.source)? <= clear.end {
+            let detail = format!("{left} bytes of the last event are there, or its length is damaged");
+            chain.tally.find(Some(chain.unit()), Some(at), Check::PartialUnit, detail);
+        }
+        return Ok(());
+    }
+    Ok(())
+}

@@ -1,0 +1,435 @@
+//! From event to event: each gives its own length, and where the next begins.
+
+use crate::{
+    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION},
+    bytes::{Bytes, as_u64, bump},
+    error::ScanError,
+    read::{ReadAt, length},
+    verify::{
+        Check, Tally,
+        binlog::{
+            format::{Description, Rules, known_type},
+            log::{CHECKSUM_BYTES, Cipher, Log, Sum},
+            resume::Budget,
+        },
+    },
+};
+
+/// A longer format description event is not read: there are 256 types at most.
+const MAX_DESCRIPTION_BYTES: u32 = 4096;
+/// Bytes of a start-encryption event behind its header: scheme, key version, nonce.
+pub(super) const START_BODY_BYTES: u32 = 17;
+pub(super) const EVENT_HEADER_LENGTH: u32 = 19;
+
+const NO_SENSE: &str = "no format description event that can be understood";
+
+/// Why a walk ended.
+pub(super) enum Stop {
+    /// Every event was judged, or what is wrong with the last one is noted.
+    End,
+    /// Events from `next` on are sealed one by one.
+    Sealed(StartEncryption),
+}
+
+/// A start-encryption event.
+#[derive(Clone, Copy)]
+pub(super) struct StartEncryption {
+    pub(super) at: u64,
+    pub(super) next: u64,
+    /// Whether its checksum holds (or there is none).
+    pub(super) sound: bool,
+}
+
+/// The state of a walk over a log.
+pub(super) struct Chain {
+    pub(super) tally: Tally,
+    pub(super) rules: Rules,
+    pub(super) budget: Budget,
+    /// Number of the next event.
+    unit: u64,
+    described: bool,
+    /// The log was begun by a server of the MySQL family.
+    pub(super) mysql: bool,
+    /// In relay logs: the end position of the transaction's event before.
+    position: Option<u32>,
+    /// How far events are behind where they say they are, since the last one that said so: bytes
+    /// missing or too many are the fault of one event, not of all that follow.
+    shift: u32,
+}
+
+/// What is wrong with an event.
+enum Fault {
+    Found(Check, String),
+    Gone,
+}
+
+impl Chain {
+    pub(super) fn new(end: u64) -> Self {
+        Self {
+            tally: Tally::default(),
+            rules: Rules::assumed(),
+            budget: Budget::new(end),
+            unit: 0,
+            described: false,
+            mysql: false,
+            position: None,
+            shift: 0,
+        }
+    }
+
+    /// Judges every event from `at` on.
+    pub(super) fn walk<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, mut at: u64) -> Result<Stop, ScanError> {
+        while at < log.end {
+            let event = log.header(at)?;
+            let Some(event) = event.filter(|event| self.end_of(log, at, *event).is_some()) else {
+                match self.cut_or_broken(log, at, event)? {
+                    Some(next) => at = next,
+                    None => return Ok(Stop::End),
+                }
+                continue;
+            };
+            let fault = self.judge(log, at, event)?;
+            let sound = fault.is_none();
+            if let Some(start) = self.start_encryption(log, at, event, sound)? {
+                self.note(log, at, fault, None);
+                return Ok(Stop::Sealed(start));
+            }
+            match self.settle(log, at, event, fault)? {
+                Some(next) => at = next,
+                None => return Ok(Stop::End),
+            }
+        }
+        Ok(Stop::End)
+    }
+
+    /// Where the event at `at` ends, if that is in the log.
+    fn end_of<R: ?Sized>(&self, log: &Log<'_, R>, at: u64, event: EventHeader) -> Option<u64> {
+        Some(at.saturating_add(u64::from(event.bytes))).filter(|next| *next <= log.end)
+    }
+
+    /// Counts the event, notes its fault, and says where the next one is.
+    fn settle<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: EventHeader,
+        fault: Option<Fault>,
+    ) -> Result<Option<u64>, ScanError> {
+        let next = at.saturating_add(u64::from(event.bytes));
+        // A position that alone is wrong does not put the length in doubt.
+        let trusted = match &fault {
+            None => {
+                self.follow(event, next);
+                true
+            }
+            Some(Fault::Found(Check::Position, _)) => self.rules.checksums,
+            Some(Fault::Found(Check::Unknown, _)) => true,
+            Some(Fault::Gone) => {
+                self.note(log, at, fault, None);
+                return Ok(None);
+            }
+            Some(Fault::Found(..)) => false,
+        };
+        let misplaced = matches!(fault, Some(Fault::Found(Check::Position, _)));
+        let resumed = if trusted { Some(next) } else { self.resume(log, at, Some(event))? };
+        if misplaced && resumed == Some(next) {
+            self.follow(event, next);
+        }
+        let elsewhere = if resumed == Some(next) { None } else { Some((event.bytes, resumed)) };
+        self.note(log, at, fault, elsewhere);
+        Ok(resumed)
+    }
+
+    /// An event that gives a length under its header's or beyond the end of the log.
+    fn cut_or_broken<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: Option<EventHeader>,
+    ) -> Result<Option<u64>, ScanError> {
+        let left = log.end.saturating_sub(at);
+        let consistent =
+            event.is_some_and(|event| self.named(event) == Some(low(at.saturating_add(u64::from(event.bytes)))));
+        if left < as_u64(EVENT_HEADER_BYTES) || consistent {
+            return self.truncated(log, at, event);
+        }
+        if log.zero_from(at)? {
+            self.bad(log, at, Check::AllocatedZero, "all zero from here to the end of the log".to_owned());
+            return Ok(None);
+        }
+        let resumed = self.resume(log, at, event)?;
+        let unsaid = event.is_none_or(|event| !self.rules.positions || event.end_log_pos == 0);
+        if resumed.is_none() && event.is_some() && unsaid {
+            return self.truncated(log, at, event);
+        }
+        let given = event.map_or_else(|| "less than its header".to_owned(), |event| format!("{} bytes", event.bytes));
+        let detail = format!("gives its length as {given}, {left} bytes are left; {}", whence(log, resumed));
+        self.bad(log, at, Check::Length, detail);
+        Ok(resumed)
+    }
+
+    /// The last event is only partly there. A log that grew since its length was read is being
+    /// written to: that is no finding.
+    fn truncated<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: Option<EventHeader>,
+    ) -> Result<Option<u64>, ScanError> {
+        if length(log.source)? > log.file_offset(log.end) {
+            return Ok(None);
+        }
+        let left = log.end.saturating_sub(at);
+        let needed = event.map_or(EVENT_HEADER_LENGTH, |event| event.bytes);
+        let detail = format!("the last event has {needed} bytes or more, {left} are there");
+        self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::PartialUnit, detail);
+        Ok(None)
+    }
+
+    fn judge<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: EventHeader,
+    ) -> Result<Option<Fault>, ScanError> {
+        if event.kind == FORMAT_DESCRIPTION {
+            return self.description(log, at, event);
+        }
+        if !self.described {
+            self.described = true;
+            self.rules.checksums = self.checksums_seen(log, at)?.unwrap_or(true);
+        }
+        if self.rules.checksums
+            && let Some(fault) = self.checksum(log, at, event)?
+        {
+            return Ok(Some(fault));
+        }
+        if let Some(fault) = self.wrong_position(at, event) {
+            return Ok(Some(fault));
+        }
+        let unknown = !self.rules.checksums && !known_type(event.kind);
+        Ok(unknown.then(|| Fault::Found(Check::Unknown, format!("type {} is not known", event.kind))))
+    }
+
+    fn checksum<R: ReadAt + ?Sized>(
+        &self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: EventHeader,
+    ) -> Result<Option<Fault>, ScanError> {
+        if event.bytes < EVENT_HEADER_LENGTH.saturating_add(CHECKSUM_BYTES) {
+            let detail = format!("gives its length as {} bytes, too few for a checksum", event.bytes);
+            return Ok(Some(Fault::Found(Check::Length, detail)));
+        }
+        let check = if matches!(log.cipher, Cipher::Clear) { Check::Checksum } else { Check::OpenedChecksum };
+        Ok(match log.sum(at, event)? {
+            Sum::Right => None,
+            Sum::Wrong { stored, computed } => Some(Fault::Found(
+                check,
+                format!("type {}: checksum is {stored:08x}, expected {computed:08x}", event.kind),
+            )),
+            Sum::Gone => Some(Fault::Gone),
+        })
+    }
+
+    fn description<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: EventHeader,
+    ) -> Result<Option<Fault>, ScanError> {
+        let first = self.unit == 0;
+        self.position = None;
+        let bytes = log.event(at, event, MAX_DESCRIPTION_BYTES)?;
+        let found = bytes.and_then(|bytes| Description::parse(&bytes, event));
+        let rules = found.map(|found| found.rules((!first).then_some(self.rules)));
+        let old = found.is_some_and(|found| !found.has_checksum);
+        let fault = match rules {
+            // Without checksums only the description a server begins its own log with has a right one.
+            Some(rules) if !old && !first && !rules.checksums => None,
+            // A damaged version can be that of a server that knew no checksums.
+            Some(_) if old && self.checksums_seen(log, at)? != Some(true) => None,
+            Some(_) => self.checksum(log, at, event)?,
+            None => {
+                Some(self.checksum(log, at, event)?.unwrap_or_else(|| Fault::Found(Check::Header, NO_SENSE.to_owned())))
+            }
+        };
+        self.described = true;
+        self.mysql = if first { found.is_some_and(|found| found.mysql) } else { self.mysql };
+        self.rules = rules.unwrap_or(self.rules);
+        if fault.is_some() {
+            self.rules.positions = !self.rules.relay;
+            self.rules.checksums = self.checksums_seen(log, at)?.unwrap_or(true);
+        } else if let Some(algorithm) = found.and_then(Description::unknown_algorithm) {
+            let detail = format!("checksums of algorithm {algorithm} are not known, only lengths were checked");
+            self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
+        }
+        Ok(fault.or_else(|| self.wrong_position(at, event)))
+    }
+
+    /// Whether one of the next few events ends in a right checksum: asked where the description
+    /// cannot be believed. `None` if there are none to ask but the event in question.
+    fn checksums_seen<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, mut at: u64) -> Result<Option<bool>, ScanError> {
+        const EVENTS: usize = 8;
+        let mut seen = 0_usize;
+        for _ in 0..EVENTS {
+            let Some(event) = log.header(at)? else { break };
+            let Some(next) = self.end_of(log, at, event) else { break };
+            if event.bytes >= EVENT_HEADER_LENGTH.saturating_add(CHECKSUM_BYTES) && self.budget.spend(event.bytes) {
+                if log.sum(at, event)? == Sum::Right {
+                    return Ok(Some(true));
+                }
+                seen = seen.saturating_add(1);
+            }
+            at = next;
+        }
+        Ok((seen > 1).then_some(false))
+    }
+
+    /// The position the event gives as its end, against where it ends. In relay logs positions are
+    /// those of the source and need only grow inside a transaction: the source may leave out events.
+    fn wrong_position(&mut self, at: u64, event: EventHeader) -> Option<Fault> {
+        let said = event.end_log_pos;
+        if self.rules.relay {
+            return self.backwards(event);
+        }
+        let end = low(at.saturating_add(u64::from(event.bytes)));
+        let agrees = said == 0 || said == end || self.named(event) == Some(end);
+        (self.rules.positions && !agrees).then(|| {
+            let detail = format!("type {}: names {said} as its end, ends at {end}", event.kind);
+            Fault::Found(Check::Position, detail)
+        })
+    }
+
+    /// Takes the position an event names for the measure of those behind it.
+    fn follow(&mut self, event: EventHeader, next: u64) {
+        if self.rules.positions && event.end_log_pos != 0 {
+            self.shift = low(next).wrapping_sub(event.end_log_pos);
+        }
+    }
+
+    /// The low 32 bits of where the event says it ends, corrected by what is known to be missing or
+    /// too much before it; `None` if it says nothing of this log.
+    pub(super) const fn named(&self, event: EventHeader) -> Option<u32> {
+        if self.rules.positions && event.end_log_pos != 0 {
+            Some(event.end_log_pos.wrapping_add(self.shift))
+        } else {
+            None
+        }
+    }
+
+    fn backwards(&mut self, event: EventHeader) -> Option<Fault> {
+        if begins_anew(event.kind) {
+            self.position = (event.end_log_pos != 0 && event.kind != FORMAT_DESCRIPTION).then_some(event.end_log_pos);
+            return None;
+        }
+        if event.end_log_pos == 0 {
+            return None;
+        }
+        let before = self.position.replace(event.end_log_pos)?;
+        // Positions are modulo 2³²: a step over half of that is one backwards.
+        let forward = (1..1 << 31).contains(&event.end_log_pos.wrapping_sub(before));
+        (!forward).then(|| {
+            let detail =
+                format!("type {}: names {} as its end, the event before {before}", event.kind, event.end_log_pos);
+            Fault::Found(Check::Position, detail)
+        })
+    }
+
+    /// The second event of MariaDB's log, if it says that all others are sealed. One that lost its
+    /// type still has the length and scheme.
+    fn start_encryption<R: ReadAt + ?Sized>(
+        &self,
+        log: &Log<'_, R>,
+        at: u64,
+        event: EventHeader,
+        sound: bool,
+    ) -> Result<Option<StartEncryption>, ScanError> {
+        const SECOND: u64 = 1;
+        if self.unit != SECOND || !matches!(log.cipher, Cipher::Clear) {
+            return Ok(None);
+        }
+        let body = event.bytes.saturating_sub(EVENT_HEADER_LENGTH);
+        let long_enough = body == START_BODY_BYTES || body == START_BODY_BYTES.saturating_add(CHECKSUM_BYTES);
+        let bytes = log.event(at, event, MAX_DESCRIPTION_BYTES)?.unwrap_or_default();
+        let scheme: Option<[u8; 1]> = bytes.array_at(EVENT_HEADER_BYTES);
+        let named = event.kind == START_ENCRYPTION;
+        let is_one = if sound { named } else { long_enough && (named || (!self.mysql && scheme == Some([1]))) };
+        Ok(is_one.then(|| StartEncryption { at, next: at.saturating_add(u64::from(event.bytes)), sound }))
+    }
+
+    /// Counts one event by how it lies in the file, or as bad with its fault. `elsewhere`: the
+    /// length it gives, and where the next event is instead.
+    fn note<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &Log<'_, R>,
+        at: u64,
+        fault: Option<Fault>,
+        elsewhere: Option<(u32, Option<u64>)>,
+    ) {
+        match (fault, elsewhere) {
+            (None, _) => self.good(log),
+            (Some(Fault::Gone), _) => {
+                let detail = "the file became shorter while it was read";
+                self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Changing, detail);
+            }
+            (Some(Fault::Found(Check::Unknown, detail)), _) => {
+                self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
+                self.good(log);
+            }
+            (Some(Fault::Found(check, detail)), None) => self.bad(log, at, check, detail),
+            (Some(Fault::Found(_, detail)), Some((bytes, resumed))) => {
+                let detail = format!("gives its length as {bytes} bytes; {}; {detail}", whence(log, resumed));
+                self.bad(log, at, Check::Length, detail);
+            }
+        }
+    }
+
+    fn good<R: ?Sized>(&mut self, log: &Log<'_, R>) {
+        bump(&mut self.unit);
+        bump(&mut self.tally.units.total);
+        match log.cipher {
+            Cipher::Clear => bump(&mut self.tally.units.clear),
+            Cipher::MySql(_) | Cipher::MariaDb(_) => bump(&mut self.tally.units.encrypted),
+        }
+    }
+
+    /// Counts an event that is sealed and stays so.
+    pub(super) fn sealed(&mut self) {
+        bump(&mut self.unit);
+        bump(&mut self.tally.units.total);
+        bump(&mut self.tally.units.encrypted);
+    }
+
+    pub(super) fn bad<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, at: u64, check: Check, detail: String) {
+        self.tally.find(Some(self.unit), Some(log.file_offset(at)), check, detail);
+        bump(&mut self.unit);
+        bump(&mut self.tally.units.total);
+        bump(&mut self.tally.units.bad);
+    }
+
+    /// Number of the next event.
+    pub(super) const fn unit(&self) -> u64 {
+        self.unit
+    }
+}
+
+/// The low 32 bits of a position: all that an event keeps.
+pub(super) fn low(position: u64) -> u32 {
+    u32::try_from(position & 0xffff_ffff).unwrap_or(0)
+}
+
+/// Events behind which positions may be any: those the replica writes itself, and those with which
+/// a source begins to send or a transaction begins.
+const fn begins_anew(kind: u8) -> bool {
+    // Stop, rotate, format description, GTIDs of MySQL, previous GTIDs; start encryption, GTID and
+    // GTID list of MariaDB.
+    matches!(kind, 3 | 4 | FORMAT_DESCRIPTION | 33..=35 | 162..=164)
+}
+
+fn whence<R: ReadAt + ?Sized>(log: &Log<'_, R>, resumed: Option<u64>) -> String {
+    resumed.map_or_else(
+        || "nothing behind it could be read".to_owned(),
+        |next| format!("the next event begins at offset {}", log.file_offset(next)),
+    )
+}

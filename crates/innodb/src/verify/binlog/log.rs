@@ -1,0 +1,199 @@
+//! A log as the clear events it opens to, read in bounded memory.
+
+use crc_fast::{CrcAlgorithm::Crc32IsoHdlc, Digest};
+use zeroize::Zeroizing;
+
+use crate::{
+    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION},
+    bytes::{Bytes, all_zero, as_u64, as_usize},
+    crypt::{
+        aes::{BLOCK, CipherFault},
+        binlog::{EventPieces, MariaDbEvents, MySqlStream},
+    },
+    error::ScanError,
+    read::{ReadAt, fill},
+};
+
+/// Bytes of an event that are in memory at a time: ends where a piece of MariaDB's may end.
+pub(super) const PIECE_BYTES: usize = 65536 + 4;
+/// Bytes of the checksum at the end of an event.
+pub(super) const CHECKSUM_BYTES: u32 = 4;
+/// Low byte of the flags, whose lowest bit the server changes when it closes a log: the checksum
+/// of a format description event is taken with it cleared.
+const IN_USE_AT: usize = 17;
+
+/// How events lie in the file.
+pub(super) enum Cipher {
+    Clear,
+    MySql(MySqlStream),
+    MariaDb(MariaDbEvents),
+}
+
+/// A log; all offsets are of the clear stream, `base` bytes less than in the file.
+pub(super) struct Log<'s, R: ?Sized> {
+    pub(super) source: &'s R,
+    pub(super) base: u64,
+    pub(super) end: u64,
+    pub(super) cipher: Cipher,
+}
+
+/// What the checksum of an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sum {
+    Right,
+    Wrong {
+        stored: u32,
+        computed: u32,
+    },
+    /// The file became shorter than it was.
+    Gone,
+}
+
+impl<R: ReadAt + ?Sized> Log<'_, R> {
+    pub(super) const fn file_offset(&self, at: u64) -> u64 {
+        self.base.saturating_add(at)
+    }
+
+    /// Bytes of the event of MariaDB's log at `at`, whose length is never sealed.
+    fn sealed_bytes(&self, at: u64) -> Result<Option<u32>, ScanError> {
+        let mut buf = [0; EVENT_HEADER_BYTES];
+        Ok(fill(self.source, self.file_offset(at), &mut buf)?.le32(9))
+    }
+
+    /// The header of the event at `at`; `None` if there are not bytes enough for one, or it gives
+    /// a length under its own.
+    pub(super) fn header(&self, at: u64) -> Result<Option<EventHeader>, ScanError> {
+        let mut buf = Zeroizing::new([0; EventPieces::FIRST_BYTES]);
+        Ok(EventHeader::parse(self.start(at, buf.as_mut_slice())?))
+    }
+
+    /// The first bytes of the event at `at`, as many of `buf` as the file has.
+    fn start<'b>(&self, at: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
+        let event_bytes = match self.cipher {
+            Cipher::MariaDb(_) => self.sealed_bytes(at)?.map_or(0, u64::from),
+            _ => u64::MAX,
+        };
+        let wanted = buf.len().min(as_usize(event_bytes)).min(as_usize(self.end.saturating_sub(at)));
+        let mut reader = self.reader(at, event_bytes);
+        let found = reader.next(buf.get_mut(..wanted).unwrap_or_default())?;
+        Ok(buf.get(..found).unwrap_or_default())
+    }
+
+    /// The whole event at `at` if it is no longer than `max_bytes`.
+    pub(super) fn event(&self, at: u64, event: EventHeader, max_bytes: u32) -> Result<Option<Vec<u8>>, ScanError> {
+        if event.bytes > max_bytes {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; as_usize(u64::from(event.bytes))];
+        let found = self.reader(at, u64::from(event.bytes)).next(&mut bytes)?;
+        Ok((found == bytes.len()).then_some(bytes))
+    }
+
+    /// Bytes of the stream from `at`; not of MariaDB's sealed events.
+    pub(super) fn bytes<'b>(&self, at: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
+        let wanted = buf.len().min(as_usize(self.end.saturating_sub(at)));
+        let found = self.reader(at, u64::MAX).next(buf.get_mut(..wanted).unwrap_or_default())?;
+        Ok(buf.get(..found).unwrap_or_default())
+    }
+
+    /// Whether every byte of the file is zero from `at` on.
+    pub(super) fn zero_from(&self, mut at: u64) -> Result<bool, ScanError> {
+        let mut buf = vec![0; PIECE_BYTES];
+        while at < self.end {
+            let piece = fill(self.source, self.file_offset(at), &mut buf)?;
+            if piece.is_empty() {
+                break;
+            }
+            if !all_zero(piece) {
+                return Ok(false);
+            }
+            at = at.saturating_add(as_u64(piece.len()));
+        }
+        Ok(true)
+    }
+
+    /// Compares the CRC-32 of the event at `at` with its last four bytes.
+    pub(super) fn sum(&self, at: u64, event: EventHeader) -> Result<Sum, ScanError> {
+        let mut left = event.bytes.saturating_sub(CHECKSUM_BYTES);
+        let mut digest = Digest::new(Crc32IsoHdlc);
+        let mut stored = Vec::with_capacity(as_usize(u64::from(CHECKSUM_BYTES)));
+        let mut reader = self.reader(at, u64::from(event.bytes));
+        let mut buf = vec![0; PIECE_BYTES.min(as_usize(u64::from(event.bytes)))];
+        let mut first = true;
+        while reader.left() > 0 {
+            let found = reader.next(&mut buf)?;
+            if found == 0 {
+                return Ok(Sum::Gone);
+            }
+            let piece = buf.get_mut(..found).unwrap_or_default();
+            if first && event.kind == FORMAT_DESCRIPTION {
+                piece.iter_mut().skip(IN_USE_AT).take(1).for_each(|flags| *flags &= !1);
+            }
+            first = false;
+            let (summed, tail) = piece.split_at(piece.len().min(as_usize(u64::from(left))));
+            digest.update(summed);
+            stored.extend_from_slice(tail);
+            left = left.saturating_sub(u32::try_from(summed.len()).unwrap_or(u32::MAX));
+        }
+        let stored = stored.le32(0).unwrap_or(0);
+        let computed = u32::try_from(digest.finalize()).unwrap_or(0);
+        Ok(if stored == computed { Sum::Right } else { Sum::Wrong { stored, computed } })
+    }
+
+    fn reader(&self, at: u64, event_bytes: u64) -> Reader<'_, R> {
+        let opener = match &self.cipher {
+            Cipher::Clear => Opener::None,
+            Cipher::MySql(stream) => Opener::Stream(stream),
+            Cipher::MariaDb(events) => Opener::Event(events.pieces(self.file_offset(at), event_bytes)),
+        };
+        Reader { source: self.source, base: self.base, at, end: at.saturating_add(event_bytes), begun: false, opener }
+    }
+}
+
+enum Opener<'k> {
+    None,
+    Stream(&'k MySqlStream),
+    Event(EventPieces<'k>),
+}
+
+/// Reads and opens one event from its beginning.
+struct Reader<'l, R: ?Sized> {
+    source: &'l R,
+    base: u64,
+    at: u64,
+    end: u64,
+    begun: bool,
+    opener: Opener<'l>,
+}
+
+/// Only the first piece of a sealed event has bytes before its first block.
+const fn whole_blocks(bytes: usize) -> usize {
+    bytes.saturating_sub(bytes % BLOCK)
+}
+
+impl<R: ReadAt + ?Sized> Reader<'_, R> {
+    const fn left(&self) -> u64 {
+        self.end.saturating_sub(self.at)
+    }
+
+    /// Fills `buf`, or as much of it as a piece may have, or what is left of the event; 0 if the file
+    /// ends inside it.
+    fn next(&mut self, buf: &mut [u8]) -> Result<usize, ScanError> {
+        let whole = if self.begun { whole_blocks(buf.len()) } else { buf.len() };
+        let wanted = whole.min(as_usize(self.left()));
+        let piece = buf.get_mut(..wanted).unwrap_or_default();
+        let offset = self.base.saturating_add(self.at);
+        if fill(self.source, offset, piece)?.len() < wanted {
+            return Ok(0);
+        }
+        let opened = match &mut self.opener {
+            Opener::None => Ok(()),
+            Opener::Stream(stream) => stream.apply(self.at, piece),
+            Opener::Event(pieces) => pieces.open(piece),
+        };
+        self.at = self.at.saturating_add(as_u64(wanted));
+        self.begun = true;
+        // Never seen: an event shorter than a header is not asked for.
+        Ok(opened.map_or_else(|CipherFault| 0, |()| wanted))
+    }
+}

@@ -1,0 +1,54 @@
+//! Doublewrite files of MySQL, `#ib_<page size>_<n>.dblwr`: every slot checked as what it is, a
+//! copy of a page, with the key of the tablespace it belongs to.
+//!
+//! Clear copies of pages of encrypted tablespaces are reported as mixed: before 8.0.23 the server
+//! wrote them so, and slots keep their content. Slots that the server never filled are empty.
+//!
+//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
+
+use crate::{
+    bytes::{as_u64, as_usize},
+    doublewrite::{PAGE_SIZES, TRIAL_BYTES, page_bytes_by_trial},
+    error::ScanError,
+    read::{ReadAt, fill, length},
+    verify::{
+        Check, FileReport, Tally,
+        tablespace::{Owners, Part, Scratch, copy},
+    },
+};
+
+/// Verifies every slot. Without `page_bytes` (from the file's name) the size is found by trial.
+///
+/// # Errors
+/// [`ScanError::EmptyFile`], [`ScanError::Io`].
+pub fn verify<R: ReadAt + ?Sized>(
+    source: &R,
+    page_bytes: Option<u32>,
+    owners: &dyn Owners,
+) -> Result<FileReport, ScanError> {
+    let file_bytes = length(source)?;
+    if file_bytes == 0 {
+        return Err(ScanError::EmptyFile);
+    }
+    let page_bytes = match page_bytes.filter(|size| PAGE_SIZES.contains(size)) {
+        Some(page_bytes) => page_bytes,
+        None => page_bytes_by_trial(fill(source, 0, &mut vec![0; TRIAL_BYTES])?),
+    };
+    let slot_bytes = u64::from(page_bytes);
+    let mut slot = vec![0; as_usize(slot_bytes)];
+    let mut scratch = Scratch::default();
+    let mut part = Part::default();
+    let mut tally = Tally::default();
+    for index in 0..file_bytes.div_ceil(slot_bytes) {
+        let offset = index.saturating_mul(slot_bytes);
+        let there = fill(source, offset, &mut slot)?.len();
+        if as_u64(there) < slot_bytes {
+            let detail = format!("the last slot has {there} of {slot_bytes} bytes");
+            tally.find(Some(index), Some(offset), Check::PartialUnit, detail);
+            break;
+        }
+        part.count(index, offset, copy::judge(&mut slot, true, owners, &mut scratch));
+    }
+    part.conclude(None, slot_bytes, &mut tally);
+    Ok(tally.finish(None))
+}

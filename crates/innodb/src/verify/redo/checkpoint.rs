@@ -1,0 +1,29 @@
+//! The newest checkpoint that a file's header holds, without looking at the log behind it.
+
+use crate::{
+    bytes::Bytes,
+    ids::Lsn,
+    page::checksum::crc32c,
+    redo::{RedoFormat, recognise},
+};
+
+/// The newest sound checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
+///
+/// What changed before it is on disk. Source: formats, "Redo" of MySQL and of MariaDB.
+#[must_use]
+pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
+    match recognise(head)? {
+        RedoFormat::MySql | RedoFormat::MariaDbBlocks => newest(head, [512, 1536], 8, 508),
+        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => newest(head, [4096, 8192], 0, 60),
+        RedoFormat::Blank | RedoFormat::Unknown => None,
+    }
+}
+
+fn newest(head: &[u8], places: [usize; 2], lsn_at: usize, sum_at: usize) -> Option<Lsn> {
+    let sound = places.into_iter().filter_map(|at| {
+        let block = head.range(at, at.saturating_add(512));
+        let holds = block.be32(sum_at) == Some(crc32c(block.range(0, sum_at)));
+        block.be64(lsn_at).filter(|lsn| holds && *lsn != 0).map(Lsn)
+    });
+    sound.max()
+}

@@ -1,0 +1,130 @@
+//! The first blocks of a file: which format it is, and whether they are sound.
+
+use super::legacy;
+use crate::{
+    bytes::{Bytes, all_zero, as_u64},
+    error::ScanError,
+    ids::Lsn,
+    page::checksum::crc32c,
+    redo::{FORMAT_IDS, RedoFormat, format_of},
+    verify::{Check, Tally},
+};
+
+/// Bytes of a block.
+pub(super) const BLOCK_BYTES: usize = 512;
+/// Where a block's checksum begins.
+pub(super) const CHECKSUM: usize = 508;
+/// Stored where checksums are switched off (`innodb_log_checksums`).
+const NO_CHECKSUM: u32 = 0xdead_beef;
+
+/// The first bytes of a file, understood.
+pub(super) struct Head<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) file_bytes: u64,
+    pub(super) format: RedoFormat,
+    /// The servers' own number of the format, as it must have been if the first bytes are damaged.
+    pub(super) format_id: u32,
+    pub(super) creator: Option<String>,
+    /// Whether the checksum of the first block holds.
+    pub(super) sound: bool,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn read(bytes: &'a [u8], file_bytes: u64) -> Result<Self, ScanError> {
+        let creator = crate::bytes::ascii_text(bytes.range(16, 48));
+        let stored_id = bytes.be32(0).unwrap_or_default();
+        let first = bytes.range(0, BLOCK_BYTES);
+        let sound = block_holds(first, true);
+        let format_id = if sound { stored_id } else { repaired(first).unwrap_or(stored_id) };
+        let format = match format_of(bytes, format_id, creator.as_deref()) {
+            RedoFormat::Unknown if sound || legacy::is_head(bytes) => RedoFormat::Unknown,
+            RedoFormat::Unknown if is_mysql(creator.as_deref()) => RedoFormat::MySql,
+            RedoFormat::Unknown => return Err(ScanError::NotRecognised { expected: "redo log" }),
+            format => format,
+        };
+        Ok(Self { bytes, file_bytes, format, format_id, creator, sound })
+    }
+
+    /// Log sequence number of the first block behind the header, if the header is sound.
+    pub(super) fn start_lsn(&self) -> Option<Lsn> {
+        self.bytes.be64(8).filter(|_| self.sound).map(Lsn)
+    }
+
+    /// Checks the first block and both checkpoint blocks of the 512-byte formats.
+    pub(super) fn check_blocks(&self, tally: &mut Tally) {
+        if !self.sound {
+            self.unsound(tally);
+        }
+        for at in CHECKPOINTS {
+            let block = self.bytes.range(at, at.saturating_add(BLOCK_BYTES));
+            if block.len() == BLOCK_BYTES && !all_zero(block) && !block_holds(block, self.may_lack_checksums()) {
+                tally.find(None, Some(as_u64(at)), Check::Header, "the checksum of a checkpoint does not hold");
+            }
+        }
+    }
+
+    /// Notes that the first block is damaged.
+    pub(super) fn unsound(&self, tally: &mut Tally) {
+        let found = self.bytes.be32(CHECKSUM).unwrap_or_default();
+        let expected = crc32c(self.bytes.range(0, CHECKSUM));
+        tally.find(None, Some(0), Check::Header, mismatch("header", expected, found));
+    }
+
+    /// Sound checkpoint blocks of the 512-byte formats.
+    pub(super) fn checkpoints(&self) -> impl Iterator<Item = &'a [u8]> {
+        let (bytes, lenient) = (self.bytes, self.may_lack_checksums());
+        let blocks = CHECKPOINTS.into_iter().map(move |at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
+        blocks.filter(move |block| !all_zero(block.range(0, CHECKSUM)) && block_holds(block, lenient))
+    }
+
+    /// Whether blocks may have been written without a checksum: not in MariaDB 10.5 to 10.7.
+    pub(super) const fn may_lack_checksums(&self) -> bool {
+        !matches!(self.format_id, 0x5048_5953 | 0xd048_5953)
+    }
+
+    /// Notes if the file is shorter than its header, or ends inside a block. Returns whether the
+    /// header is there.
+    pub(super) fn check_length(&self, header_bytes: u64, tally: &mut Tally) -> bool {
+        let block_bytes = as_u64(BLOCK_BYTES);
+        if self.file_bytes < header_bytes {
+            let detail = format!("{} bytes, the header alone has {header_bytes}", self.file_bytes);
+            tally.find(None, Some(self.file_bytes), Check::FileSize, detail);
+        } else if !self.file_bytes.is_multiple_of(block_bytes) {
+            let unit = self.file_bytes.checked_div(block_bytes);
+            let detail = format!("the file ends inside a block, at byte {}", self.file_bytes);
+            tally.find(unit, Some(self.file_bytes), Check::PartialUnit, detail);
+        }
+        self.file_bytes >= header_bytes
+    }
+}
+
+const CHECKPOINTS: [usize; 2] = [512, 1536];
+
+/// Whether the crc32c at the end of a block holds, or, if that may be, the server wrote none.
+pub(super) fn block_holds(block: &[u8], may_lack: bool) -> bool {
+    match block.be32(CHECKSUM) {
+        Some(NO_CHECKSUM) if may_lack => true,
+        Some(stored) => stored == crc32c(block.range(0, CHECKSUM)),
+        None => false,
+    }
+}
+
+/// Why a checksum does not hold, in words.
+pub(super) fn mismatch(what: &str, expected: u32, found: u32) -> String {
+    format!("the checksum of the {what} does not hold (expected 0x{expected:08x}, found 0x{found:08x})")
+}
+
+/// The format number with which the checksum of a damaged first block holds.
+fn repaired(first: &[u8]) -> Option<u32> {
+    let mut block = first.array_at::<BLOCK_BYTES>(0)?;
+    FORMAT_IDS.into_iter().find(|id| {
+        if let Some(stored) = block.first_chunk_mut::<4>() {
+            *stored = id.to_be_bytes();
+        }
+        block_holds(&block, false)
+    })
+}
+
+fn is_mysql(creator: Option<&str>) -> bool {
+    creator.is_some_and(|creator| ["MySQL ", "Percona ", "MEB "].iter().any(|name| creator.starts_with(name)))
+}

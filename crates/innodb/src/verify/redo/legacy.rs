@@ -1,0 +1,104 @@
+//! Logs of MySQL up to 5.7.8 and MariaDB up to 10.1, which have no format number: the first four
+//! bytes are zero.
+//!
+//! Source: `log0recv.cc` of MariaDB (`recv_log_recover_pre_10_2`); confirmed on files of a MySQL
+//! 5.6, of which there is no sample.
+
+use super::{
+    Job, Outcome,
+    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
+    head::{BLOCK_BYTES, CHECKSUM, block_holds, mismatch},
+    mysql::number_at,
+    order::Lie,
+};
+use crate::{
+    bytes::{Bytes, all_zero},
+    error::ScanError,
+    ids::Lsn,
+    page::checksum::fold,
+    read::ReadAt,
+    verify::Check,
+};
+
+/// Where the first checksum of a checkpoint begins; the second follows.
+const CHECKPOINT_SUM: usize = 288;
+const CHECKPOINTS: [usize; 2] = [512, 1536];
+/// Where MariaDB 10.1 notes in a checkpoint that the log is encrypted.
+const CRYPT_10_1: usize = 20 + 32 * 9;
+
+/// Whether the first bytes of a file are the header of such a log: a header without a format
+/// number, and a checkpoint or a block that only this format has.
+pub(super) fn is_head(bytes: &[u8]) -> bool {
+    let first = bytes.range(2048, 2048 + BLOCK_BYTES);
+    let block = first.len() == BLOCK_BYTES && !all_zero(first) && holds(first);
+    bytes.be32(0) == Some(0) && !all_zero(bytes.range(0, 16)) && (block || checkpoint(bytes).is_some())
+}
+
+/// Newest of both checkpoints.
+fn checkpoint(bytes: &[u8]) -> Option<Lsn> {
+    let blocks = CHECKPOINTS.into_iter().map(|at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
+    let sound = blocks.filter(|block| !all_zero(block.range(0, CHECKPOINT_SUM)) && checkpoint_holds(block));
+    sound.filter_map(|block| block.be64(8)).max().map(Lsn)
+}
+
+fn checkpoint_holds(block: &[u8]) -> bool {
+    let second = CHECKPOINT_SUM.saturating_add(4);
+    block.be32(CHECKPOINT_SUM) == Some(fold(block.range(0, CHECKPOINT_SUM)))
+        && block.be32(second) == Some(fold(block.range(8, second)))
+}
+
+pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
+    let head = job.head;
+    if !is_head(head.bytes) {
+        let detail = format!("a redo log of the unknown format 0x{:08x}", head.format_id);
+        job.tally.find(None, Some(0), Check::Unknown, detail);
+        return Ok(Outcome::default());
+    }
+    if CHECKPOINTS.into_iter().any(|at| head.bytes.get(at.saturating_add(CRYPT_10_1)) == Some(&2)) {
+        job.tally.find(None, None, Check::Unknown, "an encrypted redo log of MariaDB 10.1");
+        return Ok(Outcome::default());
+    }
+    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+        return Ok(Outcome::default());
+    }
+    for at in CHECKPOINTS {
+        let block = head.bytes.range(at, at.saturating_add(BLOCK_BYTES));
+        if !all_zero(block) && !checkpoint_holds(block) {
+            let offset = crate::bytes::as_u64(at);
+            job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not hold");
+        }
+    }
+    const START_LSN: usize = 4;
+    let first = head.bytes.be64(START_LSN).and_then(number_at);
+    Blocks::new(job.source, head.file_bytes, first).walk(&mut Judge, &mut job.tally)?;
+    Ok(Outcome { checkpoint_lsn: checkpoint(head.bytes), ..Outcome::default() })
+}
+
+struct Judge;
+
+impl BlockJudge for Judge {
+    fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
+        let number = block.be32(0).map(|number| number & 0x7fff_ffff).filter(|number| *number != 0);
+        let fault = (!holds(block)).then(|| {
+            let found = block.be32(CHECKSUM).unwrap_or_default();
+            (Check::Checksum, mismatch("block", sum(block), found))
+        });
+        Judged { lie: Lie::Clear, number, fault }
+    }
+}
+
+/// Whether the block's own checksum holds, or the crc32c that Percona Server and MariaDB offer.
+fn holds(block: &[u8]) -> bool {
+    block.be32(CHECKSUM) == Some(sum(block)) || block_holds(block, true)
+}
+
+/// The checksum of a block before crc32c.
+fn sum(block: &[u8]) -> u32 {
+    let mut shift = 0_u32;
+    block.range(0, CHECKSUM).iter().fold(1_u32, |sum, byte| {
+        let byte = u32::from(*byte);
+        let next = (sum & 0x7fff_ffff).wrapping_add(byte).wrapping_add(byte << shift);
+        shift = if shift == 24 { 0 } else { shift.saturating_add(1) };
+        next
+    })
+}

@@ -1,0 +1,206 @@
+//! Logs of MariaDB 10.2 to 10.7: blocks that are all clear or all encrypted, with a checksum over
+//! what is on disk.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Job, Outcome,
+    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
+    head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
+    mysql::number_at,
+    order::{Lie, NUMBERS},
+    vote::{Sense, Vote},
+};
+use crate::{
+    bytes::{Bytes, as_u64},
+    crypt::{
+        mariadb::Mode,
+        redo::{
+            LogCipher, LogKeyInfo,
+            mariadb_blocks::{BlockCipher, Layout, block_lsn, makes_sense, number},
+        },
+    },
+    error::ScanError,
+    ids::{KeyVersion, Lsn},
+    keys::KeySource,
+    page::checksum::crc32c,
+    read::{ReadAt, fill},
+    verify::{Check, KeyAsked, Tally},
+};
+
+/// High bit of the format number.
+const ENCRYPTED: u32 = 0x8000_0000;
+/// Encrypted logs of 10.2 and 10.3, whose blocks name no key version.
+const WITHOUT_KEY_VERSION: [u32; 2] = [0x8000_0001, 0x8000_0067];
+
+/// A checkpoint of these formats.
+struct Checkpoint<'a> {
+    block: &'a [u8],
+    lsn: Lsn,
+    /// Where in the ring it is.
+    offset: u64,
+}
+
+/// Source: formats, "Redo (`ib_logfile0`)": the newer one has the higher number.
+fn newest<'a>(head: &Head<'a>) -> Option<Checkpoint<'a>> {
+    let block = head.checkpoints().max_by_key(|block| block.be64(0))?;
+    Some(Checkpoint { block, lsn: Lsn(block.be64(8)?), offset: block.be64(16)? })
+}
+
+pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
+    let head = job.head;
+    head.check_blocks(&mut job.tally);
+    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+        return Ok(Outcome::default());
+    }
+    let checkpoint = newest(head);
+    let checkpoint_lsn = checkpoint.as_ref().map(|checkpoint| checkpoint.lsn);
+    let first = first_number(job.source, head, checkpoint.as_ref())?;
+    if head.format_id & ENCRYPTED == 0 {
+        Blocks::new(job.source, head.file_bytes, first).walk(&mut Clear, &mut job.tally)?;
+        return Ok(Outcome { checkpoint_lsn, ..Outcome::default() });
+    }
+    let info = checkpoint.as_ref().and_then(|checkpoint| LogKeyInfo::of_checkpoint(checkpoint.block));
+    let near = checkpoint_lsn.or_else(|| head.start_lsn()).unwrap_or_default();
+    let mut judge = Judge::new(job.keys, info, near, head);
+    Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
+    let key = judge.finish(&mut job.tally);
+    Ok(Outcome { key: Some(key), checkpoint_lsn, end_lsn: None })
+}
+
+/// Number that the first block must have. The header's is that of the log's first lap, so the
+/// first block may be whole laps ahead or, if it is behind the end of the log, behind.
+fn first_number<R: ReadAt + ?Sized>(
+    source: &R,
+    head: &Head<'_>,
+    checkpoint: Option<&Checkpoint<'_>>,
+) -> Result<Option<u32>, ScanError> {
+    let mut buf = [0; BLOCK_BYTES];
+    let found = number(fill(source, HEADER_BYTES, &mut buf)?);
+    let of_checkpoint = checkpoint.and_then(|checkpoint| {
+        let ahead = checkpoint.offset.checked_sub(HEADER_BYTES)?;
+        checkpoint.lsn.0.checked_sub(ahead).filter(|_| checkpoint.offset < head.file_bytes)
+    });
+    let expected = of_checkpoint.or_else(|| head.start_lsn().map(|lsn| lsn.0)).and_then(number_at);
+    let (Some(found), Some(expected)) = (found, expected) else { return Ok(expected) };
+    let lap = head.file_bytes.saturating_sub(HEADER_BYTES).checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0);
+    let ahead = u64::from(found.wrapping_sub(expected) & NUMBERS);
+    let behind = u64::from(expected.wrapping_sub(found) & NUMBERS);
+    let whole_laps = |blocks: u64| blocks.checked_rem(lap) == Some(0);
+    Ok(Some(if whole_laps(ahead) || whole_laps(behind) { found } else { expected }))
+}
+
+/// Judges the blocks of a log that is not encrypted.
+struct Clear;
+
+impl BlockJudge for Clear {
+    fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
+        let fault = (!block_holds(block, true)).then(|| (Check::Checksum, wrong_sum(block)));
+        Judged { lie: Lie::Clear, number: number(block), fault }
+    }
+}
+
+fn wrong_sum(block: &[u8]) -> String {
+    let expected = crc32c(block.range(0, CHECKSUM));
+    mismatch("block", expected, block.be32(CHECKSUM).unwrap_or_default())
+}
+
+/// More key versions in one log than this are not looked up.
+const MAX_VERSIONS: usize = 64;
+
+/// Judges the blocks of an encrypted log.
+struct Judge<'k> {
+    keys: &'k dyn KeySource,
+    info: Option<LogKeyInfo>,
+    layout: Layout,
+    near: Lsn,
+    ciphers: BTreeMap<KeyVersion, Option<Box<[BlockCipher; 2]>>>,
+    vote: Vote,
+    /// Blocks that no key was there to open.
+    closed: bool,
+    may_lack_checksums: bool,
+}
+
+impl<'k> Judge<'k> {
+    fn new(keys: &'k dyn KeySource, info: Option<LogKeyInfo>, near: Lsn, head: &Head<'_>) -> Self {
+        let layout = if WITHOUT_KEY_VERSION.contains(&head.format_id) { Layout::Plain } else { Layout::KeyVersion };
+        Self {
+            keys,
+            info,
+            layout,
+            near,
+            ciphers: BTreeMap::new(),
+            vote: Vote::new(),
+            closed: false,
+            may_lack_checksums: head.may_lack_checksums(),
+        }
+    }
+
+    fn open(&mut self, unit: u64, block: &[u8]) {
+        let Some(info) = self.info else {
+            self.closed = true;
+            return;
+        };
+        let version = self.layout.key_version(block).unwrap_or(info.key_version);
+        if self.ciphers.len() < MAX_VERSIONS {
+            let (keys, layout) = (self.keys, self.layout);
+            self.ciphers.entry(version).or_insert_with(|| ciphers(keys, info, version, layout));
+        }
+        let Some(Some(ciphers)) = self.ciphers.get(&version) else {
+            self.closed = true;
+            return;
+        };
+        let [cbc, ctr] = ciphers.as_ref();
+        let lsn = block_lsn(number(block).unwrap_or_default(), self.near);
+        let offset = unit.saturating_mul(as_u64(BLOCK_BYTES));
+        self.vote.ask(unit, offset, |mode| {
+            let cipher = if mode == Mode::Cbc { cbc } else { ctr };
+            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { return Sense::Misfits };
+            let open = cipher.open(lsn, &mut opened).is_ok();
+            if open && makes_sense(&opened) { Sense::Fits } else { Sense::Misfits }
+        });
+    }
+
+    /// Notes what the keys are worth.
+    fn finish(&self, tally: &mut Tally) -> KeyAsked {
+        let key_id = self.info.map_or(1, |info| info.key_id);
+        if self.info.is_none() {
+            tally.bad_key_info(None, "no checkpoint is sound: nothing says how the log's key is derived");
+        } else if !self.keys.has_mariadb() && self.closed {
+            tally.unproven();
+        } else {
+            for (version, _) in self.ciphers.iter().filter(|(_, ciphers)| ciphers.is_none()) {
+                let detail = format!("version {version} of key {key_id} is not in the key file");
+                tally.find(None, None, Check::Key, detail);
+            }
+            if self.closed {
+                tally.unproven();
+            }
+            self.vote.finish(tally);
+        }
+        KeyAsked::MariaDb { key_id, versions: self.ciphers.keys().copied().collect() }
+    }
+}
+
+fn ciphers(
+    keys: &dyn KeySource,
+    info: LogKeyInfo,
+    version: KeyVersion,
+    layout: Layout,
+) -> Option<Box<[BlockCipher; 2]>> {
+    let key = keys.mariadb(info.key_id, version)?;
+    let cipher = |mode| LogCipher::new(&key, &info.message, mode).ok();
+    let [cbc, ctr] = [cipher(Mode::Cbc)?, cipher(Mode::Ctr)?];
+    Some(Box::new([cbc, ctr].map(|cipher| BlockCipher::new(cipher, info.nonce, layout))))
+}
+
+impl BlockJudge for Judge<'_> {
+    fn judge(&mut self, unit: u64, block: &[u8]) -> Judged {
+        if !block_holds(block, self.may_lack_checksums) {
+            let fault = Some((Check::CiphertextChecksum, wrong_sum(block)));
+            return Judged { lie: Lie::Encrypted, number: None, fault };
+        }
+        self.open(unit, block);
+        Judged { lie: Lie::Encrypted, number: number(block), fault: None }
+    }
+}

@@ -1,0 +1,340 @@
+//! Logs of MariaDB 10.8 and newer: every mini-transaction from the newest checkpoint to the end of
+//! the log. Older parts of the file are not looked at: the server does not need them.
+
+use super::{
+    HEAD_BYTES, Job, Outcome,
+    chain::{Chain, Ending, Fault, MiniTransaction},
+    head::mismatch,
+    ring::Geometry,
+    vote::{Sense, Vote},
+};
+use crate::{
+    bytes::{Bytes, all_zero, as_u64, bump},
+    crypt::{
+        mariadb::Mode,
+        redo::{LogCipher, LogKeyInfo, mariadb_encrypted, mariadb_phys, records},
+    },
+    error::ScanError,
+    ids::Lsn,
+    keys::KeySource,
+    page::checksum::crc32c,
+    read::{ReadAt, fill},
+    redo::RedoFormat,
+    verify::{Check, KeyAsked, Tally, Units},
+};
+
+/// Where both checkpoints stand.
+const CHECKPOINTS: [u64; 2] = [4096, 8192];
+/// Bytes of a checkpoint, the checksum at the end.
+const CHECKPOINT_BYTES: usize = 64;
+/// Attempts to read a log whose checkpoint moves on meanwhile.
+const ATTEMPTS: u32 = 3;
+
+/// A checkpoint of these formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Checkpoint {
+    /// Recovery begins here.
+    lsn: Lsn,
+    /// The mini-transaction that completes the checkpoint begins here.
+    end: Lsn,
+}
+
+impl Checkpoint {
+    /// Source: `log0recv.cc` (`recv_sys_t::find_checkpoint`); formats, "Redo (`ib_logfile0`)".
+    fn parse(block: &[u8], first: Lsn) -> Option<Self> {
+        const ZEROS: usize = 16;
+        const CHECKSUM: usize = 60;
+        let (lsn, end) = (Lsn(block.be64(0)?), Lsn(block.be64(8)?));
+        let sound = block.be32(CHECKSUM)? == crc32c(block.range(0, CHECKSUM));
+        let plausible = lsn >= first && end >= lsn && all_zero(block.range(ZEROS, CHECKSUM));
+        (sound && plausible).then_some(Self { lsn, end })
+    }
+}
+
+pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
+    let head = job.head;
+    if !head.sound {
+        head.unsound(&mut job.tally);
+    }
+    let header_bytes = as_u64(HEAD_BYTES);
+    if head.file_bytes <= header_bytes {
+        let detail = format!("{} bytes, the header alone has {header_bytes}", head.file_bytes);
+        job.tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
+        return Ok(Outcome::default());
+    }
+    check_length(job);
+    let first = Lsn(head.bytes.be64(8).unwrap_or_default());
+    let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
+    let info = match head.format {
+        RedoFormat::MariaDbEncrypted => LogKeyInfo::of_header(head.bytes).or_else(|| Some(LogKeyInfo::default())),
+        _ => LogKeyInfo::of_header(head.bytes),
+    };
+    let key = info.map(|info| KeyAsked::MariaDb { key_id: info.key_id, versions: vec![info.key_version] });
+    let Some(mut checkpoint) = checkpoint(job, first, true)? else {
+        job.tally.find(None, CHECKPOINTS.first().copied(), Check::Header, "no checkpoint");
+        return Ok(Outcome { key, ..Outcome::default() });
+    };
+    for attempt in 1.. {
+        let mut walk = Walk::new(job, checkpoint, info);
+        walk.run(Chain::new(job.source, geometry, checkpoint.lsn, info.is_some()))?;
+        let now = self::checkpoint(job, first, false)?.filter(|now| *now != checkpoint);
+        match now {
+            // The server has written over what was being read.
+            Some(now) if walk.tally.is_damaged() && attempt < ATTEMPTS => checkpoint = now,
+            now => {
+                if now.is_some() && walk.tally.is_damaged() {
+                    walk.changed();
+                }
+                walk.finish(job, geometry)?;
+                let end_lsn = Some(walk.end);
+                job.tally.merge(walk.tally);
+                return Ok(Outcome { key, checkpoint_lsn: Some(checkpoint.lsn), end_lsn });
+            }
+        }
+    }
+    Ok(Outcome::default())
+}
+
+/// Servers make the file of whole blocks of 4096 bytes; a backup is as long as its log.
+fn check_length<R: ?Sized>(job: &mut Job<'_, R>) {
+    let head = job.head;
+    let backup = head.creator.as_deref().is_some_and(|creator| creator.starts_with("Backup "));
+    if !backup && !head.file_bytes.is_multiple_of(512) {
+        let detail = format!("the file ends inside a block, at byte {}", head.file_bytes);
+        job.tally.find(None, Some(head.file_bytes), Check::PartialUnit, detail);
+    }
+}
+
+/// The newest checkpoint as it is now.
+fn checkpoint<R: ReadAt + ?Sized>(
+    job: &mut Job<'_, R>,
+    first: Lsn,
+    note: bool,
+) -> Result<Option<Checkpoint>, ScanError> {
+    let mut newest: Option<Checkpoint> = None;
+    for offset in CHECKPOINTS {
+        let mut buf = [0; CHECKPOINT_BYTES];
+        let mut block = fill(job.source, offset, &mut buf)?;
+        let mut again = [0; CHECKPOINT_BYTES];
+        if Checkpoint::parse(block, first).is_none() && !all_zero(block) {
+            std::thread::sleep(std::time::Duration::from_millis(4));
+            block = fill(job.source, offset, &mut again)?;
+        }
+        match Checkpoint::parse(block, first) {
+            Some(found) => newest = newest.filter(|newest| newest.lsn > found.lsn).or(Some(found)),
+            None if note && !all_zero(block) => {
+                job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not hold");
+            }
+            None => {}
+        }
+    }
+    Ok(newest)
+}
+
+/// The key of an encrypted log.
+enum LogKey {
+    /// The log is not encrypted.
+    Unneeded,
+    NoStore,
+    Missing,
+    Known(Box<[LogCipher; 2]>),
+}
+
+impl LogKey {
+    fn find(info: Option<LogKeyInfo>, keys: &dyn KeySource) -> Self {
+        let Some(info) = info else { return Self::Unneeded };
+        if !keys.has_mariadb() {
+            return Self::NoStore;
+        }
+        let Some(key) = keys.mariadb(info.key_id, info.key_version) else { return Self::Missing };
+        let cipher = |mode| LogCipher::new(&key, &info.message, mode).ok();
+        match (cipher(Mode::Cbc), cipher(Mode::Ctr)) {
+            (Some(cbc), Some(ctr)) => Self::Known(Box::new([cbc, ctr])),
+            _ => Self::Missing,
+        }
+    }
+}
+
+/// The walk along the log, and what it found.
+struct Walk {
+    tally: Tally,
+    checkpoint: Checkpoint,
+    info: Option<LogKeyInfo>,
+    format: RedoFormat,
+    key: LogKey,
+    vote: Vote,
+    /// Whether a mini-transaction began where the checkpoint was completed.
+    completed: bool,
+    /// Where the log ends.
+    end: Lsn,
+    scratch: Vec<u8>,
+}
+
+impl Walk {
+    fn new<R: ?Sized>(job: &Job<'_, R>, checkpoint: Checkpoint, info: Option<LogKeyInfo>) -> Self {
+        Self {
+            tally: Tally::default(),
+            checkpoint,
+            info,
+            format: job.head.format,
+            key: LogKey::find(info, job.keys),
+            vote: Vote::new(),
+            completed: false,
+            end: checkpoint.lsn,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn run<R: ReadAt + ?Sized>(&mut self, mut chain: Chain<'_, R>) -> Result<(), ScanError> {
+        while !chain.is_over() {
+            let geometry = chain.geometry();
+            match chain.next()? {
+                Ok(unit) => self.sound(&unit, geometry),
+                Err(fault) => {
+                    if fault != Fault::Nothing && chain.settle()? {
+                        continue;
+                    }
+                    if !self.broken(&mut chain, fault)? {
+                        break;
+                    }
+                }
+            }
+        }
+        self.end = Lsn(chain.at);
+        Ok(())
+    }
+
+    fn sound(&mut self, unit: &MiniTransaction<'_>, geometry: Geometry) {
+        self.completed |= unit.lsn == self.checkpoint.end;
+        let number = self.tally.units.total;
+        bump(&mut self.tally.units.total);
+        if self.info.is_some() {
+            bump(&mut self.tally.units.encrypted);
+            self.judge(unit, number, geometry.offset(unit.lsn.0));
+        } else {
+            bump(&mut self.tally.units.clear);
+        }
+    }
+
+    /// Opens a mini-transaction in every mode still possible.
+    fn judge(&mut self, unit: &MiniTransaction<'_>, number: u64, offset: u64) {
+        let LogKey::Known(ciphers) = &self.key else { return };
+        let [cbc, ctr] = ciphers.as_ref();
+        let (format, completes, scratch) = (self.format, self.checkpoint, &mut self.scratch);
+        self.vote.ask(number, offset, |mode| {
+            scratch.clear();
+            scratch.extend_from_slice(unit.records);
+            let cipher = if mode == Mode::Cbc { cbc } else { ctr };
+            let opened = match format {
+                RedoFormat::MariaDbEncrypted => mariadb_encrypted::open(cipher, unit.nonce, scratch),
+                _ if !mariadb_phys::has_ciphertext(unit.records) => return Sense::Silent,
+                _ => mariadb_phys::open(cipher, unit.nonce, scratch),
+            };
+            match records::contents(scratch).filter(|_| opened.is_ok()) {
+                None => Sense::Misfits,
+                Some(contents) if format == RedoFormat::MariaDbEncrypted && unit.lsn == completes.end => {
+                    if contents.checkpoint == Some(completes.lsn) { Sense::Proves } else { Sense::Misfits }
+                }
+                Some(_) => Sense::Fits,
+            }
+        });
+    }
+
+    /// Judges a place without a sound mini-transaction; whether the walk goes on behind it.
+    fn broken<R: ReadAt + ?Sized>(&mut self, chain: &mut Chain<'_, R>, fault: Fault) -> Result<bool, ScanError> {
+        let (at, geometry) = (chain.at, chain.geometry());
+        let required = at <= self.checkpoint.end.0 && !self.completed;
+        if required || fault != Fault::Nothing {
+            let ending = chain.ending(fault);
+            // What is found behind the completed checkpoint is, in a file cut short, of another lap.
+            if chain.resume()? && !(required && at < self.checkpoint.end.0 && chain.at > self.checkpoint.end.0) {
+                self.damaged(at, geometry, fault);
+                return Ok(true);
+            }
+            let lap_is_over = geometry.lap(self.checkpoint.end.0) > 0;
+            match ending {
+                _ if required && lap_is_over => {
+                    let detail = format!("the log goes on to LSN {} and does not in this file", self.checkpoint.end);
+                    self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
+                }
+                _ if required => self.damaged(at, geometry, fault),
+                Ending::Sound => {}
+                Ending::Damaged(fault) => self.damaged(at, geometry, fault),
+                Ending::BeyondFile => {
+                    let detail = format!("the mini-transaction at LSN {at} goes on behind the end of the file");
+                    self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
+                }
+                Ending::Torn => {
+                    let detail = format!("the log ends with a mini-transaction that is not whole, at LSN {at}");
+                    self.tally.find(None, Some(geometry.offset(at)), Check::LogEnd, detail);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn damaged(&mut self, at: u64, geometry: Geometry, fault: Fault) {
+        let unit = self.tally.units.total;
+        bump(&mut self.tally.units.total);
+        bump(&mut self.tally.units.bad);
+        let check = if self.info.is_some() { Check::CiphertextChecksum } else { Check::Checksum };
+        let detail = match fault {
+            Fault::Checksum { expected, found, .. } => mismatch("mini-transaction", expected, found),
+            Fault::Nothing | Fault::NoRecord => "no mini-transaction where the log goes on".to_owned(),
+            Fault::Endless => "no mini-transaction where the log goes on: it has no end".to_owned(),
+            Fault::Sequence => "no mini-transaction where the log goes on: wrong sequence byte".to_owned(),
+        };
+        self.tally.find(Some(unit), Some(geometry.offset(at)), check, format!("{detail}, at LSN {at}"));
+    }
+
+    /// The server wrote while the log was read, again and again.
+    fn changed(&mut self) {
+        let Units { total, bad, .. } = self.tally.units;
+        let units = Units { total: total.saturating_sub(bad), bad: 0, ..self.tally.units };
+        self.tally = Tally::default();
+        self.tally.units = units;
+        self.tally.find(None, None, Check::Changing, "the log was written while it was read");
+    }
+
+    /// Notes what the key is worth.
+    fn finish<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
+        if matches!(self.key, LogKey::Known(_)) && !self.vote.heard() {
+            self.ask_older(job, geometry)?;
+        }
+        let damaged_info = !job.head.sound && self.info.is_some();
+        match &self.key {
+            LogKey::Unneeded => {}
+            LogKey::NoStore => self.tally.unproven(),
+            LogKey::Missing if damaged_info => self.bad_info(),
+            LogKey::Known(_) if damaged_info && self.vote.refuses() => self.bad_info(),
+            LogKey::Missing => {
+                let info = self.info.unwrap_or_default();
+                let detail = format!("version {} of key {} is not in the key file", info.key_version, info.key_id);
+                self.tally.find(None, None, Check::Key, detail);
+            }
+            LogKey::Known(_) => self.vote.finish(&mut self.tally),
+        }
+        Ok(())
+    }
+
+    fn bad_info(&mut self) {
+        const KEY_INFO: u64 = 48;
+        self.tally.bad_key_info(Some(KEY_INFO), "the header is damaged, and the key it names does not open the log");
+    }
+
+    /// After a clean shutdown an older `Phys` log has nothing encrypted behind its checkpoint: asks
+    /// the mini-transactions before it, where the log has not gone through the file yet.
+    fn ask_older<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
+        const ENOUGH_BYTES: u64 = 1 << 20;
+        if geometry.lap(self.checkpoint.end.0) > 0 {
+            return Ok(());
+        }
+        let end = self.checkpoint.lsn.0.min(geometry.first.0.saturating_add(ENOUGH_BYTES));
+        let mut chain = Chain::new(job.source, geometry, geometry.first, true);
+        while chain.at < end {
+            let Ok(unit) = chain.next()? else { break };
+            self.judge(&unit, 0, geometry.offset(unit.lsn.0));
+        }
+        Ok(())
+    }
+}

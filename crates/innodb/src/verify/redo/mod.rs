@@ -1,0 +1,123 @@
+//! Redo logs: every block of MySQL and of MariaDB up to 10.7, every mini-transaction of MariaDB
+//! 10.8 and newer from the newest checkpoint to the end of the log.
+//!
+//! A log is a ring or a chain of recycled files: behind its end lie blocks of earlier laps, which
+//! are sound but stale, and may be zero. Blocks of an earlier lap are checked like all others but
+//! may be anywhere; a block that interrupts a series of numbered ones is damage. A block is a
+//! sector of the disk, which a crash does not leave half written: a checksum that does not hold
+//! is damage wherever the block is. Mini-transactions can be left half written: see `chain`.
+//!
+//! Source: formats, "Redo" of MySQL and of MariaDB.
+
+mod blocks;
+mod chain;
+mod checkpoint;
+mod head;
+mod legacy;
+mod mariadb_blocks;
+mod mini_transactions;
+mod mysql;
+mod order;
+mod ring;
+mod runs;
+mod vote;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::checkpoint::checkpoint_lsn;
+pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
+use self::{blocks::Blocks, head::Head};
+use crate::{
+    error::ScanError,
+    ids::Lsn,
+    keys::KeySource,
+    read::{ReadAt, fill, length},
+    redo::RedoFormat,
+    verify::{Check, FileReport, KeyAsked, Tally},
+};
+
+/// What verification says of one file of a redo log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedoReport {
+    /// The verdict, and what it is made of. Units are blocks, counted from the start of the file,
+    /// or mini-transactions, counted from the newest checkpoint.
+    #[serde(flatten)]
+    pub file: FileReport,
+    /// Layout of the log.
+    pub format: RedoFormat,
+    /// Log sequence number of the first byte behind the header.
+    pub start_lsn: Option<Lsn>,
+    /// Newest checkpoint that this file holds.
+    pub checkpoint_lsn: Option<Lsn>,
+    /// MariaDB 10.8 and newer: where the log ends.
+    pub end_lsn: Option<Lsn>,
+}
+
+/// Bytes at the start of a file that hold everything but log.
+pub const HEAD_BYTES: usize = 12288;
+
+/// Proves one file of a redo log; nothing of it is kept in memory but 3 MiB at a time.
+///
+/// `sibling` is the newest [`key_info`] of all MySQL files of the same log: only files that held
+/// a checkpoint say which key opens them.
+///
+/// # Errors
+/// [`ScanError::EmptyFile`] (MariaDB takes an empty `ib_logfile0` as a log without changes),
+/// [`ScanError::NotRecognised`] if neither format nor creator are those of a redo log,
+/// [`ScanError::Io`].
+pub fn verify<R: ReadAt + ?Sized>(
+    source: &R,
+    keys: &dyn KeySource,
+    sibling: Option<&RedoKeyInfo>,
+) -> Result<RedoReport, ScanError> {
+    let file_bytes = length(source)?;
+    if file_bytes == 0 {
+        return Err(ScanError::EmptyFile);
+    }
+    let mut buf = vec![0; HEAD_BYTES];
+    let head = Head::read(fill(source, 0, &mut buf)?, file_bytes)?;
+    let mut job = Job { source, head: &head, keys, tally: Tally::default() };
+    let outcome = match head.format {
+        RedoFormat::MySql => mysql::verify(&mut job, sibling)?,
+        RedoFormat::MariaDbBlocks => mariadb_blocks::verify(&mut job)?,
+        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => mini_transactions::verify(&mut job)?,
+        RedoFormat::Blank => blank(&mut job)?,
+        RedoFormat::Unknown => legacy::verify(&mut job)?,
+    };
+    let Job { tally, .. } = job;
+    Ok(RedoReport {
+        file: tally.finish(outcome.key),
+        format: head.format,
+        start_lsn: head.start_lsn(),
+        checkpoint_lsn: outcome.checkpoint_lsn,
+        end_lsn: outcome.end_lsn,
+    })
+}
+
+/// One file under proof.
+struct Job<'a, R: ?Sized> {
+    source: &'a R,
+    head: &'a Head<'a>,
+    keys: &'a dyn KeySource,
+    tally: Tally,
+}
+
+/// What a format's own proof adds to the tally.
+#[derive(Default)]
+struct Outcome {
+    key: Option<KeyAsked>,
+    checkpoint_lsn: Option<Lsn>,
+    end_lsn: Option<Lsn>,
+}
+
+/// A file that never held a log. Blocks behind an empty header have lost theirs.
+fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
+    let mut judge = mysql::Judge::keyless();
+    Blocks::new(job.source, job.head.file_bytes, None).walk(&mut judge, &mut job.tally)?;
+    let units = job.tally.units;
+    if units.empty != units.total {
+        job.tally.find(None, Some(0), Check::Header, "the header is all zero, but there are blocks behind it");
+    }
+    judge.finish(&mut job.tally);
+    Ok(Outcome::default())
+}

@@ -1,0 +1,293 @@
+//! MySQL's redo log files: blocks that are clear or encrypted one by one, by one key for the whole
+//! log.
+
+use super::{
+    Job, Outcome,
+    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
+    head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
+    order::{FIRST_UNIT, Lie, NUMBERS},
+};
+use crate::{
+    bytes::{Bytes, all_zero, as_u64},
+    crypt::{
+        mysql::{UnwrapError, WrappedKey},
+        redo::mysql::{BlockCipher, is_encrypted},
+    },
+    error::ScanError,
+    ids::Lsn,
+    keys::KeySource,
+    page::checksum::crc32c,
+    read::ReadAt,
+    redo::{INFO, RedoFormat, is_percona},
+    verify::{Check, KeyAsked, Tally},
+};
+
+/// Which key a MySQL redo log needs, as one of its files says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedoKeyInfo {
+    /// Newest checkpoint of that file: the file with the newest knows the key.
+    pub checkpoint_lsn: Lsn,
+    /// The log's key, wrapped by a master key.
+    pub key: WrappedKey,
+}
+
+/// Bytes of the header that [`key_info`] needs.
+pub const KEY_INFO_BYTES: usize = 2048;
+
+/// The encryption information in the header of a MySQL redo log file, from the file's first
+/// [`KEY_INFO_BYTES`]; `None` if it has none or no checkpoint.
+#[must_use]
+pub fn key_info(head: &[u8]) -> Option<RedoKeyInfo> {
+    let head = Head::read(head, as_u64(head.len())).ok().filter(|head| head.format == RedoFormat::MySql)?;
+    let key = info(&head).wrapped()?;
+    Some(RedoKeyInfo { checkpoint_lsn: checkpoint(&head)?, key })
+}
+
+/// Source: formats, "Redo": the LSN of a checkpoint block is at 8 in every format.
+fn checkpoint(head: &Head<'_>) -> Option<Lsn> {
+    head.checkpoints().filter_map(|block| block.be64(8)).filter(|lsn| *lsn != 0).max().map(Lsn)
+}
+
+/// What stands where the encryption information belongs.
+enum Info {
+    None,
+    Wrapped(WrappedKey),
+    Percona,
+    /// Something, but no magic or no server uuid.
+    Malformed,
+}
+
+impl Info {
+    fn wrapped(self) -> Option<WrappedKey> {
+        match self {
+            Self::Wrapped(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
+fn info(head: &Head<'_>) -> Info {
+    const INFO_BYTES: usize = 115;
+    let bytes = head.bytes.range(INFO, INFO.saturating_add(INFO_BYTES));
+    match WrappedKey::parse(bytes) {
+        _ if all_zero(bytes) => Info::None,
+        Some(key) if key.server_uuid.is_some() => Info::Wrapped(key),
+        Some(_) => Info::Malformed,
+        None if is_percona(bytes) => Info::Percona,
+        None => Info::Malformed,
+    }
+}
+
+pub(super) fn verify<R: ReadAt + ?Sized>(
+    job: &mut Job<'_, R>,
+    sibling: Option<&RedoKeyInfo>,
+) -> Result<Outcome, ScanError> {
+    let head = job.head;
+    head.check_blocks(&mut job.tally);
+    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+        return Ok(Outcome::default());
+    }
+    let checkpoint_lsn = checkpoint(head);
+    let keys = LogKeys::find(info(head), checkpoint_lsn, sibling, job.keys);
+    let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.all_open(), closed: 0 };
+    let first = head.start_lsn().and_then(|lsn| number_at(lsn.0));
+    let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
+    if let (Some(start), Some(checkpoint)) = (head.start_lsn(), checkpoint_lsn) {
+        check_checkpoint(head, start, checkpoint, last, &mut job.tally);
+    }
+    keys.note(judge.closed > 0, &mut job.tally);
+    judge.finish(&mut job.tally);
+    Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
+}
+
+/// Number of the block that holds a log sequence number.
+pub(super) fn number_at(lsn: u64) -> Option<u32> {
+    let block = lsn.checked_div(as_u64(BLOCK_BYTES))? & u64::from(NUMBERS);
+    u32::try_from(block).ok()?.checked_add(1)
+}
+
+/// The block with the file's own checkpoint must be there: recovery begins with it.
+///
+/// Since 8.0.30 every file covers its own range of the log; before, the files are one ring, and
+/// the header says where its newest lap began, which may be behind the checkpoint. A full file is
+/// not asked: it may be a spare, which the server shortens with `innodb_redo_log_capacity`.
+fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u64>, tally: &mut Tally) {
+    const OWN_RANGE: u32 = 6;
+    const FLAGS: usize = 48;
+    const FULL: u32 = 8;
+    let block_bytes = as_u64(BLOCK_BYTES);
+    let full = head.bytes.be32(FLAGS).unwrap_or_default() & FULL != 0;
+    let asked = head.format_id == OWN_RANGE && !full;
+    let Some(ahead) = checkpoint.0.checked_sub(start.0).filter(|_| asked) else { return };
+    let unit = ahead.checked_div(block_bytes).unwrap_or(0).saturating_add(FIRST_UNIT);
+    let offset = unit.saturating_mul(block_bytes);
+    if offset.saturating_add(block_bytes) > head.file_bytes {
+        let detail = format!("the checkpoint at LSN {checkpoint} is beyond the end of the file");
+        tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
+        return;
+    }
+    // A checkpoint right behind a block's header may be the end of the log: nothing of it written.
+    const BLOCK_HEADER_BYTES: u64 = 12;
+    let begun = checkpoint.0 & 0x1ff > BLOCK_HEADER_BYTES;
+    let needed = if begun { unit } else { unit.saturating_sub(1) };
+    if needed >= FIRST_UNIT && last.is_none_or(|last| last < needed) && !tally.is_damaged() {
+        let detail = format!("the block with the checkpoint at LSN {checkpoint} is not there");
+        tally.find(Some(unit), Some(offset), Check::Position, detail);
+    }
+}
+
+/// The keys of a log: what the newest information says, and what an older one says.
+struct LogKeys {
+    asked: Option<KeyAsked>,
+    newest: Opened,
+    older: Option<Box<BlockCipher>>,
+    /// Whether the newest information is in this file.
+    own: bool,
+}
+
+enum Opened {
+    /// No file of the log that was given has the information.
+    NoInfo,
+    Percona,
+    Malformed,
+    Closed(UnwrapError),
+    Open(Box<BlockCipher>),
+}
+
+impl LogKeys {
+    fn find(own: Info, own_lsn: Option<Lsn>, sibling: Option<&RedoKeyInfo>, keys: &dyn KeySource) -> Self {
+        let sibling = sibling.filter(|sibling| own.none_newer(own_lsn, sibling));
+        let open = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(BlockCipher::new(&key)?)) {
+            Ok(cipher) => Opened::Open(Box::new(cipher)),
+            Err(error) => Opened::Closed(error),
+        };
+        match (own, sibling) {
+            (Info::Wrapped(older), Some(sibling)) if older != sibling.key => {
+                let older = match open(&older) {
+                    Opened::Open(cipher) => Some(cipher),
+                    _ => None,
+                };
+                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older, own: false }
+            }
+            (_, Some(sibling)) => {
+                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older: None, own: false }
+            }
+            (Info::Wrapped(key), None) => Self { asked: Some(asked(&key)), newest: open(&key), older: None, own: true },
+            (Info::None, None) => Self { asked: None, newest: Opened::NoInfo, older: None, own: true },
+            (Info::Percona, None) => Self { asked: None, newest: Opened::Percona, older: None, own: true },
+            (Info::Malformed, None) => Self { asked: None, newest: Opened::Malformed, older: None, own: true },
+        }
+    }
+
+    /// The ciphers, the likelier one first.
+    fn ciphers(&self) -> Vec<&BlockCipher> {
+        let newest = match &self.newest {
+            Opened::Open(cipher) => Some(cipher),
+            _ => None,
+        };
+        newest.into_iter().chain(&self.older).map(AsRef::as_ref).collect()
+    }
+
+    /// Whether a block that no cipher opens is damaged rather than in need of another key.
+    const fn all_open(&self) -> bool {
+        matches!(self.newest, Opened::Open(_))
+    }
+
+    /// Notes what the information says, if a block needed it or it is this file's own.
+    fn note(&self, needed: bool, tally: &mut Tally) {
+        let at = Some(as_u64(INFO));
+        match &self.newest {
+            Opened::Open(_) => {}
+            Opened::Malformed => tally.bad_key_info(at, "the encryption information in the header is malformed"),
+            Opened::Percona => {
+                tally.find(None, at, Check::Unknown, "encrypted with the keyring scheme that Percona Server removed");
+            }
+            Opened::NoInfo if needed => {
+                let detail = "encrypted blocks, and no file of the log that was given says with which key";
+                tally.find(None, None, Check::Unknown, detail);
+            }
+            Opened::Closed(UnwrapError::NoStore) if needed => tally.unproven(),
+            Opened::NoInfo | Opened::Closed(UnwrapError::NoStore) => {}
+            Opened::Closed(error) if needed || self.own => {
+                let check = match error {
+                    UnwrapError::Missing => Check::Key,
+                    _ => Check::KeyOpens,
+                };
+                tally.find(None, at.filter(|_| self.own), check, error.to_string());
+            }
+            Opened::Closed(_) => {}
+        }
+    }
+}
+
+impl Info {
+    /// Whether a sibling's information is to be used before this one.
+    fn none_newer(&self, own_lsn: Option<Lsn>, sibling: &RedoKeyInfo) -> bool {
+        match self {
+            Self::None => true,
+            _ => own_lsn.is_none_or(|own| own < sibling.checkpoint_lsn),
+        }
+    }
+}
+
+fn asked(key: &WrappedKey) -> KeyAsked {
+    KeyAsked::MySql {
+        name: key.master_key_name(),
+        master_key_id: key.master_key_id,
+        server_uuid: key.server_uuid.clone(),
+    }
+}
+
+/// Judges blocks one by one.
+pub(super) struct Judge<'c> {
+    ciphers: Vec<&'c BlockCipher>,
+    all_tried: bool,
+    /// Encrypted blocks that no key opened and that may be sound all the same.
+    closed: u64,
+}
+
+impl Judge<'_> {
+    pub(super) const fn keyless() -> Self {
+        Self { ciphers: Vec::new(), all_tried: false, closed: 0 }
+    }
+
+    /// Encrypted blocks stayed closed.
+    pub(super) const fn finish(&self, tally: &mut Tally) {
+        if self.closed > 0 {
+            tally.unproven();
+        }
+    }
+
+    fn encrypted(&mut self, block: &[u8]) -> Option<(Check, String)> {
+        let mut fault = None;
+        for cipher in &self.ciphers {
+            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { continue };
+            if cipher.open(&mut opened).is_ok() && block_holds(&opened, true) {
+                return None;
+            }
+            fault.get_or_insert_with(|| {
+                let expected = crc32c(opened.range(0, CHECKSUM));
+                mismatch("opened block", expected, opened.be32(CHECKSUM).unwrap_or_default())
+            });
+        }
+        if self.all_tried {
+            return fault.map(|detail| (Check::OpenedChecksum, detail));
+        }
+        self.closed = self.closed.saturating_add(1);
+        None
+    }
+}
+
+impl BlockJudge for Judge<'_> {
+    fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
+        let number = block.be32(0).map(|number| number & 0x7fff_ffff).filter(|number| *number != 0);
+        if is_encrypted(block) {
+            return Judged { lie: Lie::Encrypted, number, fault: self.encrypted(block) };
+        }
+        let fault = (!block_holds(block, true)).then(|| {
+            let expected = crc32c(block.range(0, CHECKSUM));
+            (Check::Checksum, mismatch("block", expected, block.be32(CHECKSUM).unwrap_or_default()))
+        });
+        Judged { lie: Lie::Clear, number, fault }
+    }
+}

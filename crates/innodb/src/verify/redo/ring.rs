@@ -1,0 +1,122 @@
+//! The log of MariaDB 10.8 and newer as one stream of bytes: behind the end of the file it goes on
+//! at its beginning.
+//!
+//! Source: formats, "Redo (`ib_logfile0`)"; that a mini-transaction goes on at offset 12288 from
+//! server source, confirmed on files of MariaDB 10.11 and 11.8, of which there is no sample.
+
+use super::HEAD_BYTES;
+use crate::{
+    bytes::{as_u64, as_usize},
+    crypt::redo::records::MAX_BYTES,
+    error::ScanError,
+    ids::Lsn,
+    read::{ReadAt, fill},
+};
+
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes kept: the longest mini-transaction and a chunk.
+const WINDOW_BYTES: usize = MAX_BYTES + CHUNK_BYTES;
+
+/// Where in the file a position of the log is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    /// Position of the first byte behind the header.
+    pub(super) first: Lsn,
+    /// Bytes behind the header.
+    pub(super) capacity: u64,
+}
+
+impl Geometry {
+    pub(super) fn offset(&self, lsn: u64) -> u64 {
+        let ahead = lsn.saturating_sub(self.first.0).checked_rem(self.capacity).unwrap_or(0);
+        ahead.saturating_add(as_u64(HEAD_BYTES))
+    }
+
+    /// Which time the log went through the file.
+    pub(super) fn lap(&self, lsn: u64) -> u64 {
+        lsn.saturating_sub(self.first.0).checked_div(self.capacity).unwrap_or(0)
+    }
+
+    /// Sequence byte of a mini-transaction that has it at this position.
+    pub(super) fn sequence_byte(&self, lsn: u64) -> u8 {
+        u8::from(self.lap(lsn).is_multiple_of(2))
+    }
+}
+
+/// Part of the log in memory.
+pub(super) struct Ring<'a, R: ?Sized> {
+    source: &'a R,
+    pub(super) geometry: Geometry,
+    /// Nothing is read from here on: one lap behind the start.
+    limit: u64,
+    window: Vec<u8>,
+    /// Position of the window's first byte.
+    begin: u64,
+}
+
+impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
+    pub(super) fn new(source: &'a R, geometry: Geometry, start: Lsn) -> Self {
+        let limit = start.0.saturating_add(geometry.capacity);
+        Self { source, geometry, limit, window: Vec::new(), begin: start.0 }
+    }
+
+    /// What is in memory from a position on, at least `wanted` bytes unless the log has fewer.
+    /// `wanted` is at most [`MAX_BYTES`] and some.
+    pub(super) fn from(&mut self, lsn: u64, wanted: usize) -> Result<&[u8], ScanError> {
+        let at = lsn.checked_sub(self.begin).map_or(usize::MAX, as_usize);
+        if at > self.window.len() {
+            self.window.clear();
+            self.begin = lsn;
+        }
+        let mut at = as_usize(lsn.saturating_sub(self.begin));
+        while self.window.len().saturating_sub(at) < wanted {
+            if at > 0 && self.window.len() >= CHUNK_BYTES {
+                self.window.drain(..at);
+                self.begin = lsn;
+                at = 0;
+            }
+            if !self.read_on()? {
+                break;
+            }
+        }
+        Ok(self.window.get(at..).unwrap_or_default())
+    }
+
+    /// Forgets what is in memory, so that it is read anew.
+    pub(super) fn forget(&mut self) {
+        self.window.clear();
+    }
+
+    /// Appends the next chunk; `false` if there is none.
+    fn read_on(&mut self) -> Result<bool, ScanError> {
+        let end = self.begin.saturating_add(as_u64(self.window.len()));
+        let offset = self.geometry.offset(end);
+        let file_end = self.geometry.capacity.saturating_add(as_u64(HEAD_BYTES));
+        let room = WINDOW_BYTES.saturating_add(CHUNK_BYTES).saturating_sub(self.window.len()).min(CHUNK_BYTES);
+        let ahead = self.limit.saturating_sub(end).min(file_end.saturating_sub(offset)).min(as_u64(room));
+        let filled = self.window.len();
+        self.window.resize(filled.saturating_add(as_usize(ahead)), 0);
+        let buf = self.window.get_mut(filled..).unwrap_or_default();
+        let read = fill(self.source, offset, buf)?.len();
+        self.window.truncate(filled.saturating_add(read));
+        Ok(read > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_goes_on_at_the_start_of_the_file() {
+        let mut file = vec![0; HEAD_BYTES];
+        file.extend(0..100_u8);
+        let geometry = Geometry { first: Lsn(5000), capacity: 100 };
+        let mut ring = Ring::new(file.as_slice(), geometry, Lsn(5170));
+        assert_eq!(ring.from(5170, 1).unwrap()[..3], [70, 71, 72]);
+        assert_eq!(ring.from(5190, 20).unwrap()[..20][8..13], [98, 99, 0, 1, 2]);
+        assert_eq!(ring.from(5170, 200).unwrap().len(), 100);
+        assert_eq!((geometry.sequence_byte(5099), geometry.sequence_byte(5100)), (1, 0));
+    }
+}

@@ -1,0 +1,123 @@
+//! Copies of pages of other tablespaces, as doublewrite areas and files keep them.
+//!
+//! A slot keeps its content until it is overwritten, so copies of dropped tablespaces are normal.
+//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite" and "Page encryption" (ibdata1 of
+//! MariaDB).
+
+use crate::{
+    bytes::{Bytes, all_zero},
+    crypt::mysql::TablespaceKey,
+    ids::{Lsn, SpaceId},
+    page::{checksum, header::PageHeader, state::copy_family, types::PageType},
+    tablespace::Family,
+    verify::{
+        Check,
+        tablespace::{
+            Scratch,
+            judgement::{Judgement, State},
+            mariadb, mysql,
+        },
+    },
+};
+
+/// Another tablespace, as far as copies of its pages need it.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Bytes of a page in its file.
+    pub page_bytes: usize,
+    /// Whether page 0 says that its pages are encrypted.
+    pub encrypted: bool,
+    /// MySQL: its key.
+    pub key: Option<TablespaceKey>,
+    /// Lowest LSN of its pages that the key opened: an older copy may be from before a change of
+    /// key.
+    pub opened_from: Lsn,
+}
+
+/// Other tablespaces by number.
+pub trait Owners: Sync {
+    /// The tablespace, if it is known.
+    fn owner(&self, space: SpaceId) -> Option<Owner>;
+}
+
+/// No other tablespace is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoOwners;
+
+impl Owners for NoOwners {
+    fn owner(&self, _: SpaceId) -> Option<Owner> {
+        None
+    }
+}
+
+/// Sizes of compressed-row pages: they fill only the start of a slot.
+const ROW_COMPRESSED: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
+
+/// Judges a copy, which is opened in place if its owner's key is known.
+pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
+    let Ok(header) = PageHeader::parse(slot) else { return Judgement::new(State::Empty) };
+    if all_zero(slot.range(24, slot.len())) {
+        return Judgement::new(State::Empty);
+    }
+    let family = copy_family(slot, mysql);
+    if family != Family::MySql {
+        return mariadb::judge_copy(slot, family, owners, scratch);
+    }
+    let owner = owners.owner(header.space_id);
+    if header.page_type.is_mysql_encrypted() {
+        return encrypted(slot, &header, owner, scratch);
+    }
+    let mut judgement = Judgement::new(State::Clear);
+    if owner.as_ref().is_some_and(|owner| owner.encrypted) && header.page_no.0 != 0 {
+        judgement.mixed();
+    }
+    match sound_bytes(slot, owner.as_ref()) {
+        Some((page_bytes, zip)) => {
+            let page = slot.range(0, page_bytes);
+            mysql::check_sound(page, zip, Check::Checksum, scratch, &mut judgement);
+        }
+        None => judgement.bad(Check::Checksum, "no checksum of this copy holds"),
+    }
+    judgement
+}
+
+/// How many bytes of a clear slot are the page, and whether its rows are compressed.
+fn sound_bytes(slot: &[u8], owner: Option<&Owner>) -> Option<(usize, bool)> {
+    let known = owner.filter(|owner| owner.page_bytes < slot.len()).map(|owner| (owner.page_bytes, true));
+    if known.is_some() {
+        return known;
+    }
+    let page_compressed = slot.be16(24) == Some(PageType::COMPRESSED.0);
+    if page_compressed || checksum::classic(slot).is_ok() {
+        return Some((slot.len(), false));
+    }
+    ROW_COMPRESSED
+        .into_iter()
+        .find(|size| *size <= slot.len() && checksum::zip(slot.range(0, *size)).is_ok())
+        .map(|size| (size, true))
+}
+
+fn encrypted(slot: &mut [u8], header: &PageHeader, owner: Option<Owner>, scratch: &mut Scratch) -> Judgement {
+    let mut judgement = Judgement::new(State::Encrypted);
+    let space = header.space_id;
+    let Some(owner) = owner else {
+        judgement.note(Check::Stale, format!("copy of a page of tablespace {space}, which is not here"));
+        return judgement;
+    };
+    let Some(cipher) = owner.key.as_ref().and_then(|key| key.cipher().ok()) else {
+        judgement.note(Check::Stale, format!("copy of a page of tablespace {space}, whose key is not known"));
+        return judgement;
+    };
+    let zip = owner.page_bytes < slot.len();
+    let Some(page) = slot.get_mut(..owner.page_bytes) else { return judgement };
+    match cipher.open(page) {
+        Ok(_) => mysql::check_sound(page, zip, Check::OpenedChecksum, scratch, &mut judgement),
+        Err(error) => judgement.bad(Check::Length, error.to_string()),
+    }
+    if judgement.is_bad() && header.lsn < owner.opened_from {
+        judgement.problems.clear();
+        let detail = format!("copy of a page of tablespace {space}, older than its present key");
+        judgement.note(Check::Stale, detail);
+    }
+    judgement
+}

@@ -1,0 +1,241 @@
+//! What page 0 says, and the key it asks for.
+
+use std::{thread::sleep, time::Duration};
+
+use crate::{
+    bytes::{Bytes, as_usize},
+    crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapError, WrappedKey},
+    error::ScanError,
+    ids::SpaceId,
+    page::checksum::Checksum,
+    read::{ReadAt, fill},
+    tablespace::{
+        Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of, info_offset,
+    },
+    verify::{
+        Check, KeyAsked, Tally,
+        tablespace::{Expected, Options, mariadb::MariaDbOpener},
+    },
+};
+
+/// What opens the pages.
+pub(super) enum Opener<'a> {
+    /// Page 0 says nothing of encryption.
+    None,
+    /// MySQL, with the key at hand.
+    MySql { key: TablespaceKey, cipher: PageCipher },
+    /// MariaDB; keys are fetched by version as pages ask for them.
+    MariaDb(MariaDbOpener<'a>),
+    /// Encrypted by MySQL, and no key opens it.
+    Closed,
+    /// A scheme that only its name is known of.
+    Unknown,
+}
+
+impl Opener<'_> {
+    pub(super) fn tablespace_key(&self) -> Option<TablespaceKey> {
+        match self {
+            Self::MySql { key, .. } => Some(key.clone()),
+            _ => None,
+        }
+    }
+}
+
+pub(super) struct Head<'a> {
+    pub(super) page0: Page0,
+    pub(super) first_page: u64,
+    pub(super) opener: Opener<'a>,
+    pub(super) expected: Expected,
+    pub(super) key: Option<KeyAsked>,
+    pub(super) tally: Tally,
+}
+
+/// How often page 0 is read again if its checksum fails: a server may be writing it.
+const TRIES: u32 = 5;
+
+pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Head<'a>, ScanError> {
+    let mut buf = vec![0; MAX_PAGE_BYTES];
+    let (page0, first_page, bytes) = match &options.continues {
+        Some((continuation, page)) => {
+            (continuation.page0.clone(), u64::from(continuation.first_page.0), page.as_slice())
+        }
+        None => {
+            let (page0, bytes) = read_page0(source, &mut buf)?;
+            (page0, 0, bytes)
+        }
+    };
+    let info_at = info_offset(page0.logical_page_bytes, page0.physical_page_bytes);
+    let mut tally = Tally::default();
+    let (opener, key) = opener(&page0, bytes, info_at, options, &mut tally);
+    check_page0(&page0, info_at, &opener, &mut tally);
+    let expected = expected(&page0, mysql::operation_in_progress(bytes, info_at));
+    Ok(Head { page0, first_page, opener, expected, key, tally })
+}
+
+fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(Page0, &'b [u8]), ScanError> {
+    for attempt in 0..TRIES {
+        let bytes = fill(source, 0, buf)?;
+        match Page0::parse(bytes) {
+            Ok(page0) if page0.checksum.is_ok() => break,
+            Err(crate::PageError::Short { .. } | crate::PageError::Empty) => break,
+            _ => sleep(Duration::from_millis(1 << attempt)),
+        }
+    }
+    let read = fill(source, 0, buf)?.len();
+    let bytes = buf.get(..read).unwrap_or_default();
+    Ok((Page0::parse(bytes)?, bytes))
+}
+
+fn opener<'a>(
+    page0: &Page0,
+    bytes: &[u8],
+    info_at: usize,
+    options: &Options<'a>,
+    tally: &mut Tally,
+) -> (Opener<'a>, Option<KeyAsked>) {
+    let at = Some(crate::bytes::as_u64(info_at));
+    match &page0.encryption {
+        Encryption::MySql { .. } => {
+            let Some(wrapped) = WrappedKey::parse(bytes.range(info_at, bytes.len())) else {
+                tally.bad_key_info(at, "the encryption information is cut off");
+                return (Opener::Closed, None);
+            };
+            let key = KeyAsked::MySql {
+                name: wrapped.master_key_name(),
+                master_key_id: wrapped.master_key_id,
+                server_uuid: wrapped.server_uuid.clone(),
+            };
+            (mysql_opener(page0, &wrapped, at, options, tally), Some(key))
+        }
+        Encryption::MariaDb { key_id, .. } => match MariaDbOpener::new(bytes, info_at, options.keys) {
+            Some(opener) => {
+                let key =
+                    page0.declares_encryption().then(|| KeyAsked::MariaDb { key_id: *key_id, versions: Vec::new() });
+                (Opener::MariaDb(opener), key)
+            }
+            None => {
+                tally.bad_key_info(at, "the crypt data is cut off");
+                (Opener::Closed, None)
+            }
+        },
+        Encryption::PerconaKeyring { magic } => {
+            tally.find(Some(0), at, Check::Unknown, format!("Percona's keyring encryption ({magic}) is not supported"));
+            (Opener::Unknown, None)
+        }
+        Encryption::None => {
+            let closed = without_info(page0, at, tally);
+            (if closed { Opener::Closed } else { Opener::None }, None)
+        }
+    }
+}
+
+/// Whether something says that there should be encryption information. MySQL does not clear the
+/// place of it in temporary tablespaces that it uses again.
+fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
+    match page0.disagreement {
+        Some(Disagreement::UnknownInfo) if page0.kind == TablespaceKind::SessionTemporary => false,
+        Some(Disagreement::FlagWithoutInfo) => {
+            tally.bad_key_info(at, "the tablespace is flagged encrypted, but page 0 holds no encryption information");
+            true
+        }
+        Some(Disagreement::UnknownInfo) => {
+            tally.bad_key_info(at, "what stands in place of the encryption information is none");
+            true
+        }
+        _ => false,
+    }
+}
+
+fn mysql_opener<'a>(
+    page0: &Page0,
+    wrapped: &WrappedKey,
+    at: Option<u64>,
+    options: &Options<'a>,
+    tally: &mut Tally,
+) -> Opener<'a> {
+    let malformed = wrapped.server_uuid.is_none() && wrapped.magic != crate::tablespace::MySqlMagic::V1;
+    if malformed && !wrapped.is_bootstrap() {
+        tally.bad_key_info(at, "the encryption information names no server uuid");
+    }
+    let exported = options.export_key.as_ref().filter(|key| key.is_inside(wrapped));
+    let failure = match wrapped.unwrap(options.keys) {
+        Ok(key) => return with_key(key),
+        Err(_) if exported.is_some() => return exported.cloned().map_or(Opener::Closed, with_key),
+        Err(failure) => failure,
+    };
+    let name = wrapped.master_key_name();
+    match failure {
+        UnwrapError::NoStore => tally.unproven(),
+        UnwrapError::Missing => {
+            tally.find(Some(0), at, Check::Key, format!("the keyring has no key {name}"));
+        }
+        _ if page0.checksum.is_ok() => {
+            let detail = format!("key {name} does not open the tablespace's key: its checksum fails, page 0 is sound");
+            tally.find(Some(0), at, Check::KeyOpens, detail);
+        }
+        _ => tally.bad_key_info(at, format!("key {name} does not open the tablespace's key, and page 0 is damaged")),
+    }
+    Opener::Closed
+}
+
+fn with_key<'a>(key: TablespaceKey) -> Opener<'a> {
+    match key.cipher() {
+        Ok(cipher) => Opener::MySql { key, cipher },
+        Err(_) => Opener::Closed,
+    }
+}
+
+/// Page 0 of an encrypted tablespace carries the key: if its checksum fails, nothing that it says
+/// of the key is certain unless a key proved it. The page itself is judged with all others.
+fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut Tally) {
+    if page0.checksum == Checksum::Mismatch && page0.declares_encryption() {
+        let proven = match opener {
+            Opener::MySql { .. } => "; the key on it is whole",
+            _ => "",
+        };
+        let at = crate::bytes::as_u64(info_at);
+        tally.bad_key_info(Some(at), format!("page 0, which holds the encryption information, is damaged{proven}"));
+    }
+    let contradiction = match page0.disagreement {
+        Some(Disagreement::InfoWithoutFlag) => "page 0 holds encryption information, but is not flagged encrypted",
+        Some(Disagreement::SchemeAgainstMode) => "scheme and ENCRYPTED option of the crypt data contradict each other",
+        Some(Disagreement::UnknownInfo) if matches!(opener, Opener::MariaDb(_)) => {
+            "the crypt data has an unknown scheme"
+        }
+        _ => return,
+    };
+    tally.bad_key_info(Some(crate::bytes::as_u64(info_at)), contradiction);
+}
+
+/// Source: formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and
+/// the pitfall of "Page encryption": MariaDB's minimum key version is 0 until the encryption
+/// threads are through.
+const fn expected(page0: &Page0, in_progress: bool) -> Expected {
+    let either = match (&page0.encryption, page0.kind) {
+        (Encryption::MariaDb { min_key_version, .. }, _) if min_key_version.0 == 0 => true,
+        (_, TablespaceKind::Undo | TablespaceKind::System) => true,
+        _ => in_progress,
+    };
+    match (page0.declares_encryption(), either) {
+        (false, _) => Expected::Clear,
+        (true, true) => Expected::Either,
+        (true, false) => Expected::Encrypted,
+    }
+}
+
+/// The doublewrite area of a system tablespace, as two ranges of pages.
+pub(super) fn doublewrite_area<R: ReadAt + ?Sized>(source: &R, head: &Head<'_>) -> Result<[(u64, u64); 2], ScanError> {
+    const TRX_SYS_PAGE: u64 = 5;
+    let page_bytes = u64::from(head.page0.physical_page_bytes);
+    if head.page0.space_id != SpaceId(0) || head.first_page != 0 {
+        return Ok([(0, 0); 2]);
+    }
+    let mut buf = vec![0; as_usize(page_bytes)];
+    let page = fill(source, TRX_SYS_PAGE.saturating_mul(page_bytes), &mut buf)?;
+    Ok(doublewrite_area_of(page, head.page0.logical_page_bytes))
+}
+
+/// Whether the family is one of MariaDB's.
+pub(super) const fn is_mariadb(family: Family) -> bool {
+    matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy)
+}

@@ -1,0 +1,125 @@
+//! Tablespaces by their name whose page 0 cannot be understood: what the other pages tell.
+
+use crate::{
+    bytes::{Bytes, all_zero, as_u64, as_usize, bump},
+    crypt::mysql,
+    error::ScanError,
+    page::{checksum, header::PageHeader, types::PageType},
+    read::{ReadAt, fill, length},
+    tablespace::{Family, Page0},
+    verify::{Check, FileReport, Tally, Units},
+};
+
+/// Page sizes to try, in bytes.
+const PAGE_SIZES: [u64; 7] = [16384, 4096, 8192, 32768, 65536, 2048, 1024];
+/// Pages looked at for each size.
+const PAGES: u64 = 64;
+
+/// What the pages look like at one size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Impression {
+    page_bytes: u64,
+    /// Pages that name their own position.
+    placed: u64,
+    sound: u64,
+    encrypted: u64,
+}
+
+/// Says what can be said without page 0: encrypted pages can then be opened by no key, clear
+/// ones are damaged by its loss, and a file of zeros is one whose content is only in the redo
+/// log (formats, "Flags and page size": MariaDB after a crash).
+///
+/// # Errors
+/// [`ScanError::EmptyFile`], [`ScanError::Io`].
+pub fn verify<R: ReadAt + ?Sized>(source: &R) -> Result<FileReport, ScanError> {
+    let file_bytes = length(source)?;
+    if file_bytes == 0 {
+        return Err(ScanError::EmptyFile);
+    }
+    let mut head = vec![0; as_usize(file_bytes.min(65536))];
+    if is_unwritten(fill(source, 0, &mut head)?) && is_zero(source, as_u64(head.len()), file_bytes)? {
+        return Ok(FileReport::unidentified(
+            "nothing was written yet: the content of a new table can be in the redo log alone",
+        ));
+    }
+    let reason = match Page0::parse(fill(source, 0, &mut head)?) {
+        Ok(_) => "page 0 was caught while it was written".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let mut best = Impression::default();
+    for page_bytes in PAGE_SIZES {
+        let impression = look(source, page_bytes, file_bytes)?;
+        if impression.placed > best.placed {
+            best = impression;
+        }
+    }
+    Ok(report(best, file_bytes, &reason))
+}
+
+fn report(found: Impression, file_bytes: u64, reason: &str) -> FileReport {
+    let mut tally = Tally::default();
+    if found.encrypted > 0 {
+        let detail = format!("{reason}; encrypted pages follow, and the information that opens them is lost");
+        tally.bad_key_info(Some(0), detail);
+    } else if found.sound > 0 {
+        tally.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
+    } else {
+        return FileReport::unidentified(reason);
+    }
+    let total = file_bytes.checked_div(found.page_bytes).unwrap_or(0);
+    tally.units = Units { total, bad: total.min(1), ..Units::default() };
+    tally.finish(None)
+}
+
+fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Result<Impression, ScanError> {
+    let mut found = Impression { page_bytes, ..Impression::default() };
+    let mut buf = vec![0; as_usize(page_bytes)];
+    let pages = file_bytes.checked_div(page_bytes).unwrap_or(0).min(PAGES);
+    for number in 1..pages {
+        let page = fill(source, number.saturating_mul(page_bytes), &mut buf)?;
+        let Ok(header) = PageHeader::parse(page) else { continue };
+        if all_zero(page) || u64::from(header.page_no.0) != number {
+            continue;
+        }
+        bump(&mut found.placed);
+        let full_crc32 = checksum::full_crc32(page).is_ok();
+        let legacy = header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED;
+        if mysql::is_encrypted(page) || legacy || (full_crc32 && header.checksum != 0) {
+            bump(&mut found.encrypted);
+        } else if full_crc32 || checksum::classic(page).is_ok() || checksum::zip(page).is_ok() {
+            bump(&mut found.sound);
+        } else if header.page_type.is_known(Family::MariaDbLegacy) && page.be32(26) != Some(0) {
+            bump(&mut found.encrypted);
+        }
+    }
+    Ok(found)
+}
+
+/// Zeros, or the first page as MySQL up to 5.7 makes it with the file: number, space and flags,
+/// and nothing else.
+fn is_unwritten(head: &[u8]) -> bool {
+    const FSP_HEADER_END: usize = 112;
+    const SMALLEST_PAGE: usize = 1024;
+    let page_0 = head.be16(24) == Some(0) && head.be32(4) == Some(0);
+    let trailers = head.range(FSP_HEADER_END, head.len()).chunks(SMALLEST_PAGE).map(|part| {
+        // Checksum and LSN at the end of a page of any size.
+        part.iter().filter(|byte| **byte != 0).count()
+    });
+    all_zero(head) || (page_0 && trailers.sum::<usize>() <= 8)
+}
+
+fn is_zero<R: ReadAt + ?Sized>(source: &R, from: u64, file_bytes: u64) -> Result<bool, ScanError> {
+    let mut buf = vec![0; 1 << 20];
+    let mut offset = from;
+    while offset < file_bytes {
+        let bytes = fill(source, offset, &mut buf)?;
+        if bytes.is_empty() {
+            break;
+        }
+        if !all_zero(bytes) {
+            return Ok(false);
+        }
+        offset = offset.saturating_add(as_u64(bytes.len()));
+    }
+    Ok(true)
+}

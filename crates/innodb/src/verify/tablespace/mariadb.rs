@@ -1,0 +1,249 @@
+//! Pages of MariaDB, of both its formats.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use crate::{
+    bytes::Bytes,
+    crypt::mariadb::{self, CryptData, Layout, Mode, PageKey, Plain, PlainFault},
+    ids::{KeyVersion, SpaceId},
+    keys::KeySource,
+    page::{checksum, header::PageHeader, state::is_exempt, types::PageType},
+    tablespace::Family,
+    verify::{
+        Check,
+        tablespace::{
+            Scratch, TablespaceVerifier,
+            copy::Owners,
+            head::Opener,
+            judgement::{Judgement, State, Trial},
+        },
+    },
+};
+
+/// Opens pages with keys that are fetched as pages ask for their versions.
+pub(super) struct MariaDbOpener<'a> {
+    crypt: CryptData,
+    keys: &'a dyn KeySource,
+    by_version: RwLock<BTreeMap<KeyVersion, Option<Arc<PageKey>>>>,
+    /// 0 until some page was opened, then 1 + the index in [`Mode::ALL`].
+    mode: AtomicU8,
+}
+
+/// Key versions that are remembered; a server has a few.
+const MAX_VERSIONS: usize = 1024;
+
+impl<'a> MariaDbOpener<'a> {
+    pub(super) fn new(page0: &[u8], info_at: usize, keys: &'a dyn KeySource) -> Option<Self> {
+        let crypt = CryptData::parse(page0, info_at)?;
+        Some(Self { crypt, keys, by_version: RwLock::default(), mode: AtomicU8::new(0) })
+    }
+
+    /// Opens a page in place if there is a key.
+    fn open(
+        &self,
+        page: &mut [u8],
+        layout: Layout,
+        space: SpaceId,
+        version: KeyVersion,
+        scratch: &mut Scratch,
+    ) -> Trial {
+        if !self.keys.has_mariadb() {
+            return Trial::Untried;
+        }
+        let Some(key) = self.key(version) else { return Trial::NoKey };
+        for mode in self.modes() {
+            let Ok(opened) = mariadb::open(page, layout, mode, space, &key, &mut scratch.rebuilt) else {
+                return Trial::Failed;
+            };
+            if !matches!(opened.plain, Plain::Fails(_)) {
+                self.remember(mode);
+                return Trial::Opened;
+            }
+            // Turned back for the other mode, or for whoever looks at it next.
+            if mariadb::seal(page, layout, mode, space, &key).is_err() {
+                return Trial::Failed;
+            }
+        }
+        Trial::Failed
+    }
+
+    fn key(&self, version: KeyVersion) -> Option<Arc<PageKey>> {
+        if let Some(known) = self.by_version.read().ok()?.get(&version) {
+            return known.clone();
+        }
+        let key = self.keys.mariadb(self.crypt.key_id, version);
+        let key = key.and_then(|key| PageKey::derive(&key, &self.crypt.iv).ok()).map(Arc::new);
+        let mut known = self.by_version.write().ok()?;
+        if known.len() < MAX_VERSIONS {
+            known.insert(version, key.clone());
+        }
+        key
+    }
+
+    /// The mode that opened a page before comes first.
+    fn modes(&self) -> [Mode; 2] {
+        match self.mode.load(Ordering::Relaxed) {
+            2 => [Mode::Ctr, Mode::Cbc],
+            _ => Mode::ALL,
+        }
+    }
+
+    fn remember(&self, mode: Mode) {
+        let number = if mode == Mode::Ctr { 2 } else { 1 };
+        if self.mode.load(Ordering::Relaxed) != number {
+            self.mode.store(number, Ordering::Relaxed);
+        }
+    }
+}
+
+impl TablespaceVerifier<'_> {
+    pub(super) fn judge_mariadb(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
+        let (Ok(header), Some(layout)) = (PageHeader::parse(page), Layout::of(&self.page0)) else {
+            return Judgement::new(State::Empty);
+        };
+        let version = mariadb::key_version(page, layout);
+        match &self.opener {
+            Opener::MariaDb(opener) if version != KeyVersion(0) => {
+                self.judge_encrypted(opener, number, page, layout, version, scratch)
+            }
+            _ if version != KeyVersion(0) && !self.is_clear_after_all(page, layout, scratch) => {
+                let mut judgement = Judgement::new(State::Encrypted);
+                judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no crypt data");
+                judgement
+            }
+            _ => self.judge_clear(number, page, &header, layout, scratch),
+        }
+    }
+
+    /// Bytes 26 to 29 of a page of the older format hold a key version only if page 0 holds crypt
+    /// data; old servers left other things there.
+    fn is_clear_after_all(&self, page: &[u8], layout: Layout, scratch: &mut Scratch) -> bool {
+        let legacy = matches!(layout, Layout::Legacy { .. });
+        let plain = mariadb::test_clear(page, layout, self.page0.space_id, &mut scratch.rebuilt);
+        legacy && !matches!(plain, Plain::Fails(_))
+    }
+
+    fn judge_encrypted(
+        &self,
+        opener: &MariaDbOpener<'_>,
+        number: u64,
+        page: &mut [u8],
+        layout: Layout,
+        version: KeyVersion,
+        scratch: &mut Scratch,
+    ) -> Judgement {
+        let mut judgement = Judgement::new(State::Encrypted);
+        let Ok(header) = PageHeader::parse(page) else { return judgement };
+        self.check_place(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
+        if !mariadb::ciphertext_holds(page, layout) {
+            judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
+            return judgement;
+        }
+        let trial = opener.open(page, layout, self.page0.space_id, version, scratch);
+        judgement.trial = Some((version, trial));
+        judgement.opened_lsn = (trial == Trial::Opened && !judgement.is_bad()).then_some(header.lsn);
+        judgement
+    }
+
+    fn judge_clear(
+        &self,
+        number: u64,
+        page: &[u8],
+        header: &PageHeader,
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) -> Judgement {
+        let mut judgement = Judgement::new(State::Clear);
+        let full_crc32 = matches!(layout, Layout::FullCrc32 { .. });
+        let compressed = mariadb::is_page_compressed(page, layout);
+        self.check_place(number, header, !(full_crc32 && compressed), &mut judgement);
+        if full_crc32 && !mariadb::ciphertext_holds(page, layout) {
+            judgement.bad(Check::Checksum, "the checksum does not match");
+        } else {
+            check_plain(page, layout, self.page0.space_id, scratch, &mut judgement);
+        }
+        let (space, page_bytes) = (self.page0.space_id, self.page0.physical_page_bytes);
+        let at = crate::PageNo(u32::try_from(number).unwrap_or(u32::MAX));
+        if !is_exempt(header, at, space, self.page0.family, page_bytes) {
+            if matches!(header.page_type, PageType::UNDO | PageType::SYS) && self.page0.declares_encryption() {
+                judgement.mixed();
+            } else {
+                self.check_clear(&mut judgement);
+            }
+        }
+        judgement
+    }
+}
+
+fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratch, judgement: &mut Judgement) {
+    let fault = match mariadb::test_clear(page, layout, space, &mut scratch.rebuilt) {
+        Plain::Fails(fault) => fault,
+        Plain::Holds | Plain::NoChecksum => return,
+    };
+    let check = match fault {
+        PlainFault::Checksum => Check::Checksum,
+        PlainFault::TrailerLsn => Check::TrailerLsn,
+        PlainFault::SpaceId(_) if judgement.is_bad() => return,
+        PlainFault::SpaceId(_) => Check::SpaceId,
+        PlainFault::Image | PlainFault::Decompress(_) => Check::Decompression,
+    };
+    judgement.bad(check, fault.to_string());
+}
+
+/// A copy in a doublewrite area. Encrypted copies are judged by the checksum over the ciphertext:
+/// whose they are is not readable in the newer format.
+pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
+    let newer = Layout::FullCrc32 { compression: 0 };
+    if family == Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(slot, newer) {
+        let readable = mariadb::key_version(slot, newer) == KeyVersion(0);
+        let mut judgement = Judgement::new(if readable { State::Clear } else { State::Encrypted });
+        if readable && !mariadb::is_page_compressed(slot, newer) {
+            note_owner(slot, owners, &mut judgement);
+        }
+        return judgement;
+    }
+    for row_compressed in [false, true] {
+        let layout = Layout::Legacy { row_compressed };
+        if mariadb::key_version(slot, layout) != KeyVersion(0) && mariadb::ciphertext_holds(slot, layout) {
+            return Judgement::new(State::Encrypted);
+        }
+    }
+    let mut judgement = Judgement::new(State::Clear);
+    note_owner(slot, owners, &mut judgement);
+    let compressed = slot.be16(24) == Some(PageType::PAGE_COMPRESSED.0);
+    let layout = Layout::Legacy { row_compressed: false };
+    if compressed {
+        scratch.rebuilt.resize(slot.len(), 0);
+        if let Err(error) = mariadb::decompress(slot, layout, &mut scratch.rebuilt) {
+            judgement.bad(Check::Decompression, error.to_string());
+        }
+    } else if !checksum::classic(slot).is_ok() && !is_row_compressed_copy(slot) {
+        judgement.bad(Check::Checksum, "no checksum of this copy holds");
+    }
+    judgement
+}
+
+/// Pages of ROW_FORMAT=COMPRESSED tables fill only the start of a slot.
+fn is_row_compressed_copy(slot: &[u8]) -> bool {
+    [1024, 2048, 4096, 8192, 16384].into_iter().any(|size: usize| {
+        let page = slot.range(0, size);
+        let layout = Layout::Legacy { row_compressed: true };
+        let encrypted = mariadb::key_version(page, layout) != KeyVersion(0) && mariadb::ciphertext_holds(page, layout);
+        page.len() == size && (encrypted || checksum::zip(page).is_ok())
+    })
+}
+
+fn note_owner(slot: &[u8], owners: &dyn Owners, judgement: &mut Judgement) {
+    let Ok(header) = PageHeader::parse(slot) else { return };
+    let encrypted = owners.owner(header.space_id).is_some_and(|owner| owner.encrypted);
+    let exempt = header.page_no.0 == 0 || header.page_type == PageType::XDES;
+    if encrypted && !exempt {
+        judgement.mixed();
+    }
+}

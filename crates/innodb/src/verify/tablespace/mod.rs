@@ -1,0 +1,345 @@
+//! Tablespaces: every page opened with the key at hand, and its checksum, position, place and
+//! presence checked.
+//!
+//! One [`TablespaceVerifier`] serves many threads: it is made from page 0, each thread verifies
+//! runs of pages into its own [`Part`], and the parts are put together at the end.
+
+mod allocation;
+pub(crate) mod copy;
+mod head;
+pub mod headless;
+mod judgement;
+mod mariadb;
+mod mysql;
+mod part;
+
+use std::{
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::Duration,
+};
+
+use crate::{
+    bytes::{all_zero, as_u64, as_usize},
+    crypt::mysql::TablespaceKey,
+    error::ScanError,
+    ids::{Lsn, PageNo, SpaceId},
+    keys::KeySource,
+    page::header::PageHeader,
+    read::{ReadAt, fill, length},
+    tablespace::{Continuation, Family, Page0, TablespaceKind},
+    verify::{Check, FileReport, KeyAsked, Tally, tablespace::judgement::State},
+};
+
+pub use copy::{NoOwners, Owner, Owners};
+pub use part::Part;
+
+use self::{head::Opener, judgement::Judgement};
+
+/// What else is known besides the file itself.
+pub struct Options<'a> {
+    /// Keys at hand.
+    pub keys: &'a dyn KeySource,
+    /// Key of a `.cfp` file beside the tablespace.
+    pub export_key: Option<TablespaceKey>,
+    /// The file continues another one (`ibdata2`) and has no page 0 of its own: that of the first,
+    /// as bytes too.
+    pub continues: Option<(Continuation, Vec<u8>)>,
+    /// Pages in the other files of the same tablespace.
+    pub pages_elsewhere: u64,
+    /// Newest checkpoint of the redo log, if it was read before this file: an allocation written
+    /// after it need not be on disk yet.
+    pub checkpoint: Option<Lsn>,
+    /// A server has the file open: pages it has allocated need not be on disk yet.
+    pub live: bool,
+    /// Keys of other tablespaces, for copies of their pages in a doublewrite area.
+    pub owners: &'a dyn Owners,
+}
+
+/// Verifies the pages of one tablespace file.
+pub struct TablespaceVerifier<'a> {
+    page0: Page0,
+    page_bytes: usize,
+    first_page: u64,
+    file_bytes: u64,
+    doublewrite: [(u64, u64); 2],
+    opener: Opener<'a>,
+    expected: Expected,
+    key: Option<KeyAsked>,
+    head: Tally,
+    checkpoint: Option<Lsn>,
+    live: bool,
+    owners: &'a dyn Owners,
+    /// Lowest page LSN among the pages that the key opened.
+    opened_from: AtomicU64,
+    /// How often a bad page is still read again although it did not change.
+    patience: AtomicU32,
+}
+
+/// What a page that is not empty has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    /// Page 0 says nothing of encryption.
+    Clear,
+    /// Encrypted, but for those that the server never encrypts.
+    Encrypted,
+    /// Either: undo tablespaces, and tablespaces whose encryption is under way.
+    Either,
+}
+
+/// Memory a thread reuses from page to page.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    rebuilt: Vec<u8>,
+}
+
+/// Bad pages of a file that stay the same are read again at most this often in all.
+const PATIENCE: u32 = 64;
+/// How often one bad page is read again.
+const TRIES: u32 = 5;
+
+impl<'a> TablespaceVerifier<'a> {
+    /// Reads page 0 and unwraps the tablespace's key.
+    ///
+    /// # Errors
+    /// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be understood,
+    /// [`ScanError::Io`].
+    pub fn begin<R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Self, ScanError> {
+        let file_bytes = length(source)?;
+        if file_bytes == 0 {
+            return Err(ScanError::EmptyFile);
+        }
+        let head = head::read(source, options)?;
+        let page_bytes = as_usize(u64::from(head.page0.physical_page_bytes)).max(1);
+        let mut verifier = Self {
+            doublewrite: head::doublewrite_area(source, &head)?,
+            page_bytes,
+            first_page: head.first_page,
+            file_bytes,
+            opener: head.opener,
+            expected: head.expected,
+            key: head.key,
+            head: head.tally,
+            page0: head.page0,
+            checkpoint: options.checkpoint,
+            live: options.live,
+            owners: options.owners,
+            opened_from: AtomicU64::new(u64::MAX),
+            patience: AtomicU32::new(PATIENCE),
+        };
+        verifier.size(options.pages_elsewhere);
+        Ok(verifier)
+    }
+
+    /// Page 0.
+    #[must_use]
+    pub const fn page0(&self) -> &Page0 {
+        &self.page0
+    }
+
+    /// Bytes of a page in the file.
+    #[must_use]
+    pub const fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// Whole pages in the file.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.file_bytes.checked_div(as_u64(self.page_bytes)).unwrap_or(0)
+    }
+
+    /// Whether page 0 says that the pages are encrypted.
+    #[must_use]
+    pub const fn is_encrypted(&self) -> bool {
+        self.page0.declares_encryption()
+    }
+
+    /// What copies of this tablespace's pages elsewhere are judged by.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner {
+            page_bytes: self.page_bytes,
+            encrypted: self.is_encrypted(),
+            key: self.opener.tablespace_key(),
+            opened_from: Lsn(self.opened_from.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Verifies whole pages, the first of which is page `first` of the file. They are opened in
+    /// place. `source` is read again where a page is bad, since a server may have been writing it.
+    pub fn verify<R: ReadAt + ?Sized>(
+        &self,
+        source: &R,
+        first: u64,
+        pages: &mut [u8],
+        scratch: &mut Scratch,
+        part: &mut Part,
+    ) {
+        let at = |index: u64| index.saturating_mul(as_u64(self.page_bytes));
+        for (index, page) in (first..).zip(pages.chunks_exact_mut(self.page_bytes)) {
+            let mut judgement = self.judge(source, index, page, scratch, part);
+            if judgement.is_bad() {
+                judgement = self.judge_again(source, index, page, judgement, scratch, part);
+            }
+            if let Some(lsn) = judgement.opened_lsn {
+                self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
+            }
+            part.count(index, at(index), judgement);
+        }
+    }
+
+    /// Puts the parts together.
+    #[must_use]
+    pub fn finish(&self, parts: impl IntoIterator<Item = Part>) -> FileReport {
+        let mut whole = Part::default();
+        for part in parts {
+            whole.merge(part);
+        }
+        let mut tally = self.head.clone();
+        let key = whole.conclude(self.key.clone(), as_u64(self.page_bytes), &mut tally);
+        if tally.units.total < self.pages() {
+            tally.find(None, None, Check::Changing, "the file became shorter while it was read");
+        }
+        tally.finish(key)
+    }
+
+    fn size(&mut self, pages_elsewhere: u64) {
+        let page_bytes = as_u64(self.page_bytes);
+        let partial = self.file_bytes.checked_rem(page_bytes).unwrap_or(0);
+        let there = self.pages().saturating_add(pages_elsewhere);
+        let declared = u64::from(self.page0.size_in_pages);
+        // A file of a system tablespace of several, alone, cannot be judged.
+        let several = self.page0.space_id == SpaceId(0) && self.first_page > 0;
+        if declared > there && !several {
+            let detail = format!("page 0 declares {declared} pages, the file has {there}");
+            self.head.find(None, Some(self.file_bytes), Check::FileSize, detail);
+        }
+        if partial > 0 {
+            let detail = format!("the last page has {partial} of {page_bytes} bytes");
+            let at = self.file_bytes.saturating_sub(partial);
+            self.head.find(Some(self.pages()), Some(at), Check::PartialUnit, detail);
+        }
+    }
+
+    fn judge<R: ReadAt + ?Sized>(
+        &self,
+        source: &R,
+        index: u64,
+        page: &mut [u8],
+        scratch: &mut Scratch,
+        part: &mut Part,
+    ) -> Judgement {
+        let number = self.first_page.saturating_add(index);
+        if all_zero(page) {
+            return self.judge_zero(source, number, part);
+        }
+        if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
+            return copy::judge(page, self.page0.family == Family::MySql, self.owners, scratch);
+        }
+        let mut judgement = self.judge_page(number, page, scratch);
+        if self.is_temporary() {
+            judgement.forgive_temporary();
+        }
+        if judgement.is_clear_in_encrypted() && self.allocation(source, number, part).is_some_and(|found| found.free) {
+            judgement.forgive_clear();
+        }
+        judgement
+    }
+
+    fn judge_zero<R: ReadAt + ?Sized>(&self, source: &R, number: u64, part: &mut Part) -> Judgement {
+        let mut judgement = Judgement::new(State::Empty);
+        if self.may_be_unwritten() {
+            return judgement;
+        }
+        let Some(allocation) = self.allocation(source, number, part) else { return judgement };
+        let written = self.checkpoint.is_none_or(|checkpoint| allocation.lsn <= checkpoint);
+        if !allocation.free && written {
+            judgement.bad(Check::AllocatedZero, "allocated, but every byte is zero");
+        }
+        judgement
+    }
+
+    fn judge_page(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
+        match (&self.opener, self.page0.family) {
+            (Opener::Unknown, _) => Judgement::new(State::Encrypted),
+            (_, Family::MySql | Family::Undetermined) => self.judge_mysql(number, page, scratch),
+            (_, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) => self.judge_mariadb(number, page, scratch),
+        }
+    }
+
+    /// The header names the page's own position, and its tablespace where that is readable.
+    fn check_place(&self, number: u64, header: &PageHeader, space_readable: bool, judgement: &mut Judgement) {
+        let expected = PageNo(u32::try_from(number).unwrap_or(u32::MAX));
+        if header.page_no != expected {
+            let detail = format!("the header says page {}, the position is page {expected}", header.page_no);
+            judgement.bad(Check::Position, detail);
+        }
+        if space_readable && header.space_id != self.page0.space_id {
+            let (found, own) = (header.space_id, self.page0.space_id);
+            judgement.bad(Check::SpaceId, format!("the header says tablespace {found}, this is tablespace {own}"));
+        }
+    }
+
+    /// A page in the clear, where page 0 says that pages are encrypted.
+    fn check_clear(&self, judgement: &mut Judgement) {
+        match self.expected {
+            Expected::Clear => {}
+            Expected::Either => judgement.mixed(),
+            Expected::Encrypted => judgement.clear_in_encrypted(),
+        }
+    }
+
+    /// Whether allocated pages need not be on disk: temporary tablespaces are never used again, a
+    /// running server writes late, and MariaDB's system tablespace keeps reserved pages.
+    ///
+    /// Source: formats, "Page 0 (FSP header)", the rule and its exceptions.
+    fn may_be_unwritten(&self) -> bool {
+        let mariadb = head::is_mariadb(self.page0.family);
+        self.live || self.is_temporary() || (mariadb && self.page0.kind == TablespaceKind::System)
+    }
+
+    const fn is_temporary(&self) -> bool {
+        matches!(self.page0.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary)
+    }
+
+    /// Reads a bad page again a few times, in case it was caught while a server wrote it.
+    fn judge_again<R: ReadAt + ?Sized>(
+        &self,
+        source: &R,
+        index: u64,
+        page: &mut [u8],
+        first: Judgement,
+        scratch: &mut Scratch,
+        part: &mut Part,
+    ) -> Judgement {
+        let offset = index.saturating_mul(as_u64(self.page_bytes));
+        let mut last = first;
+        let mut before: Option<Vec<u8>> = None;
+        let mut changed = false;
+        for attempt in 0..TRIES {
+            if fill(source, offset, page).map(<[u8]>::len).ok() != Some(page.len()) {
+                break;
+            }
+            let same = before.as_deref() == Some(&*page);
+            changed |= before.is_some() && !same;
+            if (same && !self.spend_patience()) || (before.is_none() && self.patience.load(Ordering::Relaxed) == 0) {
+                break;
+            }
+            before = Some(page.to_vec());
+            last = self.judge(source, index, page, scratch, part);
+            if !last.is_bad() {
+                return last;
+            }
+            std::thread::sleep(Duration::from_millis(1 << attempt));
+        }
+        if changed {
+            last.changing();
+        }
+        last
+    }
+
+    fn spend_patience(&self) -> bool {
+        let spend = |left: u32| left.checked_sub(1);
+        self.patience.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
+    }
+}

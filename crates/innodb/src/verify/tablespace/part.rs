@@ -1,0 +1,198 @@
+//! What is gathered over many pages, by many threads.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    bytes::{as_u64, bump},
+    ids::KeyVersion,
+    verify::{
+        Check, Finding, KeyAsked, MAX_FINDINGS, Tally,
+        tablespace::judgement::{Judgement, State, Trial},
+    },
+};
+
+/// What one thread found in its runs of pages.
+#[derive(Debug, Default)]
+pub struct Part {
+    tally: Tally,
+    versions: BTreeMap<KeyVersion, Version>,
+    mixed: Vec<(u64, u64)>,
+    mixed_left_out: u64,
+    /// The extent descriptor page last looked at, opened, by page number.
+    pub(super) descriptor: Option<(u64, Option<Vec<u8>>)>,
+}
+
+/// Encrypted pages of one key version (MariaDB).
+#[derive(Debug, Default)]
+struct Version {
+    untried: u64,
+    without_key: u64,
+    opened: u64,
+    failed: u64,
+    failures: Vec<(u64, u64)>,
+}
+
+/// Runs of mixed pages, key versions, and failures of each that are kept.
+const MAX_KEPT: usize = MAX_FINDINGS;
+
+impl Part {
+    /// Counts page `index` of the file, at `offset`.
+    pub(crate) fn count(&mut self, index: u64, offset: u64, judgement: Judgement) {
+        let units = &mut self.tally.units;
+        bump(&mut units.total);
+        let bad = judgement.is_bad();
+        match judgement.state {
+            _ if bad => bump(&mut units.bad),
+            State::Empty => bump(&mut units.empty),
+            State::Clear => bump(&mut units.clear),
+            State::Encrypted => bump(&mut units.encrypted),
+        }
+        if judgement.mixed && !bad {
+            self.mixed_page(index);
+        }
+        if let Some((version, trial)) = judgement.trial
+            && (self.versions.len() < MAX_KEPT || self.versions.contains_key(&version))
+        {
+            self.versions.entry(version).or_default().count(trial, bad, index, offset);
+        }
+        for (check, detail) in judgement.problems.into_iter().chain(judgement.notes) {
+            self.tally.push(Finding { unit: Some(index), offset: Some(offset), check, detail });
+        }
+    }
+
+    /// Counts pages that the system could not read.
+    pub fn unreadable(&mut self, first: u64, pages: u64, offset: u64, reason: &str) {
+        let units = &mut self.tally.units;
+        units.total = units.total.saturating_add(pages);
+        units.bad = units.bad.saturating_add(pages);
+        let detail = format!("{pages} pages cannot be read: {reason}");
+        self.tally.find(Some(first), Some(offset), Check::Read, detail);
+    }
+
+    fn mixed_page(&mut self, index: u64) {
+        if let Some((_, last)) = self.mixed.last_mut()
+            && index == last.saturating_add(1)
+        {
+            *last = index;
+        } else if self.mixed.len() < MAX_KEPT {
+            self.mixed.push((index, index));
+        } else {
+            bump(&mut self.mixed_left_out);
+        }
+    }
+
+    /// Adds what another thread found.
+    pub fn merge(&mut self, other: Self) {
+        self.tally.merge(other.tally);
+        for (version, pages) in other.versions {
+            self.versions.entry(version).or_default().merge(pages);
+        }
+        self.mixed.extend(other.mixed);
+        coalesce(&mut self.mixed);
+        let beyond = as_u64(self.mixed.len().saturating_sub(MAX_KEPT));
+        self.mixed.truncate(MAX_KEPT);
+        self.mixed_left_out = self.mixed_left_out.saturating_add(beyond);
+        self.mixed_left_out = self.mixed_left_out.saturating_add(other.mixed_left_out);
+    }
+
+    /// Adds everything to the tally of the file; returns the key asked for, with its versions.
+    pub(crate) fn conclude(self, key: Option<KeyAsked>, page_bytes: u64, tally: &mut Tally) -> Option<KeyAsked> {
+        tally.merge(self.tally);
+        let key = conclude_versions(key, self.versions, tally);
+        if tally.units.encrypted > 0 {
+            conclude_mixed(self.mixed, self.mixed_left_out, page_bytes, tally);
+        }
+        key
+    }
+}
+
+impl Version {
+    fn count(&mut self, trial: Trial, bad: bool, index: u64, offset: u64) {
+        match trial {
+            Trial::Untried => bump(&mut self.untried),
+            Trial::NoKey => bump(&mut self.without_key),
+            Trial::Opened => bump(&mut self.opened),
+            Trial::Failed if bad => {}
+            Trial::Failed => {
+                bump(&mut self.failed);
+                if self.failures.len() < MAX_KEPT {
+                    self.failures.push((index, offset));
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.untried = self.untried.saturating_add(other.untried);
+        self.without_key = self.without_key.saturating_add(other.without_key);
+        self.opened = self.opened.saturating_add(other.opened);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.failures.extend(other.failures);
+        self.failures.truncate(MAX_KEPT);
+    }
+}
+
+/// A key that opens no page of its version is the wrong one; if it opens some, the others are
+/// damaged.
+fn conclude_versions(
+    key: Option<KeyAsked>,
+    versions: BTreeMap<KeyVersion, Version>,
+    tally: &mut Tally,
+) -> Option<KeyAsked> {
+    let Some(KeyAsked::MariaDb { key_id, .. }) = key else { return key };
+    let asked = KeyAsked::MariaDb { key_id, versions: versions.keys().copied().collect() };
+    for (version, pages) in versions {
+        if pages.untried > 0 {
+            tally.unproven();
+        }
+        if pages.without_key > 0 {
+            let count = pages.without_key;
+            tally.find(
+                None,
+                None,
+                Check::Key,
+                format!("key {key_id} version {version} is not given; {count} pages need it"),
+            );
+        }
+        if pages.failed > 0 && pages.opened == 0 {
+            let detail = format!(
+                "key {key_id} version {version} opens none of {} pages, whose ciphertext is sound",
+                pages.failed
+            );
+            tally.find(None, None, Check::KeyOpens, detail);
+            continue;
+        }
+        tally.units.bad = tally.units.bad.saturating_add(pages.failed);
+        tally.units.encrypted = tally.units.encrypted.saturating_sub(pages.failed);
+        for (index, offset) in pages.failures {
+            let detail = format!("key {key_id} version {version} does not open it, although it opens other pages");
+            tally.find(Some(index), Some(offset), Check::OpenedChecksum, detail);
+        }
+    }
+    Some(asked)
+}
+
+/// Joins runs that touch.
+fn coalesce(runs: &mut Vec<(u64, u64)>) {
+    runs.sort_unstable();
+    runs.dedup_by(|next, run| {
+        let joins = run.1.checked_add(1).is_some_and(|end| next.0 <= end);
+        if joins {
+            run.1 = run.1.max(next.1);
+        }
+        joins
+    });
+}
+
+fn conclude_mixed(runs: Vec<(u64, u64)>, left_out: u64, page_bytes: u64, tally: &mut Tally) {
+    for (first, last) in runs {
+        let detail = match last.saturating_sub(first) {
+            0 => format!("page {first} is in the clear"),
+            more => format!("pages {first} to {last} ({}) are in the clear", more.saturating_add(1)),
+        };
+        tally.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
+    }
+    if left_out > 0 {
+        tally.find(None, None, Check::Mixed, format!("{left_out} more runs of pages are in the clear"));
+    }
+}

@@ -1,0 +1,65 @@
+//! The transfer key of an exported table: `<table>.cfp`.
+
+use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
+
+use crate::{
+    error::KeyringError,
+    key::{Arena, Key, Slot},
+    store::{StoreKind, kind_of},
+};
+
+/// Bytes of each of the three parts.
+const PART_BYTES: usize = 32;
+
+/// What opens one exported tablespace without a keyring.
+///
+/// Source: formats, "Export key file", confirmed on MySQL 8.0 and 9.7.
+#[derive(Debug)]
+pub struct ExportKey {
+    key: Key,
+    iv: Key,
+}
+
+impl ExportKey {
+    /// Reads a `.cfp`, all bytes of which are given: the length of a key (BE4, 32), the transfer key, and
+    /// under it, block by block, the tablespace's key and initialisation vector.
+    ///
+    /// Nothing in the file tells whether it is damaged; only the tablespace does.
+    ///
+    /// # Errors
+    /// [`KeyringError::NotRecognised`] if the file has not the form of a transfer key, and
+    /// [`KeyringError::WrongKind`] if it is another key store.
+    pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
+        let kind = kind_of(bytes)?;
+        if kind != StoreKind::CfpExportKey {
+            return Err(KeyringError::WrongKind { kind });
+        }
+        let parts = bytes.get(4..).unwrap_or_default().as_chunks::<PART_BYTES>();
+        let ([transfer, key, iv], []) = parts else { return Err(KeyringError::NotRecognised) };
+        let mut arena = Arena::new(PART_BYTES.saturating_mul(2))?;
+        let (key, iv) = (unwrap(&mut arena, transfer, key)?, unwrap(&mut arena, transfer, iv)?);
+        let keys = arena.freeze();
+        Ok(Self { key: keys.key(key), iv: keys.key(iv) })
+    }
+
+    /// The tablespace's key, 32 bytes.
+    #[must_use]
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The tablespace's initialisation vector, 32 bytes of which pages use the first 16.
+    #[must_use]
+    pub const fn iv(&self) -> &Key {
+        &self.iv
+    }
+}
+
+fn unwrap(arena: &mut Arena, transfer: &[u8], wrapped: &[u8]) -> Result<Slot, KeyringError> {
+    let (slot, room) = arena.room(wrapped.len()).ok_or(KeyringError::Cipher)?;
+    room.copy_from_slice(wrapped);
+    let unbound = UnboundCipherKey::new(&AES_256, transfer).map_err(|_| KeyringError::Cipher)?;
+    let cipher = DecryptingKey::ecb(unbound).map_err(|_| KeyringError::Cipher)?;
+    cipher.decrypt(room, DecryptionContext::None).map_err(|_| KeyringError::Cipher)?;
+    Ok(slot)
+}

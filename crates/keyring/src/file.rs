@@ -1,0 +1,176 @@
+//! Reading files of keys and passwords into memory that is wiped.
+
+use std::{
+    fs::{File, FileType, OpenOptions},
+    io::{self, ErrorKind, Read},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use zeroize::Zeroizing;
+
+use crate::{error::KeyringError, store::MAX_STORE_BYTES};
+
+/// What is read at first from a source of unknown length.
+const FIRST_BYTES: usize = 64 << 10;
+
+/// Reads a whole key store, configuration or password file.
+///
+/// An open descriptor under its `/dev` or `/proc` name may also be a pipe, as the shell's `<(…)` gives;
+/// other pipes and devices are refused, because reading them may wait for ever or take what belongs to
+/// another reader.
+///
+/// # Errors
+/// [`KeyringError::NotFound`], [`KeyringError::NotPermitted`], [`KeyringError::NotAFile`],
+/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
+pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    // Without waiting: the open of a pipe would, for someone to write.
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if let Some(found) = refused(metadata.file_type(), is_descriptor(path)) {
+        return Err(KeyringError::NotAFile { found });
+    }
+    wait_again(&file)?;
+    read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
+}
+
+/// Reads a key store into memory that is wiped when dropped. `file_bytes` is the length it is expected
+/// to have; it may have grown.
+///
+/// # Errors
+/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
+pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    let too_large = || KeyringError::TooLarge { limit: MAX_STORE_BYTES };
+    let limit = usize::try_from(MAX_STORE_BYTES).map_err(|_| too_large())?;
+    let expected = usize::try_from(file_bytes).map_err(|_| too_large())?;
+    if expected > limit {
+        return Err(too_large());
+    }
+    // One byte more than expected, so that the end shows without growing.
+    let first = if expected == 0 { FIRST_BYTES } else { expected.saturating_add(1) };
+    let mut bytes = Zeroizing::new(vec![0; first]);
+    let mut done = 0_usize;
+    loop {
+        done = fill(source, &mut bytes, done)?;
+        if done < bytes.len() {
+            bytes.truncate(done);
+            return Ok(bytes);
+        }
+        if done > limit {
+            return Err(too_large());
+        }
+        bytes = doubled(&bytes, limit);
+    }
+}
+
+/// Reads until `bytes` is full or the source ends; returns where that is.
+fn fill(source: &mut impl Read, bytes: &mut [u8], mut done: usize) -> io::Result<usize> {
+    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match source.read(rest) {
+            Ok(0) => break,
+            Ok(count) => done = done.saturating_add(count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// A copy with twice the room: a vector that grows by itself leaves its old bytes behind.
+fn doubled(bytes: &[u8], limit: usize) -> Zeroizing<Vec<u8>> {
+    let room = bytes.len().saturating_mul(2).min(limit.saturating_add(1));
+    let mut larger = Zeroizing::new(vec![0; room]);
+    larger.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    larger
+}
+
+/// What a file is that is not to be read.
+fn refused(kind: FileType, descriptor: bool) -> Option<&'static str> {
+    if kind.is_file() || kind.is_fifo() && descriptor {
+        None
+    } else if kind.is_dir() {
+        Some("a directory")
+    } else if kind.is_fifo() {
+        Some("a named pipe")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else {
+        Some("a device")
+    }
+}
+
+/// Whether the path names a descriptor that this process has open.
+fn is_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory))
+}
+
+fn wait_again(file: &File) -> io::Result<()> {
+    let flags = fcntl_getfl(file)?;
+    Ok(fcntl_setfl(file, flags.difference(OFlags::NONBLOCK))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::Write,
+        os::{fd::AsRawFd, unix::net::UnixListener},
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        for bytes in [0, 1, 4096, 300_000] {
+            std::fs::write(&path, vec![7; bytes]).unwrap();
+            assert_eq!(**read_file(&path).unwrap(), vec![7; bytes]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        assert!(matches!(read_file(&path), Err(KeyringError::NotFound)));
+        let found = |path: &Path| match read_file(path) {
+            Err(KeyringError::NotAFile { found }) => found,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found(directory.path()), "a directory");
+        assert_eq!(found(Path::new("/dev/zero")), "a device");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert_eq!(found(&path), "a named pipe");
+        let socket = directory.path().join("socket");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert!(matches!(read_file(&socket), Err(KeyringError::Io(_))));
+    }
+
+    #[test]
+    fn a_pipe_of_the_shell_is_read_to_its_end() {
+        for bytes in [0, 1, FIRST_BYTES - 1, FIRST_BYTES, FIRST_BYTES + 1, 700_000] {
+            let (reader, mut writer) = io::pipe().unwrap();
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            let written = thread::spawn(move || {
+                for chunk in vec![9; bytes].chunks(1000) {
+                    writer.write_all(chunk).unwrap();
+                }
+            });
+            assert_eq!(**read_file(Path::new(&path)).unwrap(), vec![9; bytes]);
+            written.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn an_endless_pipe_ends_at_the_limit() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", reader.as_raw_fd());
+        let writing = thread::spawn(move || while writer.write_all(&[1; 65536]).is_ok() {});
+        assert!(matches!(read_file(Path::new(&path)), Err(KeyringError::TooLarge { .. })));
+        drop(reader);
+        writing.join().unwrap();
+    }
+}

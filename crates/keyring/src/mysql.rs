@@ -1,0 +1,165 @@
+//! The keys of a MySQL keyring file.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    component_file,
+    error::KeyringError,
+    key::{Arena, Key, Keys, Slot},
+    plugin_file,
+    record::{Parsed, Record},
+    store::{Damage, StoreKind, kind_of},
+};
+
+/// The keys of a file of `component_keyring_file` or of the `keyring_file` plug-in.
+///
+/// Source: formats, "Keyring stores": a key is identified by its name and its user together, and the
+/// server's own keys have an empty user. Confirmed on testdata.
+#[derive(Debug, Default)]
+pub struct MysqlKeyring {
+    /// By user, then by name.
+    keys: BTreeMap<String, BTreeMap<String, Key>>,
+    damage: Vec<Damage>,
+    unlocked: bool,
+}
+
+impl MysqlKeyring {
+    /// Reads a keyring, all bytes of which are given and stay the caller's to wipe. No bytes mean no
+    /// keys, as for the server.
+    ///
+    /// A key that cannot be used is left out and listed by [`Self::damage`].
+    ///
+    /// # Errors
+    /// [`KeyringError::WrongKind`] and [`KeyringError::NotRecognised`] for anything else;
+    /// [`KeyringError::Truncated`], [`KeyringError::NotJson`], [`KeyringError::Malformed`],
+    /// [`KeyringError::Checksum`] and [`KeyringError::UnknownVersion`] for a file that may have lost
+    /// keys: half of a keyring looks like missing keys.
+    pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        let parsed = match kind_of(bytes)? {
+            StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| not_json(&error))?,
+            kind @ (StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => plugin_file::parse(bytes, kind),
+            kind => return Err(KeyringError::WrongKind { kind }),
+        };
+        match parsed.damage.first() {
+            Some(damage) => Err(whole(damage)),
+            None => Self::keep(&parsed),
+        }
+    }
+
+    fn keep(parsed: &Parsed<'_>) -> Result<Self, KeyringError> {
+        let materials = || parsed.records.iter().filter_map(|record| record.usable().ok());
+        let bytes = materials().fold(0, |sum: usize, material| sum.saturating_add(material.bytes()));
+        let mut arena = Arena::new(bytes)?;
+        let mut damage = Vec::new();
+        let mut slots = Vec::new();
+        for (index, record) in (0_u64..).zip(&parsed.records) {
+            match record.usable() {
+                Ok(material) => {
+                    if let Some((slot, room)) = arena.room(material.bytes()) {
+                        material.write(room);
+                        slots.push((record, slot));
+                    }
+                }
+                Err(reason) => damage.push(Damage::InvalidElement { index, reason }),
+            }
+        }
+        Ok(Self::index(&arena.freeze(), slots, damage))
+    }
+
+    fn index(keys: &Keys, slots: Vec<(&Record<'_>, Slot)>, damage: Vec<Damage>) -> Self {
+        let mut keyring = Self { damage, unlocked: !keys.is_locked(), ..Self::default() };
+        for (record, slot) in slots {
+            let of_user = keyring.keys.entry(record.user.clone()).or_default();
+            if of_user.contains_key(&record.id) {
+                keyring.damage.push(Damage::Duplicate { id: record.id.clone() });
+            } else {
+                of_user.insert(record.id.clone(), keys.key(slot));
+            }
+        }
+        keyring
+    }
+
+    /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. Of two keys of one
+    /// name, which [`Self::damage`] lists, it is the first.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Key> {
+        self.of_user(name, "")
+    }
+
+    /// The key of this name that belongs to `user`.
+    #[must_use]
+    pub fn of_user(&self, name: &str, user: &str) -> Option<&Key> {
+        self.keys.get(user)?.get(name)
+    }
+
+    /// The server's own keys and their names, in the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Key)> {
+        self.keys.get("").into_iter().flatten().map(|(name, key)| (name.as_str(), key))
+    }
+
+    /// Names of the server's own keys, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    /// Keys that were left out or stand there twice.
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// Whether the system keeps all keys out of swap.
+    #[must_use]
+    pub const fn locked(&self) -> bool {
+        !self.unlocked
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> KeyringError {
+    if error.is_eof() {
+        return KeyringError::Truncated;
+    }
+    let from_1 = |number| u64::try_from(number).unwrap_or(u64::MAX);
+    KeyringError::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
+}
+
+/// The error for damage to the file as a whole.
+const fn whole(damage: &Damage) -> KeyringError {
+    match damage {
+        Damage::Checksum => KeyringError::Checksum,
+        Damage::Malformed { at } => KeyringError::Malformed { offset: *at },
+        Damage::UnknownVersion => KeyringError::UnknownVersion,
+        _ => KeyringError::Truncated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::InvalidReason;
+
+    #[test]
+    fn name_and_user_together_are_the_identity() {
+        let element = |user, id, byte: &str| {
+            let data = byte.repeat(32);
+            format!(r#"{{"user":"{user}","data_id":"{id}","data_type":"AES","data":"{data}","extension":[]}}"#)
+        };
+        let elements = [
+            element("u@h", "INNODBKey-x-1", "aa"),
+            element("", "INNODBKey-x-1", "bb"),
+            element("", "INNODBKey-x-1", "cc"),
+            element("", "", "dd"),
+        ];
+        let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","));
+        let keyring = MysqlKeyring::load(text.as_bytes()).unwrap();
+        assert_eq!(keyring.get("INNODBKey-x-1").unwrap().as_bytes(), [0xbb; 32]);
+        assert_eq!(keyring.of_user("INNODBKey-x-1", "u@h").unwrap().as_bytes(), [0xaa; 32]);
+        assert!(keyring.of_user("INNODBKey-x-1", "v@h").is_none());
+        assert_eq!(keyring.names().collect::<Vec<_>>(), ["INNODBKey-x-1"]);
+        let unnamed = Damage::InvalidElement { index: 3, reason: InvalidReason::Id };
+        assert_eq!(keyring.damage(), [unnamed, Damage::Duplicate { id: "INNODBKey-x-1".to_owned() }]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What both formats of MySQL keyring files hold: named keys.
+
+use crate::{
+    hex::Hex,
+    key_id::KeyName,
+    store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
+};
+
+/// One key as it stands in the file.
+pub(crate) struct Record<'a> {
+    pub(crate) id: String,
+    pub(crate) user: String,
+    pub(crate) key_type: String,
+    /// `None` if it is not what the format wants.
+    pub(crate) material: Option<Material<'a>>,
+}
+
+/// Key bytes as they stand in the file.
+#[derive(Clone, Copy)]
+pub(crate) enum Material<'a> {
+    Hex(Hex<'a>),
+    /// Each byte XORed with the mask, which begins anew for each key.
+    Masked(&'a [u8], &'static [u8; 24]),
+}
+
+impl Material<'_> {
+    /// Length of the key.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Hex(hex) => hex.bytes(),
+            Self::Masked(bytes, _) => bytes.len(),
+        }
+    }
+
+    /// Writes the clear key.
+    pub(crate) fn write(self, out: &mut [u8]) {
+        match self {
+            Self::Hex(hex) => hex.decode(out),
+            Self::Masked(bytes, mask) => {
+                for ((out, byte), mask) in out.iter_mut().zip(bytes).zip(mask.iter().cycle()) {
+                    *out = byte ^ mask;
+                }
+            }
+        }
+    }
+}
+
+impl Record<'_> {
+    pub(crate) fn entry(&self) -> KeyEntry {
+        KeyEntry {
+            name: KeyName::parse(&self.id),
+            id: self.id.clone(),
+            user: self.user.clone(),
+            key_type: self.key_type.clone(),
+            key_bytes: self.material.and_then(|material| u64::try_from(material.bytes()).ok()),
+        }
+    }
+
+    /// The key, or why it cannot be used.
+    pub(crate) fn usable(&self) -> Result<Material<'_>, InvalidReason> {
+        match (self.entry().judge(), self.material) {
+            (None, Some(material)) => Ok(material),
+            (reason, _) => Err(reason.unwrap_or(InvalidReason::Data)),
+        }
+    }
+}
+
+/// A MySQL keyring file, taken apart.
+pub(crate) struct Parsed<'a> {
+    pub(crate) records: Vec<Record<'a>>,
+    /// What is wrong with the file as a whole.
+    pub(crate) damage: Vec<Damage>,
+    /// Whether its checksum matches, if it has one.
+    pub(crate) checksum_ok: Option<bool>,
+}
+
+impl Parsed<'_> {
+    /// Without the keys.
+    pub(crate) fn summary(self, kind: StoreKind) -> StoreSummary {
+        let mut summary = StoreSummary::new(kind, true);
+        summary.checksum_ok = self.checksum_ok;
+        summary.entries = self.records.iter().map(Record::entry).collect();
+        summary.damage = self.damage;
+        for (index, entry) in (0_u64..).zip(&summary.entries) {
+            if let Some(reason) = entry.judge() {
+                summary.damage.push(Damage::InvalidElement { index, reason });
+            }
+        }
+        summary
+    }
+}

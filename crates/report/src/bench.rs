@@ -1,0 +1,239 @@
+//! Measurements: a table for people, JSON for scripts.
+
+use std::io::Write;
+
+use ::bench::{
+    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, RatioRecord, Record, Sample, Stop, Subject,
+};
+
+use crate::Error;
+use crate::proof::size;
+use crate::text::{columns, count, pad, visible};
+
+/// Writes the document of scripts, schema `sealant.bench/1`.
+///
+/// # Errors
+/// [`Error`] if `out` refuses.
+pub fn write_bench_json(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, record)?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes every sample as JSON, one a line; the first line is the environment.
+///
+/// # Errors
+/// [`Error`] if `out` refuses.
+pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &mut dyn Write) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, &serde_json::json!({ "environment": environment }))?;
+    writeln!(out)?;
+    for sample in samples {
+        serde_json::to_writer(&mut *out, sample)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes the table: the machine, the experiments, what other programs say.
+///
+/// # Errors
+/// [`Error`] if `out` refuses.
+pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    environment(&record.environment, out)?;
+    subject(&record.subject, out)?;
+    for one in &record.experiments {
+        writeln!(out)?;
+        experiment(one, out)?;
+    }
+    if !record.opinions.is_empty() {
+        writeln!(out, "\nWhat other programs say of these files, with which nothing is known to be wrong:")?;
+    }
+    for one in &record.opinions {
+        opinion(one, out)?;
+    }
+    if !record.notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes(&record.notes, "", out)
+}
+
+fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+    let build = if here.optimised { "" } else { ", without optimisation" };
+    writeln!(out, "sealant {}{build}, {}, {}", here.version, visible(here.compiler), here.time)?;
+    let cpu = visible(here.cpu.as_deref().unwrap_or("unknown processor"));
+    let memory = here.memory_bytes.map(|bytes| format!(", {} memory", size(bytes))).unwrap_or_default();
+    let machine = if here.virtual_machine { ", virtual machine" } else { "" };
+    writeln!(out, "{cpu}, {}{memory}{machine}", count(here.cores, "core"))?;
+    let kernel = visible(here.kernel.as_deref().unwrap_or("unknown"));
+    let file_system = visible(here.file_system.as_deref().unwrap_or("unknown"));
+    let load = here.load.map(|load| format!(", load {load:.1} before")).unwrap_or_default();
+    writeln!(out, "Linux {kernel}, {file_system}, {}{load}", here.cpu_flags.join(" "))?;
+    Ok(())
+}
+
+fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
+    let files = usize::try_from(subject.files).unwrap_or(usize::MAX);
+    let parts = [(subject.opened_bytes, "encrypted and opened"), (subject.clear_bytes, "clear")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes))).collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    Ok(writeln!(out, "{}, {}{parts}", count(files, "file"), size(subject.bytes))?)
+}
+
+const NUMBER: usize = 9;
+const INTERVAL: usize = 18;
+
+fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
+    let rounds = count(usize::try_from(experiment.rounds).unwrap_or(usize::MAX), "round");
+    let stop = match experiment.stopped {
+        Stop::Narrow => "intervals narrow",
+        Stop::Rounds => "as asked for",
+        Stop::Budget => "time over",
+    };
+    let arms = experiment.arms.iter().map(|arm| columns(&arm.name));
+    let ratios = experiment.ratios.iter().map(|ratio| columns(&ratio_name(ratio)));
+    let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
+    let name = pad(&visible(&experiment.name), width);
+    writeln!(out, "{name}{:>NUMBER$}{:>INTERVAL$}{:>NUMBER$}   {rounds}, {stop}", "MB/s", "95 %", "SECONDS")?;
+    for one in &experiment.arms {
+        arm(one, width, out)?;
+    }
+    for one in &experiment.ratios {
+        ratio(one, width, out)?;
+    }
+    notes(&experiment.notes, "  ", out)
+}
+
+fn arm(arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let rate = scaled(&arm.rate, 1e-6);
+    let interval = format!("{:.0} to {:.0}", rate.low, rate.high);
+    let seconds = arm.seconds.estimate;
+    let name = pad(&visible(&arm.name), width);
+    Ok(writeln!(out, "{name}{:>NUMBER$.0}{interval:>INTERVAL$}{seconds:>NUMBER$.3}", rate.estimate)?)
+}
+
+fn ratio(ratio: &RatioRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let Interval { estimate, low, high } = ratio.ratio;
+    let interval = format!("{low:.2} to {high:.2}");
+    let times = format!("{estimate:.2}x");
+    Ok(writeln!(out, "{}{times:>NUMBER$}{interval:>INTERVAL$}", pad(&ratio_name(ratio), width))?)
+}
+
+fn ratio_name(ratio: &RatioRecord) -> String {
+    format!("{} / {}", visible(&ratio.of), visible(&ratio.to))
+}
+
+fn scaled(interval: &Interval, by: f64) -> Interval {
+    Interval { estimate: interval.estimate * by, low: interval.low * by, high: interval.high * by }
+}
+
+fn opinion(opinion: &Opinion, out: &mut dyn Write) -> Result<(), Error> {
+    let Opinion { peer, of, files, sound, invalid, crashed, .. } = opinion;
+    let said = match (invalid, crashed) {
+        (0, 0) => format!("calls all {files} {of} files sound"),
+        (invalid, 0) => format!("calls {invalid} of {files} {of} files invalid"),
+        (0, crashed) => format!("crashes on {crashed} of {files} {of} files"),
+        (invalid, crashed) => format!("calls {invalid} of {files} {of} files invalid and crashes on {crashed}"),
+    };
+    let sound = if *sound > 0 && sound < files { format!(", {sound} sound") } else { String::new() };
+    writeln!(out, "  {} {said}{sound}", visible(peer))?;
+    if let (Some(file), Some(words)) = (&opinion.example, &opinion.words) {
+        writeln!(out, "    {}: {}", visible(&file.display().to_string()), visible(words))?;
+    }
+    Ok(())
+}
+
+fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Result<(), Error> {
+    for note in notes {
+        writeln!(out, "{indent}note: {}", visible(note))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use ::bench::SCHEMA;
+
+    use super::*;
+    use crate::text::collect;
+
+    fn record() -> Record {
+        let rate = |estimate: f64| Interval { estimate, low: estimate * 0.9, high: estimate * 1.1 };
+        let arm = |name: &str, mb: f64| ArmRecord {
+            name: name.to_owned(),
+            bytes: 1 << 30,
+            rate: rate(mb * 1e6),
+            seconds: rate(1000.0 / mb),
+        };
+        let mut environment = Environment::now(Path::new("/"));
+        environment.cpu = Some("Example\u{1b}[1m 9000".to_owned());
+        Record {
+            schema: SCHEMA,
+            environment,
+            subject: Subject { files: 2, bytes: 2 << 30, opened_bytes: 1 << 30, clear_bytes: 1 << 30, unsound: 0 },
+            experiments: vec![ExperimentRecord {
+                name: "warm".to_owned(),
+                rounds: 5,
+                stopped: Stop::Narrow,
+                arms: vec![arm("sealant, 1 thread", 2000.0), arm("read only", 8000.0)],
+                ratios: vec![RatioRecord {
+                    of: "sealant, 1 thread".to_owned(),
+                    to: "read only".to_owned(),
+                    ratio: rate(0.25),
+                }],
+                notes: vec!["a note".to_owned()],
+            }],
+            opinions: vec![Opinion {
+                peer: "innochecksum 9.7.4".to_owned(),
+                of: "encrypted",
+                files: 3,
+                sound: 1,
+                invalid: 2,
+                crashed: 0,
+                example: Some(PathBuf::from("t.ibd")),
+                words: Some("page 1 invalid".to_owned()),
+            }],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_table_has_rates_ratios_intervals_and_opinions() {
+        let table = collect(|out| write_bench_table(&record(), out)).unwrap();
+        let normal: Vec<String> =
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        for wanted in [
+            "2 files, 2.0 GiB: 1.0 GiB encrypted and opened, 1.0 GiB clear",
+            "warm MB/s 95 % SECONDS 5 rounds, intervals narrow",
+            "sealant, 1 thread 2000 1800 to 2200 0.500",
+            "sealant, 1 thread / read only 0.25x 0.23 to 0.28",
+            "innochecksum 9.7.4 calls 2 of 3 encrypted files invalid, 1 sound",
+            "t.ibd: page 1 invalid",
+        ] {
+            assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
+        }
+        assert!(!table.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_document_and_the_samples_are_json() {
+        let record = record();
+        let text = collect(|out| write_bench_json(&record, out)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["schema"], "sealant.bench/1");
+        assert_eq!(document["experiments"][0]["ratios"][0]["ratio"]["estimate"], 0.25);
+        let sample = Sample {
+            experiment: "warm".to_owned(),
+            arm: "read only".to_owned(),
+            round: 0,
+            position: 1,
+            bytes: 1,
+            seconds: 0.5,
+        };
+        let lines = collect(|out| write_bench_samples(&record.environment, &[sample], out)).unwrap();
+        let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines[0]["environment"]["cores"].is_u64());
+        assert_eq!(lines[1]["seconds"], 0.5);
+    }
+}

@@ -1,0 +1,186 @@
+//! Reports of `sealant verify`: a table for people, JSON for scripts.
+
+use std::io::Write;
+
+use innodb::verify::{Check, Finding, KeyAsked, Verdict};
+use verify::{FileResult, Report, Summary};
+
+use crate::Error;
+use crate::text::{count, pad, visible};
+
+/// How much of a [`Report`] the table shows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProofOptions {
+    /// Every file, and every finding that was kept.
+    pub verbose: bool,
+}
+
+/// Without `verbose`, sound files are listed one by one only if there are at most so many files.
+const LISTED: usize = 40;
+/// Without `verbose`, so many findings of a file are listed.
+const FINDINGS: usize = 5;
+
+/// Writes the document of scripts, schema `sealant.verify/1`.
+///
+/// # Errors
+/// [`Error`] if `out` refuses.
+pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes the table: files that are not sound with what was found, then counts.
+///
+/// # Errors
+/// [`Error`] if `out` refuses.
+pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
+    let all = options.verbose || report.files.len() <= LISTED;
+    let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !is_sound(file.verdict)).collect();
+    if !listed.is_empty() {
+        header(out)?;
+    }
+    for file in listed {
+        line(file, out)?;
+        findings(file, options, out)?;
+    }
+    for error in &report.errors {
+        writeln!(out, "{}  {}: {}", pad("unread", VERDICT), path(&error.path), visible(&error.reason))?;
+    }
+    summary(&report.summary, report.errors.len(), out)
+}
+
+/// Whether a file with this verdict can be read, and nothing is wrong with it.
+#[must_use]
+pub const fn is_sound(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Ok | Verdict::Clear)
+}
+
+const VERDICT: usize = 12;
+const KIND: usize = 18;
+const NUMBER: usize = 10;
+
+fn header(out: &mut dyn Write) -> Result<(), Error> {
+    let numbers = ["UNITS", "ENCRYPTED", "CLEAR", "EMPTY", "BAD"].map(|name| format!("{name:>NUMBER$}")).concat();
+    Ok(writeln!(out, "{}  {}{numbers}  FILE", pad("VERDICT", VERDICT), pad("KIND", KIND))?)
+}
+
+fn line(file: &FileResult, out: &mut dyn Write) -> Result<(), Error> {
+    let units = &file.units;
+    let numbers = [units.total, units.encrypted, units.clear, units.empty, units.bad];
+    let numbers = numbers.map(|number| format!("{number:>NUMBER$}")).concat();
+    let kind = file.tablespace.as_deref().filter(|kind| *kind != "file-per-table").unwrap_or(&file.kind);
+    let verdict = pad(file.verdict.name(), VERDICT);
+    Ok(writeln!(out, "{verdict}  {}{numbers}  {}", pad(kind, KIND), path(&file.path))?)
+}
+
+fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
+    let asked = !is_sound(file.verdict);
+    if let Some(key) = file.key.as_ref().filter(|_| asked) {
+        writeln!(out, "    asks for {}", visible(&key_words(key)))?;
+    }
+    let shown = if options.verbose { file.findings.len() } else { FINDINGS };
+    for finding in file.findings.iter().take(shown) {
+        writeln!(out, "    {}", visible(&finding_words(finding)))?;
+    }
+    let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
+    match hidden.saturating_add(file.findings_left_out) {
+        0 => Ok(()),
+        more if options.verbose => Ok(writeln!(out, "    {more} more were not kept")?),
+        more => Ok(writeln!(out, "    {more} more; --verbose or --format json lists them")?),
+    }
+}
+
+fn finding_words(finding: &Finding) -> String {
+    let place = match (finding.unit, finding.offset) {
+        (Some(unit), Some(offset)) => format!("{unit} at byte {offset}: "),
+        (None, Some(offset)) => format!("at byte {offset}: "),
+        (Some(unit), None) => format!("{unit}: "),
+        (None, None) => String::new(),
+    };
+    format!("{place}{} ({})", finding.detail, check_name(finding.check))
+}
+
+fn check_name(check: Check) -> String {
+    serde_json::to_value(check).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn key_words(key: &KeyAsked) -> String {
+    match key {
+        KeyAsked::MySql { name, .. } if name.is_empty() => "the public key of bootstrap".to_owned(),
+        KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name } => format!("key {name}"),
+        KeyAsked::ExportFile => "the key of its .cfp file".to_owned(),
+        KeyAsked::MariaDb { key_id, versions } => {
+            let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+            match versions.as_slice() {
+                [] => format!("key {key_id}"),
+                versions => format!("key {key_id}, version {}", versions.join(", ")),
+            }
+        }
+    }
+}
+
+fn path(path: &std::path::Path) -> String {
+    visible(&path.display().to_string()).into_owned()
+}
+
+fn summary(summary: &Summary, errors: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
+    let verdicts = if verdicts.is_empty() { "nothing to verify".to_owned() } else { verdicts.join(", ") };
+    let errors = if errors > 0 { format!(", {errors} could not be read") } else { String::new() };
+    let files = usize::try_from(summary.files).unwrap_or(usize::MAX);
+    writeln!(out, "{}: {verdicts}{errors}", count(files, "file"))?;
+    let units = &summary.units;
+    writeln!(
+        out,
+        "{} units: {} encrypted, {} clear, {} empty, {} bad",
+        units.total, units.encrypted, units.clear, units.empty, units.bad
+    )?;
+    let seconds = summary.seconds.max(0.001);
+    let bytes = summary.bytes;
+    let rate = Rate { bytes, seconds };
+    writeln!(out, "{} in {seconds:.1} s ({rate}), {}", size(bytes), count(summary.jobs, "thread"))?;
+    if summary.others > 0 {
+        let others = usize::try_from(summary.others).unwrap_or(usize::MAX);
+        writeln!(out, "{} without anything to verify left out", count(others, "file"))?;
+    }
+    Ok(())
+}
+
+struct Rate {
+    bytes: u64,
+    seconds: f64,
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+        let per_second = self.bytes as f64 / self.seconds;
+        write!(f, "{:.2} GB/s", per_second / 1e9)
+    }
+}
+
+/// A number of bytes for people.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let name = UNITS.get(unit).copied().unwrap_or_default();
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        assert_eq!(size(512), "512 B");
+        assert_eq!(size(3 << 29), "1.5 GiB");
+    }
+}

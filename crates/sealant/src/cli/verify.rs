@@ -1,0 +1,231 @@
+//! `sealant verify`: proof, without a server, that files can be opened with the keys at hand.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use ::verify::{Keys, KeysError, Plan, Progress, Report, Settings};
+use clap::{Args, ValueEnum};
+use innodb::verify::Verdict;
+use report::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
+
+use crate::exit::Exit;
+use crate::output::file;
+use crate::output::message::{Failure, error, hint, warning};
+use crate::output::progress::StatusLine;
+
+/// Prove offline that every page can be opened with the key at hand, or list what is damaged
+///
+/// Reads data directories, backups of them or single files: tablespaces, undo, redo, doublewrite,
+/// binary and relay logs, Aria tables, of MySQL 5.7 to 9.x and MariaDB 10.x to 11.x. Every page is
+/// parsed, opened with the key given, and its checksum, position and place are checked. No server is
+/// started, nothing is written; a server may be running on the files.
+///
+/// Verdicts: `ok` (encrypted, opened, sound), `clear` (readable without a key, sound), `damaged`,
+/// `truncated`, `wrong-key`, `missing-key`, `bad-key-info` (the information about the key is itself
+/// damaged), `unverifiable` (nothing is known to be wrong, but without a key it cannot be proven),
+/// `unidentified`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Verify {
+    /// Data directories, backups or single files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: KeyStores,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    format: Format,
+    /// Write the report to this file instead of standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// List every file and every finding in the table
+    #[arg(long, short, help_heading = "Output")]
+    verbose: bool,
+    /// No status line on stderr
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+    /// Threads that compute at the same time; default: one per processor
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// Options that name key stores.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Keys")]
+pub(crate) struct KeyStores {
+    /// Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)
+    #[arg(long, value_name = "FILE")]
+    keyring: Vec<PathBuf>,
+    /// Configuration of component_keyring_file, which names the keyring file
+    #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
+    keyring_config: Option<PathBuf>,
+    /// Key file of MariaDB's file_key_management (repeatable)
+    #[arg(long, value_name = "FILE")]
+    mariadb_key_file: Vec<PathBuf>,
+    /// File with the password of the key file, if it is encrypted
+    #[arg(long, value_name = "FILE", requires = "mariadb_key_file")]
+    mariadb_key_file_password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts, schema sealant.verify/1
+    Json,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant verify /backup/datadir --keyring-config /etc/mysql/component_keyring_file.cnf
+  sealant verify /var/lib/mysql --mariadb-key-file keys.enc --mariadb-key-file-password-file pw
+  sealant verify t.ibd --keyring keyring.json --format json
+  sealant verify /var/lib/mysql --keyring COPY-OF-KEYRING    # is this copy enough?
+
+Exit codes:
+  0  every file is sound, and was opened with the keys given or needs none
+  1  a key store or a file could not be read
+  2  wrong usage
+  3  a file is damaged, truncated, or cannot be opened with the keys given
+  4  nothing is known to be wrong, but a file could not be proven: no key, or unidentified";
+
+impl Verify {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        self.check()?;
+        let datadir = self.paths.iter().find(|path| path.is_dir());
+        let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
+        let status = StatusLine::new(self.quiet);
+        status.show("looking at files");
+        let plan = Plan::of(&self.paths);
+        let progress = |progress: &Progress| status.show(&progress_words(progress));
+        let settings = Settings { jobs: self.jobs.unwrap_or_else(processors), progress: &progress };
+        let report = ::verify::run(&plan, &keys, &settings);
+        status.clear();
+        self.write(&report)?;
+        for unread in &report.errors {
+            error(&format!("{}: {}", unread.path.display(), unread.reason));
+        }
+        self.advise(&report);
+        Ok(exit(&report))
+    }
+
+    /// Finds out before a long run that a path or the report's place is wrong.
+    fn check(&self) -> Result<(), Failure> {
+        check_paths(&self.paths)?;
+        self.output.as_deref().map_or(Ok(()), file::check_writable)
+    }
+
+    fn write(&self, report: &Report) -> Result<(), Failure> {
+        let options = ProofOptions { verbose: self.verbose };
+        let write = |out: &mut dyn std::io::Write| {
+            let written = match self.format {
+                Format::Table => write_proof_table(report, &options, out),
+                Format::Json => write_proof_json(report, out),
+            };
+            written.map_err(std::io::Error::from)
+        };
+        match &self.output {
+            Some(path) => file::replace(path, &write),
+            None => file::to_stdout(&write),
+        }
+    }
+
+    /// What to do next, where that is clear.
+    fn advise(&self, report: &Report) {
+        let any = |verdict| report.files.iter().any(|file| file.verdict == verdict);
+        if any(Verdict::Unverifiable) && !self.keys.any() {
+            hint("some files are encrypted; give their keys with --keyring or --mariadb-key-file");
+        } else if any(Verdict::MissingKey) {
+            hint(
+                "give the keyring of the server that wrote these files too, or an older copy of it: --keyring is repeatable",
+            );
+        } else if any(Verdict::WrongKey) {
+            hint("the key of that name belongs to another server or another time; try other copies of the key store");
+        }
+    }
+}
+
+impl KeyStores {
+    fn any(&self) -> bool {
+        !self.keyring.is_empty() || self.keyring_config.is_some() || !self.mariadb_key_file.is_empty()
+    }
+
+    /// Reads every store; what is wrong with single keys is a warning.
+    pub(crate) fn read(&self, datadir: Option<&Path>) -> Result<Keys, Failure> {
+        let mut keys = Keys::default();
+        for path in &self.keyring {
+            let damage = keys.add_keyring(path).map_err(failure)?;
+            warn(path, damage.len());
+        }
+        if let Some(path) = &self.keyring_config {
+            let damage = keys.add_keyring_config(path, datadir).map_err(failure)?;
+            warn(path, damage.len());
+        }
+        for path in &self.mariadb_key_file {
+            let password = self.mariadb_key_file_password_file.as_deref();
+            let damage = keys.add_key_file(path, password).map_err(failure)?;
+            warn(path, damage.len());
+        }
+        if keys.locked() == Some(false) {
+            warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");
+        }
+        Ok(keys)
+    }
+}
+
+fn warn(path: &Path, damaged: usize) {
+    if damaged > 0 {
+        warning(&format!("{}: {damaged} of its entries cannot be used; `sealant audit` names them", path.display()));
+    }
+}
+
+fn failure(error: KeysError) -> Failure {
+    Failure::new(error.to_string())
+}
+
+/// Whether every path leads somewhere.
+pub(crate) fn check_paths(paths: &[PathBuf]) -> Result<(), Failure> {
+    for path in paths {
+        if let Err(e) = std::fs::metadata(path) {
+            return Err(Failure::new(format!("{}: {}", path.display(), plain(&e))));
+        }
+    }
+    Ok(())
+}
+
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+pub(crate) fn processors() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+fn progress_words(progress: &Progress) -> String {
+    let (done, total) = (progress.bytes().min(progress.total_bytes), progress.total_bytes);
+    let elapsed = progress.elapsed().as_secs_f64().max(0.001);
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    let (rate, left) = (done as f64 / elapsed, (total - done) as f64);
+    let eta = if done.saturating_mul(100) > total { format!("  ETA {:.0} s", left / rate) } else { String::new() };
+    let files = format!("{} of {} files", progress.files(), progress.total_files);
+    format!("{} of {}  {:.2} GB/s  {files}{eta}", size(done), size(total), rate / 1e9)
+}
+
+/// What could not be read comes before what was found, and that before what could not be proven.
+fn exit(report: &Report) -> Exit {
+    let sound = |verdict| is_sound(verdict);
+    let open = |verdict| matches!(verdict, Verdict::Unverifiable | Verdict::Unidentified);
+    if !report.errors.is_empty() {
+        Exit::Failed
+    } else if report.files.iter().any(|file| !sound(file.verdict) && !open(file.verdict)) {
+        Exit::Findings
+    } else if report.files.iter().any(|file| open(file.verdict)) {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}

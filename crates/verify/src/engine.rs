@@ -1,0 +1,500 @@
+//! The run: threads that take work from one queue until all files are verified.
+//!
+//! A large tablespace is work for all threads at once, a run of pages at a time. Only as many
+//! threads compute as were asked for; the others wait for the disk meanwhile.
+
+use std::{
+    collections::VecDeque,
+    io,
+    num::NonZeroUsize,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use innodb::{
+    PageNo, ReadAt, ScanError,
+    file_kind::FileKind,
+    tablespace::{Continuation, Page0, TablespaceKind},
+    verify::{
+        Check, FileReport, Tally, Verdict,
+        tablespace::{Options, Part, Scratch, TablespaceVerifier, headless},
+    },
+};
+
+use crate::{
+    keys::Keys,
+    live::OpenFiles,
+    logs::{self, Logs},
+    plan::{Plan, PlannedFile, Subject, data_directory, reason},
+    read::{Buffer, Reader, as_u64},
+    report::{FileResult, Report, Unread},
+    spaces::Spaces,
+};
+
+/// How to run.
+pub struct Settings<'a> {
+    /// Threads that compute at the same time.
+    pub jobs: NonZeroUsize,
+    /// Called from any thread as work goes on.
+    pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// How far a run is.
+#[derive(Debug)]
+pub struct Progress {
+    started: Instant,
+    bytes: AtomicU64,
+    files: AtomicU64,
+    /// Bytes of all files.
+    pub total_bytes: u64,
+    /// Number of files.
+    pub total_files: u64,
+}
+
+impl Progress {
+    fn new(total_bytes: u64, total_files: u64) -> Self {
+        Self { started: Instant::now(), bytes: AtomicU64::new(0), files: AtomicU64::new(0), total_bytes, total_files }
+    }
+
+    /// Bytes verified so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Files verified so far.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes that are read and verified at once: they stay in a core's own cache from the read to the
+/// last check.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Threads that wait for the disk while others compute.
+const WAITING: usize = 2;
+
+/// Verifies everything in `plan`.
+#[must_use]
+pub fn run(plan: &Plan, keys: &Keys, settings: &Settings<'_>) -> Report {
+    let started = Instant::now();
+    let run = Run::new(plan, keys, settings);
+    for phase in run.phases() {
+        run.work(phase);
+    }
+    let files = run.results.into_inner().unwrap_or_default();
+    let mut errors = run.errors.into_inner().unwrap_or_default();
+    errors.extend(plan.failures.iter().map(|(path, reason)| Unread { path: path.clone(), reason: reason.clone() }));
+    errors.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut report = Report::new(files, errors, plan.others);
+    report.summary.seconds = started.elapsed().as_secs_f64();
+    report.summary.jobs = settings.jobs.get();
+    report.summary.keys_locked = keys.locked();
+    report
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    keys: &'a Keys,
+    settings: &'a Settings<'a>,
+    progress: Progress,
+    open_files: OpenFiles,
+    logs: Logs,
+    spaces: Spaces,
+    permits: Permits,
+    results: Mutex<Vec<FileResult>>,
+    errors: Mutex<Vec<Unread>>,
+}
+
+/// What a thread does next.
+enum Task<'a> {
+    /// Begin with a file; small ones are done at once.
+    File(usize),
+    /// A run of pages of a large tablespace: the first page.
+    Pages(Arc<Shared<'a>>, u64),
+}
+
+/// A large tablespace that all threads work on.
+struct Shared<'a> {
+    index: usize,
+    reader: Reader,
+    verifier: TablespaceVerifier<'a>,
+    part: Mutex<Part>,
+    /// Pages not yet verified.
+    left: AtomicU64,
+    next: AtomicU64,
+}
+
+/// Work not yet taken. A large tablespace stays in front until its last page is taken.
+struct Queue<'a> {
+    files: VecDeque<usize>,
+    shared: VecDeque<Arc<Shared<'a>>>,
+    /// Files that threads are beginning with: pages may come of them.
+    beginning: usize,
+}
+
+/// The queue, and a way to wait for what may still come into it.
+struct Work<'a> {
+    queue: Mutex<Queue<'a>>,
+    changed: Condvar,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a Plan, keys: &'a Keys, settings: &'a Settings<'a>) -> Self {
+        Self {
+            plan,
+            keys,
+            settings,
+            progress: Progress::new(plan.bytes(), as_u64(plan.files.len())),
+            open_files: OpenFiles::now(),
+            logs: Logs::of(plan),
+            spaces: Spaces::default(),
+            permits: Permits::new(settings.jobs.get()),
+            results: Mutex::default(),
+            errors: Mutex::default(),
+        }
+    }
+
+    /// Files that hold copies of other files' pages come last, when the keys of those are known.
+    fn phases(&self) -> [Vec<usize>; 2] {
+        let mut largest_first: Vec<usize> = (0..self.plan.files.len()).collect();
+        largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
+        let (last, first): (Vec<usize>, Vec<usize>) =
+            largest_first.into_iter().partition(|index| self.file(*index).is_some_and(|file| self.holds_copies(file)));
+        [first, last]
+    }
+
+    fn holds_copies(&self, file: &PlannedFile) -> bool {
+        let system = || {
+            let group = self.plan.groups.get(&data_directory(&file.path));
+            group.is_some_and(|group| {
+                group.system.iter().any(|index| self.file(*index).is_some_and(|f| f.path == file.path))
+            })
+        };
+        match file.subject {
+            Subject::Known(FileKind::Doublewrite) => true,
+            Subject::Known(FileKind::Tablespace) => system(),
+            _ => false,
+        }
+    }
+
+    fn file(&self, index: usize) -> Option<&'a PlannedFile> {
+        self.plan.files.get(index)
+    }
+
+    fn work(&'a self, files: Vec<usize>) {
+        let queue = Queue { files: files.into(), shared: VecDeque::new(), beginning: 0 };
+        let work = Work { queue: Mutex::new(queue), changed: Condvar::new() };
+        let threads = self.settings.jobs.get().saturating_add(WAITING);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| self.worker(&work));
+            }
+        });
+    }
+
+    fn worker(&'a self, work: &Work<'a>) {
+        let mut buffer = Buffer::new(CHUNK_BYTES);
+        let mut scratch = Scratch::default();
+        while let Some(task) = work.next() {
+            match task {
+                Task::File(index) => {
+                    let large = self.begin(index, &mut buffer, &mut scratch);
+                    work.begun(large);
+                }
+                Task::Pages(shared, first) => self.pages(&shared, first, &mut buffer, &mut scratch),
+            }
+        }
+    }
+
+    /// Begins with a file, and ends with it if it is small; a large tablespace is returned.
+    fn begin(&'a self, index: usize, buffer: &mut Buffer, scratch: &mut Scratch) -> Option<Arc<Shared<'a>>> {
+        let file = self.file(index)?;
+        let reader = match Reader::open(&file.path) {
+            Ok(reader) => reader,
+            Err(error) => {
+                self.unread(file, &error);
+                return None;
+            }
+        };
+        match file.subject {
+            Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, scratch),
+            Subject::HeadlessTablespace => {
+                let report = headless::verify(&reader);
+                self.finish(file, "tablespace", None, report);
+            }
+            Subject::Unidentified => {
+                let report = FileReport::unidentified("nothing this program knows");
+                self.finish(file, "unknown", None, Ok(report));
+            }
+            Subject::Known(kind) => {
+                let live = self.open_files.has(reader.file());
+                let permit = self.permits.take();
+                let report = logs::verify(kind, file, &reader, self.keys, &self.logs, &self.spaces, live);
+                drop(permit);
+                self.finish(file, logs::name(kind), None, report);
+            }
+        }
+        None
+    }
+
+    fn tablespace(
+        &'a self,
+        index: usize,
+        file: &'a PlannedFile,
+        reader: Reader,
+        buffer: &mut Buffer,
+        scratch: &mut Scratch,
+    ) -> Option<Arc<Shared<'a>>> {
+        let options = self.options(index, file, &reader);
+        let verifier = match TablespaceVerifier::begin(&reader, &options) {
+            Ok(verifier) => verifier,
+            Err(error) => {
+                self.finish(file, "tablespace", None, Err(error));
+                return None;
+            }
+        };
+        let left = AtomicU64::new(verifier.pages());
+        let shared = Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) };
+        let shared = Arc::new(shared);
+        match shared.verifier.pages() {
+            0 => self.conclude(&shared),
+            pages if pages > shared.chunk_pages() => return Some(shared),
+            _ => self.pages(&shared, 0, buffer, scratch),
+        }
+        None
+    }
+
+    fn options(&'a self, index: usize, file: &PlannedFile, reader: &Reader) -> Options<'a> {
+        let directory = data_directory(&file.path);
+        let (continues, pages_elsewhere) = self.continuation(index, &directory);
+        let export = file.path.with_extension("cfp");
+        Options {
+            keys: self.keys,
+            export_key: std::fs::read(export).ok().and_then(|bytes| innodb::crypt::mysql::export_key(&bytes)),
+            continues,
+            pages_elsewhere,
+            checkpoint: self.logs.checkpoint(&file.path),
+            live: self.open_files.has(reader.file()),
+            owners: &self.spaces,
+        }
+    }
+
+    /// Whether a file is one of several of a system tablespace: page 0 of the first, and the pages
+    /// of the others.
+    fn continuation(&self, index: usize, directory: &std::path::Path) -> (Option<(Continuation, Vec<u8>)>, u64) {
+        let alone = (None, 0);
+        let Some(group) = self.plan.groups.get(directory).filter(|group| group.system.contains(&index)) else {
+            return alone;
+        };
+        let Some(first) = group.system.first().and_then(|first| self.file(*first)) else { return alone };
+        let Some((page0, bytes)) = read_page0(first) else { return alone };
+        let pages = |index: &usize| {
+            let bytes = self.file(*index).map_or(0, |file| file.bytes);
+            bytes.checked_div(u64::from(page0.physical_page_bytes)).unwrap_or(0)
+        };
+        let elsewhere = group.system.iter().filter(|other| **other != index).map(pages).fold(0, u64::saturating_add);
+        if group.system.first() == Some(&index) {
+            return (None, elsewhere);
+        }
+        let before = group.system.iter().take_while(|other| **other != index).map(pages).fold(0, u64::saturating_add);
+        let first_page = PageNo(u32::try_from(before).unwrap_or(u32::MAX));
+        (Some((Continuation { page0, first_page }, bytes)), elsewhere)
+    }
+
+    fn pages(&'a self, shared: &Shared<'a>, first: u64, buffer: &mut Buffer, scratch: &mut Scratch) {
+        let verifier = &shared.verifier;
+        let count = shared.chunk_pages().min(verifier.pages().saturating_sub(first));
+        let page_bytes = as_u64(verifier.page_bytes());
+        let offset = first.saturating_mul(page_bytes);
+        let wanted = usize::try_from(count.saturating_mul(page_bytes)).unwrap_or(0);
+        let room = buffer.take(wanted);
+        let mut part = Part::default();
+        let mut permit = self.permits.take();
+        let cached = shared.reader.read_cached(offset, room);
+        let read = if cached == wanted {
+            Ok(cached)
+        } else {
+            drop(permit);
+            let read = shared.reader.read_disk(offset, room, cached);
+            permit = self.permits.take();
+            read
+        };
+        match read {
+            Ok(done) => {
+                let whole = done.checked_div(verifier.page_bytes()).unwrap_or(0).saturating_mul(verifier.page_bytes());
+                let pages = room.get_mut(..whole).unwrap_or_default();
+                verifier.verify(&shared.reader, first, pages, scratch, &mut part);
+            }
+            Err(error) => part.unreadable(first, count, offset, &error.to_string()),
+        }
+        drop(permit);
+        if let Ok(mut whole) = shared.part.lock() {
+            whole.merge(part);
+        }
+        self.advance(as_u64(wanted));
+        if shared.left.fetch_sub(count, Ordering::AcqRel) == count {
+            self.conclude(shared);
+        }
+    }
+
+    fn conclude(&self, shared: &Shared<'_>) {
+        let Some(file) = self.file(shared.index) else { return };
+        let part = shared.part.lock().map(|mut part| std::mem::take(&mut *part)).unwrap_or_default();
+        let page0 = shared.verifier.page0();
+        if shared.verifier.is_encrypted() {
+            self.spaces.add(page0.space_id, shared.verifier.owner());
+        }
+        let kind = kind_name(page0.kind);
+        self.finish(file, "tablespace", Some(kind), Ok(shared.verifier.finish([part])));
+    }
+
+    fn finish(&self, file: &PlannedFile, kind: &str, tablespace: Option<&str>, report: Result<FileReport, ScanError>) {
+        let report = match report {
+            Ok(report) => report,
+            Err(ScanError::Io { offset, source }) => {
+                let mut tally = Tally::default();
+                tally.find(None, Some(offset), Check::Read, reason(&source));
+                tally.finish(None)
+            }
+            Err(ScanError::EmptyFile) => FileReport::unidentified("the file is empty"),
+            Err(error) => FileReport::unidentified(error.to_string()),
+        };
+        if kind != "tablespace" || report.verdict == Verdict::Unidentified {
+            self.advance(file.bytes);
+        }
+        let mut result = FileResult::new(file.path.clone(), kind, file.bytes, report);
+        result.tablespace = tablespace.map(str::to_owned);
+        if let Ok(mut results) = self.results.lock() {
+            results.push(result);
+        }
+        self.progress.files.fetch_add(1, Ordering::Relaxed);
+        (self.settings.progress)(&self.progress);
+    }
+
+    /// A file that a running server dropped in the meantime is no longer part of the run.
+    fn unread(&self, file: &PlannedFile, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound
+            && let Ok(mut errors) = self.errors.lock()
+        {
+            errors.push(Unread { path: file.path.clone(), reason: reason(error) });
+        }
+        self.progress.files.fetch_add(1, Ordering::Relaxed);
+        self.advance(file.bytes);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+        (self.settings.progress)(&self.progress);
+    }
+}
+
+impl<'a> Work<'a> {
+    /// The next task; `None` once nothing more can come.
+    fn next(&self) -> Option<Task<'a>> {
+        let mut queue = self.queue.lock().ok()?;
+        loop {
+            if let Some(task) = queue.next() {
+                return Some(task);
+            }
+            if queue.beginning == 0 {
+                return None;
+            }
+            queue = self.changed.wait(queue).ok()?;
+        }
+    }
+
+    /// A file was begun with; if it is large, its pages are work for all.
+    fn begun(&self, large: Option<Arc<Shared<'a>>>) {
+        if let Ok(mut queue) = self.queue.lock() {
+            queue.shared.extend(large);
+            queue.beginning = queue.beginning.saturating_sub(1);
+        }
+        self.changed.notify_all();
+    }
+}
+
+impl<'a> Queue<'a> {
+    fn next(&mut self) -> Option<Task<'a>> {
+        while let Some(shared) = self.shared.front() {
+            let first = shared.next.fetch_add(shared.chunk_pages(), Ordering::Relaxed);
+            if first < shared.verifier.pages() {
+                return Some(Task::Pages(Arc::clone(shared), first));
+            }
+            self.shared.pop_front();
+        }
+        let file = self.files.pop_front()?;
+        self.beginning = self.beginning.saturating_add(1);
+        Some(Task::File(file))
+    }
+}
+
+impl Shared<'_> {
+    fn chunk_pages(&self) -> u64 {
+        as_u64(CHUNK_BYTES.checked_div(self.verifier.page_bytes()).unwrap_or(0)).max(1)
+    }
+}
+
+/// Page 0 of the first file of a system tablespace, parsed and as bytes.
+fn read_page0(file: &PlannedFile) -> Option<(Page0, Vec<u8>)> {
+    const HEAD_BYTES: usize = 65536;
+    let reader = Reader::open(&file.path).ok()?;
+    let mut head = vec![0; HEAD_BYTES];
+    let read = reader.read_at(0, &mut head).ok()?;
+    head.truncate(read);
+    Some((Page0::parse(&head).ok()?, head))
+}
+
+const fn kind_name(kind: TablespaceKind) -> &'static str {
+    match kind {
+        TablespaceKind::FilePerTable => "file-per-table",
+        TablespaceKind::General => "general",
+        TablespaceKind::Dictionary => "dictionary",
+        TablespaceKind::Undo => "undo",
+        TablespaceKind::System => "system",
+        TablespaceKind::GlobalTemporary => "global-temporary",
+        TablespaceKind::SessionTemporary => "session-temporary",
+    }
+}
+
+/// Lets so many threads compute at the same time.
+struct Permits {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+struct Permit<'p> {
+    permits: &'p Permits,
+}
+
+impl Permits {
+    const fn new(count: usize) -> Self {
+        Self { free: Mutex::new(count), freed: Condvar::new() }
+    }
+
+    fn take(&self) -> Permit<'_> {
+        if let Ok(free) = self.free.lock()
+            && let Ok(mut free) = self.freed.wait_while(free, |free| *free == 0)
+        {
+            *free = free.saturating_sub(1);
+        }
+        Permit { permits: self }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut free) = self.permits.free.lock() {
+            *free = free.saturating_add(1);
+        }
+        self.permits.freed.notify_one();
+    }
+}

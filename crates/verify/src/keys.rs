@@ -1,0 +1,108 @@
+//! The keys at hand, from the stores the user named.
+
+use std::path::{Path, PathBuf};
+
+use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
+use keyring::{Damage, KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
+use zeroize::Zeroizing;
+
+/// Keys in memory. No `Debug` of anything in here shows key bytes.
+#[derive(Debug, Default)]
+pub struct Keys {
+    mysql: Vec<MysqlKeyring>,
+    mariadb: Vec<MariaDbKeys>,
+}
+
+/// A key store that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct KeysError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: KeyringError,
+}
+
+impl Keys {
+    /// Reads a keyring file of MySQL, of any kind that holds its keys itself. What is wrong with
+    /// single keys in it is returned.
+    ///
+    /// # Errors
+    /// [`KeysError`] names the file and the reason.
+    pub fn add_keyring(&mut self, path: &Path) -> Result<Vec<Damage>, KeysError> {
+        let keyring = keyring::read_file(path).and_then(|bytes| MysqlKeyring::load(&bytes)).map_err(named(path))?;
+        let damage = keyring.damage().to_vec();
+        self.mysql.push(keyring);
+        Ok(damage)
+    }
+
+    /// Finds the keyring file that a component's configuration names, and reads it. `datadir` is
+    /// where a configuration that says `read_local_config` lets the server look.
+    ///
+    /// # Errors
+    /// As [`add_keyring`](Self::add_keyring).
+    pub fn add_keyring_config(&mut self, path: &Path, datadir: Option<&Path>) -> Result<Vec<Damage>, KeysError> {
+        let keyring = keyring::keyring_path(path, datadir).map_err(named(path))?;
+        self.add_keyring(&keyring)
+    }
+
+    /// Reads a key file of MariaDB, and the file with its password if it is encrypted.
+    ///
+    /// # Errors
+    /// As [`add_keyring`](Self::add_keyring).
+    pub fn add_key_file(&mut self, path: &Path, password_file: Option<&Path>) -> Result<Vec<Damage>, KeysError> {
+        let password = match password_file {
+            Some(path) => Some(keyring::read_file(path).map_err(named(path))?),
+            None => None,
+        };
+        let bytes = keyring::read_file(path).map_err(named(path))?;
+        let password = password.as_ref().map(|password| password.as_slice());
+        let keys = MariaDbKeys::load(&bytes, password).map_err(named(path))?;
+        let damage = keys.damage().to_vec();
+        self.mariadb.push(keys);
+        Ok(damage)
+    }
+
+    /// Whether the system keeps all keys out of swap; `None` without keys.
+    #[must_use]
+    pub fn locked(&self) -> Option<bool> {
+        let any = !self.mysql.is_empty() || !self.mariadb.is_empty();
+        any.then(|| self.mysql.iter().all(MysqlKeyring::locked) && self.mariadb.iter().all(MariaDbKeys::locked))
+    }
+}
+
+fn named(path: &Path) -> impl Fn(KeyringError) -> KeysError + '_ {
+    |source| KeysError { path: path.to_path_buf(), source }
+}
+
+impl KeySource for Keys {
+    fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; 32]>> {
+        self.mysql.iter().find_map(|keyring| fixed(keyring.get(name)?.as_bytes()))
+    }
+
+    fn mysql_numbered(&self, wanted: MasterKeyId) -> Vec<Zeroizing<[u8; 32]>> {
+        let keys = self.mysql.iter().flat_map(MysqlKeyring::iter);
+        keys.filter(
+            |(name, _)| matches!(KeyName::parse(name), KeyName::InnodbMaster { number, .. } if number == wanted.0),
+        )
+        .filter_map(|(_, key)| fixed(key.as_bytes()))
+        .collect()
+    }
+
+    fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
+        let key = self.mariadb.iter().find_map(|keys| keys.get(id, version.0))?;
+        Some(Zeroizing::new(key.as_bytes().to_vec()))
+    }
+
+    fn has_mysql(&self) -> bool {
+        !self.mysql.is_empty()
+    }
+
+    fn has_mariadb(&self) -> bool {
+        !self.mariadb.is_empty()
+    }
+}
+
+fn fixed(key: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
+    key.try_into().ok().map(Zeroizing::new)
+}

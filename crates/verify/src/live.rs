@@ -1,0 +1,55 @@
+//! Which files a running server has open.
+//!
+//! Two ways, since either can be refused: the descriptors of other processes, and the lock that
+//! InnoDB holds on each of its data files.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    os::unix::fs::MetadataExt,
+};
+
+use rustix::process::{Flock, FlockType, fcntl_getlk};
+
+/// Device and number of every file that some other process has open.
+#[derive(Debug, Default)]
+pub(crate) struct OpenFiles {
+    files: BTreeSet<(u64, u64)>,
+}
+
+impl OpenFiles {
+    /// Looks at all processes that may be looked at.
+    pub(crate) fn now() -> Self {
+        let own = std::process::id().to_string();
+        let mut files = BTreeSet::new();
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let name = process.file_name();
+            let is_process = name.to_str().is_some_and(|name| name.parse::<u32>().is_ok() && name != own);
+            if is_process {
+                collect(&process.path().join("fd"), &mut files);
+            }
+        }
+        Self { files }
+    }
+
+    /// Whether another process has this file open or locked.
+    pub(crate) fn has(&self, file: &File) -> bool {
+        let open = file.metadata().is_ok_and(|metadata| self.files.contains(&(metadata.dev(), metadata.ino())));
+        open || is_locked(file)
+    }
+}
+
+fn collect(descriptors: &std::path::Path, files: &mut BTreeSet<(u64, u64)>) {
+    for descriptor in fs::read_dir(descriptors).into_iter().flatten().flatten() {
+        if let Ok(metadata) = fs::metadata(descriptor.path())
+            && metadata.is_file()
+        {
+            files.insert((metadata.dev(), metadata.ino()));
+        }
+    }
+}
+
+/// Whether another process holds a write lock, as InnoDB does on its data files.
+fn is_locked(file: &File) -> bool {
+    fcntl_getlk(file, &Flock::from(FlockType::ReadLock)).is_ok_and(|lock| lock.is_some())
+}

@@ -1,0 +1,193 @@
+//! Everything that is not a tablespace: redo and binary logs, doublewrite files, Aria.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use innodb::{
+    Lsn, ReadAt, ScanError, doublewrite,
+    file_kind::FileKind,
+    verify::{
+        self, Check, FileReport, Verdict,
+        redo::{self, RedoKeyInfo},
+        tablespace::Owners,
+    },
+};
+
+use crate::{
+    keys::Keys,
+    plan::{Plan, PlannedFile, data_directory, name as file_name},
+    read::Reader,
+};
+
+/// What the redo logs of each directory say, read before everything else.
+#[derive(Debug, Default)]
+pub(crate) struct Logs {
+    keys: BTreeMap<PathBuf, RedoKeyInfo>,
+    checkpoints: BTreeMap<PathBuf, Lsn>,
+}
+
+/// A file that is being written is verified so often before it counts as changing.
+const TRIES: u32 = 5;
+
+impl Logs {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let mut logs = Self::default();
+        for (directory, group) in &plan.groups {
+            for file in group.redo.iter().filter_map(|index| plan.files.get(*index)) {
+                logs.look(directory, file);
+            }
+        }
+        logs
+    }
+
+    fn look(&mut self, directory: &Path, file: &PlannedFile) {
+        let Ok(reader) = Reader::open(&file.path) else { return };
+        let mut head = vec![0; redo::HEAD_BYTES];
+        let Ok(read) = reader.read_at(0, &mut head) else { return };
+        head.truncate(read);
+        if let Some(lsn) = redo::checkpoint_lsn(&head) {
+            let newest = self.checkpoints.entry(directory.to_path_buf()).or_insert(lsn);
+            *newest = (*newest).max(lsn);
+        }
+        if let Some(info) = redo::key_info(&head) {
+            let newer = self.keys.get(directory).is_none_or(|known| known.checkpoint_lsn < info.checkpoint_lsn);
+            if newer {
+                self.keys.insert(directory.to_path_buf(), info);
+            }
+        }
+    }
+
+    /// Newest checkpoint of the server that a tablespace belongs to: its redo log lies in the same
+    /// directory or, for schemas and partitions, above.
+    pub(crate) fn checkpoint(&self, tablespace: &Path) -> Option<Lsn> {
+        tablespace.ancestors().skip(1).take(3).find_map(|directory| self.checkpoints.get(directory).copied())
+    }
+
+    fn key(&self, redo: &Path) -> Option<&RedoKeyInfo> {
+        self.keys.get(&data_directory(redo))
+    }
+}
+
+/// What a kind is called in reports.
+pub(crate) const fn name(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Tablespace => "tablespace",
+        FileKind::Redo => "redo",
+        FileKind::Doublewrite => "doublewrite",
+        FileKind::Binlog | FileKind::BinlogEncrypted => "binlog",
+        FileKind::AriaIndex => "aria-index",
+        FileKind::AriaData => "aria-data",
+        FileKind::AriaLog => "aria-log",
+        FileKind::MyisamIndex => "myisam-index",
+        FileKind::MyisamData => "myisam-data",
+        FileKind::Archive => "archive",
+        FileKind::Csv => "csv",
+        FileKind::CsvMeta => "csv-meta",
+        FileKind::Definition => "definition",
+        FileKind::ExportKey => "export-key",
+        FileKind::ExportMeta => "export-meta",
+        FileKind::GaleraCache => "galera-cache",
+    }
+}
+
+/// Verifies one file; again, if it looks damaged while a server may be writing it.
+pub(crate) fn verify(
+    kind: FileKind,
+    file: &PlannedFile,
+    reader: &Reader,
+    keys: &Keys,
+    logs: &Logs,
+    owners: &dyn Owners,
+    live: bool,
+) -> Result<FileReport, ScanError> {
+    let mut changed = false;
+    for attempt in 0..TRIES {
+        let before = Stamp::of(reader);
+        let report = once(kind, file, reader, keys, logs, owners)?;
+        let during = before != Stamp::of(reader);
+        changed |= during;
+        let suspicious = matches!(report.verdict, Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo);
+        if !suspicious || !(live || during) {
+            return Ok(report);
+        }
+        if attempt.saturating_add(1) == TRIES {
+            return Ok(if changed { changing(report) } else { report });
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20 << attempt));
+    }
+    once(kind, file, reader, keys, logs, owners)
+}
+
+fn once(
+    kind: FileKind,
+    file: &PlannedFile,
+    reader: &Reader,
+    keys: &Keys,
+    logs: &Logs,
+    owners: &dyn Owners,
+) -> Result<FileReport, ScanError> {
+    match kind {
+        FileKind::Redo => redo(file, reader, keys, logs),
+        FileKind::Binlog | FileKind::BinlogEncrypted => verify::binlog::verify(reader, keys),
+        FileKind::Doublewrite if file_name(&file.path).ends_with(".bdblwr") => Ok(FileReport::without_units()),
+        FileKind::Doublewrite => {
+            let page_bytes = doublewrite::page_bytes_of_name(file_name(&file.path));
+            verify::doublewrite::verify(reader, page_bytes, owners)
+        }
+        FileKind::AriaIndex | FileKind::AriaData => aria_file(kind, file, reader, keys),
+        _ => Ok(FileReport::without_units()),
+    }
+}
+
+fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
+    match redo::verify(reader, keys, logs.key(&file.path)) {
+        // MariaDB takes an empty log for one without changes.
+        Err(ScanError::EmptyFile) => Ok(FileReport::without_units()),
+        report => report.map(|report| report.file),
+    }
+}
+
+/// A data file needs the header of its index file.
+fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
+    let index_path = file.path.with_extension("MAI");
+    let header = match kind {
+        FileKind::AriaIndex => verify::aria::AriaHeader::read(reader),
+        _ => Reader::open(&index_path)
+            .map_err(|source| ScanError::Io { offset: 0, source })
+            .and_then(|index| verify::aria::AriaHeader::read(&index)),
+    };
+    match (header, kind) {
+        (Ok(header), FileKind::AriaIndex) => verify::aria::verify_index(reader, &header, keys),
+        (Ok(header), _) => verify::aria::verify_data(reader, &header, keys),
+        (Err(error), FileKind::AriaIndex) => Err(error),
+        (Err(error), _) => {
+            let detail = format!("{}, which it cannot be read without: {error}", file_name(&index_path));
+            Ok(FileReport::unidentified(detail))
+        }
+    }
+}
+
+/// A file that changed each time it was verified is not called damaged.
+fn changing(mut report: FileReport) -> FileReport {
+    report.verdict = Verdict::Unverifiable;
+    for finding in &mut report.findings {
+        finding.check = Check::Changing;
+    }
+    report
+}
+
+/// Tells whether a file was written.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: Option<std::time::SystemTime>,
+}
+
+impl Stamp {
+    fn of(reader: &Reader) -> Option<Self> {
+        let metadata = reader.file().metadata().ok()?;
+        Some(Self { bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+}

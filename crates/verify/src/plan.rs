@@ -1,0 +1,251 @@
+//! Which files there are, and what each is.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use innodb::{
+    ReadAt,
+    file_kind::{self, FileKind},
+};
+
+/// A file to verify.
+#[derive(Clone, Debug)]
+pub struct PlannedFile {
+    /// As given, or below the directory given.
+    pub path: PathBuf,
+    /// What it is.
+    pub subject: Subject,
+    /// Length in bytes when it was found.
+    pub bytes: u64,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A file of a known kind.
+    Known(FileKind),
+    /// By its name a tablespace, but its first page is not one.
+    HeadlessTablespace,
+    /// Nothing this program knows, although its name or the command line says it should be.
+    Unidentified,
+}
+
+/// Files of one directory that depend on each other.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Redo logs.
+    pub redo: Vec<usize>,
+    /// Files of the system tablespace, in order.
+    pub system: Vec<usize>,
+}
+
+/// The files to verify.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The files.
+    pub files: Vec<PlannedFile>,
+    /// By directory.
+    pub groups: BTreeMap<PathBuf, Group>,
+    /// Files that could not be looked at: path and reason.
+    pub failures: Vec<(PathBuf, String)>,
+    /// Files of directories that hold nothing to verify (definitions, options, certificates).
+    pub others: u64,
+}
+
+/// Directories are entered this deep: schemas lie one deep, partitions and backups a few.
+const MAX_DEPTH: u32 = 16;
+/// Holds page 0 of any page size.
+const HEAD_BYTES: usize = 65536;
+
+impl Plan {
+    /// Looks at everything below `paths`. Symbolic links are followed where they lead to files or
+    /// directories not seen before, as servers do (`DATA DIRECTORY`, moved schemas).
+    #[must_use]
+    pub fn of(paths: &[PathBuf]) -> Self {
+        let mut plan = Self::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for path in paths {
+            plan.visit(path, true, 0, &mut seen);
+        }
+        plan.files.sort_by(|a, b| a.path.cmp(&b.path));
+        plan.files.dedup_by(|a, b| a.path == b.path);
+        plan.group();
+        plan
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
+    }
+
+    fn visit(&mut self, path: &Path, named: bool, depth: u32, seen: &mut std::collections::BTreeSet<(u64, u64)>) {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            // Dropped by a running server, or a link to nowhere.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => return,
+            Err(error) => return self.fail(path, &error),
+        };
+        if metadata.is_dir() {
+            if seen.insert((metadata.dev(), metadata.ino())) && depth <= MAX_DEPTH {
+                self.enter(path, depth, seen);
+            }
+        } else if metadata.is_file() {
+            if seen.insert((metadata.dev(), metadata.ino())) {
+                self.look(path, named, metadata.len());
+            }
+        } else if named {
+            self.failures.push((path.to_path_buf(), "neither a file nor a directory".to_owned()));
+        } else {
+            self.others = self.others.saturating_add(1);
+        }
+    }
+
+    fn enter(&mut self, path: &Path, depth: u32, seen: &mut std::collections::BTreeSet<(u64, u64)>) {
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.fail(path, &error),
+        };
+        let mut below: Vec<PathBuf> = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => below.push(entry.path()),
+                Err(error) => self.fail(path, &error),
+            }
+        }
+        below.sort();
+        for path in below {
+            self.visit(&path, false, depth.saturating_add(1), seen);
+        }
+    }
+
+    fn look(&mut self, path: &Path, named: bool, bytes: u64) {
+        match subject(path, named, bytes) {
+            Ok(Some(subject)) => self.files.push(PlannedFile { path: path.to_path_buf(), subject, bytes }),
+            Ok(None) => self.others = self.others.saturating_add(1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => {}
+            Err(error) => self.fail(path, &error),
+        }
+    }
+
+    fn fail(&mut self, path: &Path, error: &io::Error) {
+        self.failures.push((path.to_path_buf(), reason(error)));
+    }
+
+    fn group(&mut self) {
+        for (index, file) in self.files.iter().enumerate() {
+            let directory = data_directory(&file.path);
+            match file.subject {
+                Subject::Known(FileKind::Redo) => self.groups.entry(directory).or_default().redo.push(index),
+                Subject::Known(FileKind::Tablespace) | Subject::HeadlessTablespace if is_system(&file.path) => {
+                    self.groups.entry(directory).or_default().system.push(index);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The directory whose files a file depends on. MySQL keeps its redo log one deeper.
+pub(crate) fn data_directory(path: &Path) -> PathBuf {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    match parent.file_name() {
+        Some(name) if name == "#innodb_redo" => parent.parent().unwrap_or(parent).to_path_buf(),
+        _ => parent.to_path_buf(),
+    }
+}
+
+/// By the name servers give it unless told otherwise; only those take part in one tablespace.
+fn is_system(path: &Path) -> bool {
+    name(path).strip_prefix("ibdata").is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// An operating system error in plain words.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The last part of a path, as text.
+pub(crate) fn name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// What a file is; `None` if it holds nothing to verify. A file named on the command line is
+/// always something.
+fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
+    let file = File::open(path)?;
+    let mut head = vec![0; HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES))];
+    let mut done = 0;
+    while let Some(rest) = head.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match ReadAt::read_at(&file, u64::try_from(done).unwrap_or(0), rest) {
+            Ok(0) => break,
+            Ok(count) => done = usize::saturating_add(done, count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    head.truncate(done);
+    Ok(classify(&head, name(path), named, bytes))
+}
+
+fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject> {
+    let kind = file_kind::recognise(head, name, bytes);
+    match kind {
+        Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
+            // An empty file is not yet anything.
+            Some(if bytes == 0 { Subject::Unidentified } else { Subject::HeadlessTablespace })
+        }
+        Some(FileKind::Definition | FileKind::ExportMeta | FileKind::CsvMeta | FileKind::MyisamIndex) if !named => None,
+        // `.ibu` and other tablespaces by name are handled above; a key file is no data.
+        Some(FileKind::ExportKey) if !named => None,
+        Some(kind) => Some(Subject::Known(kind)),
+        None if named || is_log_name(name) => Some(Subject::Unidentified),
+        None => None,
+    }
+}
+
+/// `<base>.000123`, as servers number their binary and relay logs.
+fn is_log_name(name: &str) -> bool {
+    const DIGITS: usize = 6;
+    let number = name.rsplit_once('.').map_or("", |(_, number)| number);
+    number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_logs_and_system_tablespaces() {
+        assert!(is_log_name("binlog.000001"));
+        assert!(is_log_name("relay-bin-ch1.1234567"));
+        assert!(!is_log_name("binlog.index"));
+        assert!(is_system(Path::new("/d/ibdata12")));
+        assert!(!is_system(Path::new("/d/ibdata1.bak")));
+    }
+
+    #[test]
+    fn redo_logs_belong_to_the_directory_above_their_own() {
+        assert_eq!(data_directory(Path::new("d/#innodb_redo/#ib_redo1")), Path::new("d"));
+        assert_eq!(data_directory(Path::new("d/ib_logfile0")), Path::new("d"));
+        assert_eq!(data_directory(Path::new("ib_logfile0")), Path::new(""));
+    }
+
+    #[test]
+    fn a_file_named_by_the_user_is_always_something() {
+        assert_eq!(classify(b"text", "notes.txt", true, 4), Some(Subject::Unidentified));
+        assert_eq!(classify(b"text", "notes.txt", false, 4), None);
+        assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::HeadlessTablespace));
+        assert_eq!(classify(&[7; 64], "binlog.000001", false, 64), Some(Subject::Unidentified));
+    }
+}

@@ -1,0 +1,458 @@
+//! `sealant verify` on what real servers wrote: sound files are proven, also while the server
+//! writes them; damage is found where it is, and the server finds it too.
+
+mod support;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::{KeyringPlace, Kind, Server, require};
+use serde_json::Value;
+
+use crate::support::sealant;
+
+/// Throw-away keys of MariaDB's `file_key_management`.
+const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
+    34;6e1d21d6b2ba5f5a31b5ac40ba9c65dd9b1c8b0e2ab05d8a\n";
+
+/// What `sealant verify … --format json` said.
+struct Proof {
+    json: Value,
+    code: i32,
+    stderr: String,
+}
+
+impl Proof {
+    fn of(args: &[&str]) -> Self {
+        let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
+        Self { json, code: output.status.code().expect("not killed"), stderr }
+    }
+
+    fn files(&self) -> &[Value] {
+        self.json["files"].as_array().expect("files are a list")
+    }
+
+    /// The one file whose path ends so.
+    #[track_caller]
+    fn file(&self, ending: &str) -> &Value {
+        let found: Vec<&Value> = self
+            .files()
+            .iter()
+            .filter(|file| file["path"].as_str().is_some_and(|path| path.ends_with(ending)))
+            .collect();
+        assert_eq!(found.len(), 1, "{ending}: {}", self.listing());
+        found[0]
+    }
+
+    #[track_caller]
+    fn verdict(&self, ending: &str) -> &str {
+        self.file(ending)["verdict"].as_str().expect("a verdict is text")
+    }
+
+    /// Files that are neither sound nor readable without a key.
+    fn unsound(&self) -> Vec<&Value> {
+        self.files().iter().filter(|file| file["verdict"] != "ok" && file["verdict"] != "clear").collect()
+    }
+
+    #[track_caller]
+    fn is_sound(&self) {
+        assert!(
+            self.unsound().is_empty(),
+            "{}\n{}",
+            serde_json::to_string_pretty(&self.unsound()).unwrap(),
+            self.stderr
+        );
+        assert_eq!(self.code, 0, "{}", self.stderr);
+    }
+
+    /// The same for a server that did not stop by itself: what it has not yet written at all is in
+    /// its redo log alone, and cannot be told.
+    #[track_caller]
+    fn is_sound_but_for_unwritten_files(&self) {
+        let unwritten = |file: &Value| {
+            file["verdict"] == "unidentified"
+                && file["findings"][0]["detail"].as_str().is_some_and(|d| d.contains("nothing was written yet"))
+        };
+        let unsound: Vec<&Value> = self.unsound().into_iter().filter(|file| !unwritten(file)).collect();
+        assert!(unsound.is_empty(), "{}\n{}", serde_json::to_string_pretty(&unsound).unwrap(), self.stderr);
+        assert!(self.code == 0 || self.code == 4, "{}", self.stderr);
+    }
+
+    fn listing(&self) -> String {
+        self.files().iter().map(|file| format!("{} {} {}\n", file["verdict"], file["kind"], file["path"])).collect()
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// Where the harness has the server keep its keys.
+fn keyring_file(server: &Server) -> PathBuf {
+    server.dir().join("keyring")
+}
+
+/// Every kind of table that MySQL encrypts, with rows enough to fill pages.
+const MYSQL_TABLES: &str = "
+    CREATE DATABASE demo; USE demo;
+    CREATE TABLE enc (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(200), KEY(name)) ENCRYPTION='Y';
+    INSERT INTO enc (name) SELECT SHA2(RAND(), 512) FROM information_schema.columns LIMIT 3000;
+    CREATE TABLE enc_zlib LIKE enc; ALTER TABLE enc_zlib COMPRESSION='zlib', ENCRYPTION='Y';
+    INSERT INTO enc_zlib SELECT id, REPEAT(LEFT(name, 4), 40) FROM enc;
+    CREATE TABLE enc_lz4 (id INT PRIMARY KEY, note TEXT) COMPRESSION='lz4' ENCRYPTION='Y';
+    INSERT INTO enc_lz4 SELECT id, REPEAT(name, 3) FROM enc;
+    CREATE TABLE enc_kb4 (id INT PRIMARY KEY, note TEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4 ENCRYPTION='Y';
+    INSERT INTO enc_kb4 SELECT id, REPEAT(name, 2) FROM enc;
+    CREATE TABLE enc_geo (id INT PRIMARY KEY, p POINT NOT NULL SRID 0, SPATIAL INDEX(p)) ENCRYPTION='Y';
+    INSERT INTO enc_geo SELECT id, POINT(id, 3 * id) FROM enc;
+    CREATE TABLE enc_blob (id INT PRIMARY KEY, b LONGBLOB) ENCRYPTION='Y';
+    INSERT INTO enc_blob VALUES (1, REPEAT('sealant', 200000)), (2, RANDOM_BYTES(1000));
+    CREATE TABLE enc_text (id INT PRIMARY KEY, t TEXT, FULLTEXT(t)) ENCRYPTION='Y';
+    INSERT INTO enc_text SELECT id, CONCAT('word', id, ' ', name) FROM enc LIMIT 500;
+    CREATE TABLE enc_part (id INT PRIMARY KEY) ENCRYPTION='Y' PARTITION BY HASH(id) PARTITIONS 3;
+    INSERT INTO enc_part SELECT id FROM enc;
+    CREATE TABLESPACE ts ADD DATAFILE 'ts.ibd' ENCRYPTION='Y';
+    CREATE TABLE in_ts (id INT PRIMARY KEY, name VARCHAR(200)) TABLESPACE ts ENCRYPTION='Y';
+    INSERT INTO in_ts SELECT * FROM enc;
+    CREATE TABLE clear (id INT PRIMARY KEY, name VARCHAR(200), KEY(name));
+    INSERT INTO clear SELECT * FROM enc;
+    CREATE TABLE clear_zlib (id INT PRIMARY KEY, note TEXT) COMPRESSION='zlib';
+    INSERT INTO clear_zlib SELECT id, REPEAT(LEFT(name, 4), 40) FROM enc;
+    CREATE TABLE clear_kb8 (id INT PRIMARY KEY, note TEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8;
+    INSERT INTO clear_kb8 SELECT id, name FROM enc;
+    CREATE TABLE gone LIKE enc; INSERT INTO gone SELECT * FROM enc; DROP TABLE gone;
+    DELETE FROM enc WHERE id % 3 = 0; DELETE FROM clear WHERE id % 2 = 0; UPDATE in_ts SET name = '';
+    CREATE TABLE myisam (id INT) ENGINE=MyISAM; INSERT INTO myisam VALUES (1);
+";
+
+fn mysql() -> Option<Server> {
+    require(Kind::MySql97)?;
+    let server = Server::builder(Kind::MySql97)
+        .keyring(KeyringPlace::Beside)
+        .options([
+            "--log-bin=binlog",
+            "--binlog-encryption=ON",
+            "--innodb-redo-log-encrypt=ON",
+            "--innodb-undo-log-encrypt=ON",
+        ])
+        .start()
+        .expect("MySQL starts");
+    server.sql("ALTER TABLESPACE mysql ENCRYPTION='Y'").expect("the dictionary is encrypted");
+    server.sql(MYSQL_TABLES).expect("tables are made");
+    Some(server)
+}
+
+#[test]
+fn a_mysql_server_is_proven_stopped_running_and_killed() {
+    let Some(mut server) = mysql() else { return };
+    let keyring = keyring_file(&server);
+    let args = |server: &Server| [text(server.datadir()).to_owned(), "--keyring".to_owned(), text(&keyring).to_owned()];
+    let proof = |server: &Server| Proof::of(&args(server).each_ref().map(String::as_str));
+
+    let running = proof(&server);
+    running.is_sound();
+    server.stop().expect("it stops");
+    let stopped = proof(&server);
+    stopped.is_sound();
+    for table in ["enc", "enc_zlib", "enc_lz4", "enc_kb4", "enc_geo", "enc_blob", "enc_text", "enc_part#p#p0"] {
+        assert_eq!(stopped.verdict(&format!("demo/{table}.ibd")), "ok", "{table}");
+    }
+    for table in ["clear", "clear_zlib", "clear_kb8"] {
+        assert_eq!(stopped.verdict(&format!("demo/{table}.ibd")), "clear", "{table}");
+    }
+    for file in ["/ts.ibd", "/mysql.ibd", "/undo_001", "/binlog.000001"] {
+        assert_eq!(stopped.verdict(file), "ok", "{file}");
+    }
+    assert_eq!(stopped.verdict("/ibdata1"), "clear");
+
+    server.start().expect("it starts again");
+    server
+        .sql("USE demo; UPDATE enc SET name = REVERSE(name); INSERT INTO clear SELECT id + 100000, name FROM enc")
+        .unwrap();
+    server.kill();
+    proof(&server).is_sound();
+}
+
+#[test]
+fn a_server_that_writes_all_the_time_is_not_called_damaged() {
+    let Some(server) = mysql() else { return };
+    let keyring = keyring_file(&server);
+    server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0; SET GLOBAL innodb_io_capacity = 20000").ok();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Also when an assertion below fails: a scope waits for its threads.
+        let _stopping = Stopping(&stop);
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let churn =
+                    "USE demo; UPDATE enc SET name = SHA2(RAND(), 512); UPDATE clear SET name = SHA2(RAND(), 512);
+                    CREATE TABLE t SELECT * FROM enc; ALTER TABLE t ENCRYPTION='Y'; DROP TABLE t; FLUSH BINARY LOGS";
+                server.sql(churn).expect("the server works");
+            }
+        });
+        for _ in 0..6 {
+            let proof = Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]);
+            let wrong: Vec<&Value> =
+                proof.unsound().into_iter().filter(|file| file["verdict"] != "unverifiable").collect();
+            assert!(wrong.is_empty(), "{}", serde_json::to_string_pretty(&wrong).unwrap());
+            assert!(proof.code == 0 || proof.code == 4, "{}", proof.stderr);
+        }
+    });
+}
+
+/// Tells a thread to stop when dropped.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_copy_of_the_keyring_from_before_a_rotation_is_not_enough() {
+    let Some(mut server) = mysql() else { return };
+    let keyring = keyring_file(&server);
+    let copy = server.dir().join("copy-of-keyring");
+    fs::copy(&keyring, &copy).expect("copied");
+    server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE BINLOG MASTER KEY").expect("rotated");
+    server.stop().expect("it stops");
+    let old = Proof::of(&[text(server.datadir()), "--keyring", text(&copy)]);
+    assert_eq!(old.code, 3, "{}", old.listing());
+    assert_eq!(old.verdict("demo/enc.ibd"), "missing-key");
+    let key = &old.file("demo/enc.ibd")["key"];
+    assert!(key["server_uuid"].is_string() && key["master_key_id"].is_number(), "{key}");
+    assert_eq!(old.verdict("demo/clear.ibd"), "clear", "needs no key");
+    Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]).is_sound();
+
+    let keyless = Proof::of(&[text(server.datadir())]);
+    assert_eq!((keyless.code, keyless.verdict("demo/enc.ibd")), (4, "unverifiable"));
+    let other = keyring_of_another_server();
+    let foreign = Proof::of(&[text(server.datadir()), "--keyring", text(&other)]);
+    assert_eq!(foreign.verdict("demo/enc.ibd"), "missing-key");
+}
+
+fn keyring_of_another_server() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/keyring/mysql97-component-file.json")
+}
+
+/// Flips one bit of a file.
+fn flip(path: &Path, at: u64) {
+    let file = OpenOptions::new().read(true).write(true).open(path).expect("opened");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).expect("read");
+    file.write_all_at(&[byte[0] ^ 4], at).expect("written");
+}
+
+#[test]
+fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
+    const PAGE: u64 = 16384;
+    let Some(mut server) = mysql() else { return };
+    let keyring = keyring_file(&server);
+    server.stop().expect("it stops");
+    let table = |name: &str| server.datadir().join(format!("demo/{name}.ibd"));
+    for name in ["enc", "clear"] {
+        flip(&table(name), 4 * PAGE + 5000);
+    }
+    let proof = Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]);
+    assert_eq!(proof.code, 3);
+    for (name, check) in [("enc", "opened-checksum"), ("clear", "checksum")] {
+        let file = proof.file(&format!("demo/{name}.ibd"));
+        assert_eq!((&file["verdict"], &file["units"]["bad"]), (&"damaged".into(), &1.into()), "{file}");
+        let finding = &file["findings"][0];
+        assert_eq!(
+            (&finding["page"], &finding["offset"], &finding["check"]),
+            (&4.into(), &(4 * PAGE).into(), &check.into())
+        );
+    }
+    let unsound: Vec<&Value> = proof.unsound().iter().map(|file| &file["path"]).collect();
+    assert_eq!(unsound.len(), 2, "{unsound:?}");
+
+    server.start().expect("it starts");
+    for name in ["enc_zlib", "enc_geo", "in_ts", "clear_zlib"] {
+        server.sql(&format!("SELECT COUNT(*) FROM demo.{name}; CHECK TABLE demo.{name}")).expect(name);
+    }
+    for name in ["enc", "clear"] {
+        let read = server.sql(&format!("SELECT SUM(LENGTH(name)) FROM demo.{name} FORCE INDEX (PRIMARY)"));
+        let intact = server.sql("SELECT 1").is_ok();
+        assert!(read.is_err() || !intact, "the server reads the damaged page of {name}: {read:?}");
+        if !intact {
+            server.start().expect("it starts again");
+        }
+    }
+}
+
+const MARIADB_TABLES: &str = "
+    CREATE DATABASE demo; USE demo;
+    CREATE TABLE enc (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(200), KEY(name)) ENCRYPTED=YES;
+    INSERT INTO enc (name) SELECT SHA2(RAND(), 512) FROM seq_1_to_3000;
+    CREATE TABLE enc_k34 (id INT PRIMARY KEY, name VARCHAR(200)) ENCRYPTED=YES ENCRYPTION_KEY_ID=34;
+    INSERT INTO enc_k34 SELECT * FROM enc;
+    CREATE TABLE enc_pc (id INT PRIMARY KEY, note TEXT) ENCRYPTED=YES PAGE_COMPRESSED=1;
+    INSERT INTO enc_pc SELECT id, REPEAT(LEFT(name, 4), 40) FROM enc;
+    CREATE TABLE enc_kb4 (id INT PRIMARY KEY, note TEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4 ENCRYPTED=YES;
+    INSERT INTO enc_kb4 SELECT id, name FROM enc;
+    CREATE TABLE enc_blob (id INT PRIMARY KEY, b LONGBLOB) ENCRYPTED=YES;
+    INSERT INTO enc_blob VALUES (1, REPEAT('sealant', 200000));
+    CREATE TABLE clear (id INT PRIMARY KEY, name VARCHAR(200), KEY(name)) ENCRYPTED=NO;
+    INSERT INTO clear SELECT * FROM enc;
+    CREATE TABLE clear_pc (id INT PRIMARY KEY, note TEXT) ENCRYPTED=NO PAGE_COMPRESSED=1;
+    INSERT INTO clear_pc SELECT id, REPEAT(LEFT(name, 4), 40) FROM enc;
+    CREATE TABLE aria (id INT PRIMARY KEY, name VARCHAR(200), KEY(name)) ENGINE=Aria TRANSACTIONAL=1;
+    INSERT INTO aria SELECT * FROM enc;
+    DELETE FROM enc WHERE id % 3 = 0; DELETE FROM clear WHERE id % 2 = 0;
+";
+
+const MARIADB_SPATIAL: &str = "
+    USE demo; CREATE TABLE enc_geo (id INT PRIMARY KEY, p POINT NOT NULL, SPATIAL INDEX(p)) ENCRYPTED=YES;
+    INSERT INTO enc_geo SELECT id, POINT(id, 3 * id) FROM enc;
+";
+
+/// A MariaDB server that encrypts all it can, and its key file.
+fn mariadb(kind: Kind, more: &[&str]) -> Option<(Server, PathBuf)> {
+    require(kind)?;
+    let server = Server::builder(kind)
+        .mariadb_keys(MARIADB_KEYS)
+        .options([
+            "--log-bin=mbin",
+            "--encrypt-binlog=ON",
+            "--innodb-encrypt-tables=ON",
+            "--innodb-encryption-threads=2",
+            "--innodb-encrypt-log=ON",
+            "--aria-encrypt-tables=ON",
+            "--encrypt-tmp-disk-tables=ON",
+        ])
+        .options(more.iter().copied())
+        .start()
+        .expect("MariaDB starts");
+    server.sql(MARIADB_TABLES).expect("tables are made");
+    let keys = server.dir().join("keys.txt");
+    Some((server, keys))
+}
+
+fn proven_in_every_state(kind: Kind, more: &[&str]) {
+    let Some((mut server, keys)) = mariadb(kind, more) else { return };
+    let proof = |server: &Server| Proof::of(&[text(server.datadir()), "--mariadb-key-file", text(&keys)]);
+    if more.is_empty() {
+        // The older format cannot encrypt spatial indexes.
+        server.sql(MARIADB_SPATIAL).expect("a spatial index is made");
+    }
+    proof(&server).is_sound_but_for_unwritten_files();
+    server.stop().expect("it stops");
+    let stopped = proof(&server);
+    stopped.is_sound();
+    for table in ["enc", "enc_k34", "enc_pc", "enc_kb4", "enc_blob"] {
+        assert_eq!(stopped.verdict(&format!("demo/{table}.ibd")), "ok", "{table}");
+    }
+    for table in ["clear", "clear_pc"] {
+        assert_eq!(stopped.verdict(&format!("demo/{table}.ibd")), "clear", "{table}");
+    }
+    for file in ["demo/aria.MAD", "/mbin.000001", "/ib_logfile0"] {
+        assert_eq!(stopped.verdict(file), "ok", "{file}");
+    }
+    server.start().expect("it starts again");
+    server.sql("USE demo; UPDATE enc SET name = REVERSE(name); UPDATE aria SET name = ''").unwrap();
+    server.kill();
+    proof(&server).is_sound_but_for_unwritten_files();
+
+    let keyless = Proof::of(&[text(server.datadir())]);
+    assert_eq!((keyless.code, keyless.verdict("demo/enc.ibd")), (4, "unverifiable"));
+    let other = server.dir().join("other-keys");
+    fs::write(&other, MARIADB_KEYS.replace('3', "4").replace("44;", "34;")).expect("written");
+    let wrong = Proof::of(&[text(server.datadir()), "--mariadb-key-file", text(&other)]);
+    assert_eq!((wrong.code, wrong.verdict("demo/enc.ibd")), (3, "wrong-key"), "{}", wrong.listing());
+    assert_eq!(wrong.verdict("demo/clear.ibd"), "clear");
+}
+
+#[test]
+fn a_mariadb_1011_server_is_proven_in_every_state() {
+    proven_in_every_state(Kind::MariaDb1011, &[]);
+}
+
+#[test]
+fn a_mariadb_118_server_is_proven_in_every_state() {
+    proven_in_every_state(Kind::MariaDb118, &[]);
+}
+
+#[test]
+fn a_mariadb_server_with_counter_mode_and_the_older_format_is_proven() {
+    let more = ["--file-key-management-encryption-algorithm=aes_ctr", "--innodb-checksum-algorithm=crc32"];
+    proven_in_every_state(Kind::MariaDb1011, &more);
+}
+
+#[test]
+fn an_old_mysql_server_is_readable_without_keys() {
+    if require(Kind::MySql56).is_none() {
+        return;
+    }
+    let mut server = Server::builder(Kind::MySql56).option("--log-bin=binlog").start().expect("MySQL 5.6 starts");
+    server
+        .sql(
+            "CREATE DATABASE demo; USE demo; CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(200)) ENGINE=InnoDB;
+             INSERT INTO t VALUES (1, REPEAT('a', 100)), (2, REPEAT('b', 200))",
+        )
+        .expect("a table is made");
+    Proof::of(&[text(server.datadir())]).is_sound_but_for_unwritten_files();
+    server.stop().expect("it stops");
+    let proof = Proof::of(&[text(server.datadir())]);
+    proof.is_sound();
+    assert_eq!(proof.verdict("demo/t.ibd"), "clear");
+    assert_eq!(proof.verdict("/ibdata1"), "clear");
+}
+
+/// MariaDB's own tool reads clear files of both servers and encrypted ones of its own.
+#[test]
+fn innochecksum_agrees_page_by_page() {
+    let Some((mut server, keys)) = mariadb(Kind::MariaDb1011, &[]) else { return };
+    let Some(tool) = server.binaries().tool("innochecksum") else { panic!("innochecksum comes with the server") };
+    server.stop().expect("it stops");
+    let innochecksum = |path: &Path| Command::new(&tool).arg(path).output().expect("it runs").status.success();
+    let damaged = |path: &Path| {
+        let proof = Proof::of(&[text(path), "--mariadb-key-file", text(&keys)]);
+        proof.files()[0]["verdict"] == "damaged"
+    };
+    for name in ["enc", "enc_k34", "enc_pc", "enc_kb4", "clear", "clear_pc"] {
+        let original = server.datadir().join(format!("demo/{name}.ibd"));
+        assert!(innochecksum(&original) && !damaged(&original), "{name}");
+        let copy = server.dir().join("copy.ibd");
+        let page = if name == "enc_kb4" { 4096 } else { 16384 };
+        // Behind the header, where every checksum of every format looks.
+        for at in [3 * page + 60, 4 * page + 200, 5 * page + 39] {
+            fs::copy(&original, &copy).expect("copied");
+            flip(&copy, at);
+            assert_eq!(damaged(&copy), !innochecksum(&copy), "{name} byte {at}");
+            assert!(damaged(&copy), "{name} byte {at}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_one_clear_error() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tablespace/mysql97-4k-encrypted.ibd");
+    let broken = dir.path().join("keyring");
+    fs::write(&broken, r#"{"version":"1.0","elements":[{"user":"","data_id":"INNODB"#).expect("written");
+    let directory = text(dir.path());
+    for (args, code) in [
+        (vec!["nowhere"], 1),
+        (vec![text(&sample), "--keyring", "nowhere"], 1),
+        (vec![text(&sample), "--keyring", directory], 1),
+        (vec![text(&sample), "--keyring", text(&broken)], 1),
+        (vec![text(&sample), "--mariadb-key-file", text(&broken)], 1),
+        (vec![text(&sample), "--keyring-config", "/etc/hostname"], 1),
+        (vec![], 2),
+        (vec![text(&sample), "--jobs", "0"], 2),
+    ] {
+        let output = sealant().arg("verify").args(&args).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+        let errors = stderr.lines().filter(|line| line.contains("error:")).count();
+        assert_eq!(errors, 1, "{args:?}: {stderr}");
+    }
+}
