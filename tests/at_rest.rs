@@ -297,6 +297,58 @@ fn undo_written_anew_and_redo_gone_round_leave_nothing_clear() {
 }
 
 #[test]
+fn a_damaged_page_is_found_with_every_page_and_none_where_a_server_writes() {
+    let Some(mut server) = mysql(&MYSQL_ALL_ON) else { return };
+    server
+        .sql(
+            "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(200)); \
+             INSERT INTO demo.t(v) WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 900) \
+             SELECT REPEAT('clear row ', 18) FROM s",
+        )
+        .expect("made");
+    let churn: String = (0..200)
+        .map(|i| {
+            format!("UPDATE demo.t SET v = REPEAT('{i} changed ', 16); CREATE TABLE demo.z{i} (a INT); FLUSH LOGS;")
+        })
+        .collect();
+    let mut client = server.client().args(["-e", &churn]).spawn().expect("the client starts");
+    for _ in 0..3 {
+        let busy = Audit::live_with(&server, &["--deep"]);
+        for id in ["rest-page-damaged", "key-cannot-open"] {
+            assert!(!busy.statuses(id).contains(&"FAIL"), "{id}: {:?}", busy.findings(id));
+        }
+    }
+    client.kill().expect("the client is ended");
+    client.wait().expect("the client is ended");
+    Audit::live(&server).unknown("rest-page-damaged");
+    let healthy = until_status(&server, "rest-page-damaged", "PASS");
+    healthy.passes("rest-page-damaged");
+    healthy.passes("key-cannot-open");
+
+    let saved = server.dir().join("facts.json");
+    let saved = saved.to_str().expect("an ASCII path");
+    server.stop().expect("it stops");
+    let table = server.datadir().join("demo/t.ibd");
+    let mut bytes = fs::read(&table).expect("the table");
+    bytes[4 * PAGE + 5000] ^= 4;
+    fs::write(&table, bytes).expect("damaged");
+    let (datadir, keyring) = (server.datadir().to_path_buf(), server.dir().join("keyring"));
+    let (datadir, keyring) = (datadir.to_str().expect("ASCII"), keyring.to_str().expect("ASCII"));
+    let audit = Audit::of(["--offline", datadir, "--deep", "--keyring-copy", keyring, "--save", saved]);
+    audit.fails("rest-page-damaged", "demo/t.ibd");
+    let failure = audit.failure("rest-page-damaged", "demo/t.ibd");
+    assert_eq!((&failure["severity"], &failure["evidence"][0]["offset"]), (&"high".into(), &(4 * PAGE).into()));
+    let found = audit.findings("rest-page-damaged");
+    assert_eq!(found.len(), 1, "{found:?}");
+    audit.passes("key-cannot-open");
+    audit.passes("key-backup-missing");
+    let keyless = Audit::of(["--offline", datadir, "--deep"]);
+    assert!(!keyless.statuses("rest-page-damaged").contains(&"PASS"));
+    let again = Audit::of(["--facts", saved]);
+    assert_eq!(audit.findings("rest-page-damaged"), again.findings("rest-page-damaged"));
+}
+
+#[test]
 fn tables_anywhere_and_called_anything_are_found_by_their_own_bytes() {
     let far = tempfile::tempdir().expect("a directory");
     let far = far.path().display();

@@ -104,6 +104,73 @@ fn a_table_from_before_the_rotations_lags_behind() {
 }
 
 #[test]
+fn a_copy_of_the_keyring_is_proven_until_the_keys_rotate() {
+    let Some(mut server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let (keyring, copy) = (server.dir().join("keyring"), server.dir().join("copy-of-keyring"));
+    let (keyring, copy) = (keyring.to_str().expect("ASCII"), copy.to_str().expect("ASCII"));
+    let with = |server: &Server, copy: &str| Audit::live_with(server, &["--keyring-copy", copy]);
+    fs::copy(keyring, copy).expect("copied");
+    let proven = with(&server, copy);
+    proven.passes("key-backup-missing");
+    assert!(
+        proven.findings("key-backup-missing")[0]["evidence"][0]["source"].as_str().is_some_and(|s| s.contains(copy))
+    );
+
+    flushed(&server, "demo.t", "ALTER INSTANCE ROTATE INNODB MASTER KEY");
+    let stale = with(&server, copy);
+    stale.fails("key-backup-missing", copy);
+    let failure = stale.failure("key-backup-missing", copy);
+    assert_eq!(failure["severity"], "critical");
+    let message = failure["message"].as_str().expect("text");
+    assert!(message.contains("INNODBKey-") && message.contains("demo/t.ibd"), "{message}");
+    let cut = fs::read(copy).expect("read");
+    fs::write(copy, &cut[..cut.len() / 2]).expect("cut");
+    with(&server, copy).fails("key-backup-missing", copy);
+    fs::copy(keyring, copy).expect("copied again");
+    with(&server, copy).passes("key-backup-missing");
+    with(&server, keyring).unknown("key-backup-missing");
+    let without = Audit::live(&server);
+    without.unknown("key-backup-missing");
+    let remedy = without.findings("key-backup-missing")[0]["remediation"].as_str().expect("a way").to_owned();
+    assert!(remedy.contains("sealant verify DIR --keyring COPY") && remedy.contains("--keyring-copy"), "{remedy}");
+
+    server.stop().expect("it stops");
+    let datadir = server.datadir().to_str().expect("ASCII");
+    let offline = Audit::of(["--offline", datadir, "--deep", "--keyring-copy", copy]);
+    for id in ["key-backup-missing", "key-cannot-open", "rest-page-damaged"] {
+        offline.passes(id);
+    }
+    for args in [["--keyring-copy", "/nonexistent"], ["--key-file-copy", copy]] {
+        let output = support::run(["audit", "--offline", datadir].iter().chain(&args));
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_copy_of_mariadbs_key_file_is_proven() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let options = ["--innodb-encrypt-tables=ON", "--innodb-encryption-threads=2", "--innodb-encrypt-log=ON"];
+    let server =
+        Server::builder(Kind::MariaDb1011).mariadb_keys(MARIADB_KEYS).options(options).start().expect("starts");
+    flushed(
+        &server,
+        "demo.t",
+        "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
+    );
+    let copy = server.dir().join("copy-of-keys");
+    let copy = copy.to_str().expect("ASCII");
+    let with = |keys: &str| {
+        fs::write(copy, keys).expect("written");
+        Audit::live_with(&server, &["--key-file-copy", copy])
+    };
+    with(MARIADB_KEYS).passes("key-backup-missing");
+    with(&MARIADB_KEYS.replace("1;3550", "1;3551")).fails("key-backup-missing", copy);
+    with(MARIADB_KEYS.split_once('\n').expect("two keys").1).fails("key-backup-missing", copy);
+}
+
+#[test]
 fn a_link_to_a_keyring_on_another_device_is_followed() {
     if require(Kind::MySql97).is_none() {
         return;

@@ -30,6 +30,7 @@ impl Proof {
         let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
+        has_its_schema(&json);
         Self { json, code: output.status.code().expect("not killed"), stderr }
     }
 
@@ -76,7 +77,7 @@ impl Proof {
     fn is_sound_but_for_unwritten_files(&self) {
         let unwritten = |file: &Value| {
             file["verdict"] == "unidentified"
-                && file["findings"][0]["detail"].as_str().is_some_and(|d| d.contains("nothing was written yet"))
+                && file["findings"][0]["detail"].as_str().is_some_and(|d| d.contains("not written yet"))
         };
         let unsound: Vec<&Value> = self.unsound().into_iter().filter(|file| !unwritten(file)).collect();
         assert!(unsound.is_empty(), "{}\n{}", serde_json::to_string_pretty(&unsound).unwrap(), self.stderr);
@@ -86,6 +87,15 @@ impl Proof {
     fn listing(&self) -> String {
         self.files().iter().map(|file| format!("{} {} {}\n", file["verdict"], file["kind"], file["path"])).collect()
     }
+}
+
+/// Every report of every test is held against the published schema.
+fn has_its_schema(json: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/verify-1.json");
+    let schema = serde_json::from_slice(&fs::read(path).expect("the schema is there")).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errors: Vec<String> = validator.iter_errors(json).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:?}");
 }
 
 fn text(path: &Path) -> &str {
@@ -159,6 +169,10 @@ fn a_mysql_server_is_proven_stopped_running_and_killed() {
     server.stop().expect("it stops");
     let stopped = proof(&server);
     stopped.is_sound();
+    for file in stopped.files() {
+        let unit = |name: &str| file["units"][name].as_u64().expect("a count");
+        assert_eq!(unit("total"), unit("encrypted") + unit("clear") + unit("empty") + unit("bad"), "{file}");
+    }
     for table in ["enc", "enc_zlib", "enc_lz4", "enc_kb4", "enc_geo", "enc_blob", "enc_text", "enc_part#p#p0"] {
         assert_eq!(stopped.verdict(&format!("demo/{table}.ibd")), "ok", "{table}");
     }
@@ -285,6 +299,35 @@ fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
             server.start().expect("it starts again");
         }
     }
+}
+
+#[test]
+fn a_redo_file_cut_between_blocks_is_truncated_by_what_the_next_one_says() {
+    let Some(mut server) = mysql() else { return };
+    let keyring = keyring_file(&server);
+    server
+        .sql(
+            "SET GLOBAL innodb_redo_log_capacity = 8388608; SET GLOBAL innodb_max_dirty_pages_pct = 90; USE demo;
+             UPDATE enc SET name = SHA2(RAND(), 512); UPDATE clear SET name = SHA2(RAND(), 512);
+             INSERT INTO clear SELECT id + 200000, name FROM enc; UPDATE clear SET name = SHA2(RAND(), 512)",
+        )
+        .expect("the log grows");
+    server.kill();
+    let mut used: Vec<PathBuf> = fs::read_dir(server.datadir().join("#innodb_redo"))
+        .expect("read")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| !text(path).ends_with("_tmp"))
+        .collect();
+    used.sort_by_key(|path| text(path).rsplit("redo").next().and_then(|number| number.parse::<u64>().ok()));
+    assert!(used.len() > 1, "{used:?}");
+    let args = [text(server.datadir()), "--keyring", text(&keyring)];
+    let name = used[0].file_name().expect("a name").to_str().expect("ASCII").to_owned();
+    assert_ne!(Proof::of(&args).verdict(&name), "truncated");
+    let file = OpenOptions::new().write(true).open(&used[0]).expect("opened");
+    let bytes = file.metadata().expect("a length").len();
+    file.set_len(bytes / 2 / 512 * 512).expect("cut");
+    let proof = Proof::of(&args);
+    assert_eq!((proof.code, proof.verdict(&name)), (3, "truncated"), "{}", proof.listing());
 }
 
 const MARIADB_TABLES: &str = "

@@ -19,6 +19,9 @@ _sealant() {
             sealant,audit)
                 cmd="sealant__subcmd__audit"
                 ;;
+            sealant,bench)
+                cmd="sealant__subcmd__bench"
+                ;;
             sealant,checks)
                 cmd="sealant__subcmd__checks"
                 ;;
@@ -27,6 +30,9 @@ _sealant() {
                 ;;
             sealant,help)
                 cmd="sealant__subcmd__help"
+                ;;
+            sealant,verify)
+                cmd="sealant__subcmd__verify"
                 ;;
             sealant__subcmd__audit,diff)
                 cmd="sealant__subcmd__audit__subcmd__diff"
@@ -40,8 +46,23 @@ _sealant() {
             sealant__subcmd__audit__subcmd__help,help)
                 cmd="sealant__subcmd__audit__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__bench,help)
+                cmd="sealant__subcmd__bench__subcmd__help"
+                ;;
+            sealant__subcmd__bench,verify)
+                cmd="sealant__subcmd__bench__subcmd__verify"
+                ;;
+            sealant__subcmd__bench__subcmd__help,help)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__bench__subcmd__help,verify)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__verify"
+                ;;
             sealant__subcmd__help,audit)
                 cmd="sealant__subcmd__help__subcmd__audit"
+                ;;
+            sealant__subcmd__help,bench)
+                cmd="sealant__subcmd__help__subcmd__bench"
                 ;;
             sealant__subcmd__help,checks)
                 cmd="sealant__subcmd__help__subcmd__checks"
@@ -52,8 +73,14 @@ _sealant() {
             sealant__subcmd__help,help)
                 cmd="sealant__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__help,verify)
+                cmd="sealant__subcmd__help__subcmd__verify"
+                ;;
             sealant__subcmd__help__subcmd__audit,diff)
                 cmd="sealant__subcmd__help__subcmd__audit__subcmd__diff"
+                ;;
+            sealant__subcmd__help__subcmd__bench,verify)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__verify"
                 ;;
             *)
                 ;;
@@ -62,7 +89,7 @@ _sealant() {
 
     case "${cmd}" in
         sealant)
-            opts="-h -V --help --version audit checks generate help"
+            opts="-h -V --help --version audit bench checks verify generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -76,7 +103,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__audit)
-            opts="-u -p -o -v -q -h --socket --offline --facts --fleet --deep --datadir --backup --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --save --verbose --color --quiet --help diff help"
+            opts="-u -p -o -v -q -h --socket --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --save --verbose --color --quiet --help diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -103,6 +130,18 @@ _sealant() {
                     return 0
                     ;;
                 --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-copy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-file-copy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-file-copy-password-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -293,6 +332,120 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__bench)
+            opts="-h --help verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help)
+            opts="verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__verify)
+            opts="-q -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rounds --budget --innochecksum --inno --cold --fio --format --raw --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --keyring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --innochecksum)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --inno)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fio)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__checks)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -322,7 +475,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help)
-            opts="audit checks generate help"
+            opts="audit bench checks verify generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -350,6 +503,34 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__audit__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench)
+            opts="verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -398,6 +579,70 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__verify)
+            opts="-o -v -q -j -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --format --output --verbose --quiet --jobs --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --keyring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

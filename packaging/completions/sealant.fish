@@ -27,7 +27,9 @@ end
 complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print version'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l socket -d 'The server, by its unix socket' -r -F
@@ -36,6 +38,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l fleet -d 'Many servers, concurrently, in one report (TOML; see the user guide)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l backup -d 'A directory with dumps or backups to judge (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l keyring-copy -d 'A copy of MySQL\'s keyring file: prove that it alone opens everything encrypted (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l key-file-copy -d 'A copy of MariaDB\'s key file: prove that it alone opens everything encrypted (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l key-file-copy-password-file -d 'File with the password of the copy of the key file, if that is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l client-name -d 'A name that clients use for this server; its certificate must carry it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l option-file -d 'An option file of the server or its clients to judge besides the usual ones (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
@@ -68,7 +73,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l color -d 'Colour of the table; auto means: on a terminal, unless NO_COLOR is set' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l deep -d 'Read every page of every file, not a sample'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l deep -d 'Read every page of every file, not a sample, and open it with the keys found, as `sealant verify` does'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-files -d 'Do not read the server\'s files'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-wire -d 'Do not probe the server\'s ports'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-host -d 'Do not look at the host: disks, process, option files'
@@ -86,10 +91,44 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l innochecksum -d '`innochecksum` of MariaDB or MySQL (repeatable); default: the one in PATH, if any' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l inno -d '`inno` of the crate innodb-utils; default: the one in PATH, if any' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l fio -d '`fio`, for --cold; default: the one in PATH, if any' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.bench/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l cold -d 'From disk instead of from the page cache'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.verify/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s o -l output -d 'Write the report to this file instead of standard output' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s j -l jobs -d 'Threads that compute at the same time; default: one per processor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose -d 'List every file and every finding in the table'
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit checks generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'

@@ -48,6 +48,9 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// A copy of a key store that was named cannot be used as one.
+    #[error(transparent)]
+    KeyStore(#[from] ::verify::KeysError),
     /// The server could not be reached, understood or logged in to.
     #[error(transparent)]
     Server(#[from] server::Error),

@@ -165,6 +165,7 @@ impl Bench {
         let keys = self.tables.keys();
         let files = [self.tables.mysql_encrypted.clone(), self.tables.mariadb_clear.clone()];
         let plan = Plan::of(&files);
+        let fio = bench::find_program(harness::cache().join("servers/fio/root/usr/bin/fio").as_os_str());
         let [alone, together] = threads();
         let mut experiment = Experiment::new("from disk")
             .arm(arms::verify("sealant, 1 core", &plan, &keys, alone))
@@ -176,7 +177,6 @@ impl Bench {
             ("sealant, all cores", "direct reads, 1 MiB"),
             ("sealant, all cores", "sealant, 1 core"),
         ]);
-        let fio = bench::find_program(harness::cache().join("servers/fio/root/usr/bin/fio").as_os_str());
         for depth in [1, 8] {
             let Some(program) = &fio else { break };
             let theirs = format!("fio, {depth} at a time");
@@ -211,10 +211,10 @@ impl Bench {
         let unit = fs::metadata(&self.tables.mysql_encrypted).map_or(0, |metadata| metadata.len());
         let steps = self.steps(unit);
         let copies = data::Copies::of(&self.tables.mysql_encrypted, steps.last().copied().unwrap_or(1));
-        let mut experiment = Experiment::new("growth, from disk");
         let sets: Vec<Vec<PathBuf>> = steps.iter().map(|count| copies.files[..*count].to_vec()).collect();
         let plans: Vec<Plan> = sets.iter().map(|files| Plan::of(files)).collect();
         let mut names = Vec::new();
+        let mut experiment = Experiment::new("growth, from disk");
         for (plan, count) in plans.iter().zip(&steps) {
             let name = format!("sealant, all cores, {count} x {}", size(unit));
             experiment = experiment.arm(arms::verify(&name, plan, &keys, threads()[1]));
@@ -248,8 +248,8 @@ impl Bench {
         const PAGES: usize = 4096;
         let path = self.tables.mysql_encrypted.clone();
         let bytes = data::head(&path, PAGE * (PAGES + 1));
-        let info = innodb::tablespace::info_offset(PAGE as u32, PAGE as u32);
-        let wrapped = WrappedKey::parse(&bytes[info..]).expect("page 0 holds a key");
+        let info = bytes.windows(3).position(|magic| magic == b"lCC").expect("page 0 holds a key");
+        let wrapped = WrappedKey::parse(&bytes[info..]).expect("a wrapped key");
         let key = wrapped.unwrap(&self.tables.keys()).expect("the keyring opens it");
         let (cipher, sealer) = (key.cipher().expect("a key"), key.sealer().expect("a key"));
         let mut pages: Vec<(Vec<u8>, Sealed)> = Vec::new();

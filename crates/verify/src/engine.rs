@@ -21,7 +21,10 @@ use innodb::{
     tablespace::{Continuation, Page0, TablespaceKind},
     verify::{
         Check, FileReport, Tally, Verdict,
-        tablespace::{Options, Part, Scratch, TablespaceVerifier, headless},
+        tablespace::{
+            Options, Part, Scratch, TablespaceVerifier,
+            headless::{self, Circumstances},
+        },
     },
 };
 
@@ -39,8 +42,23 @@ use crate::{
 pub struct Settings<'a> {
     /// Threads that compute at the same time.
     pub jobs: NonZeroUsize,
+    /// How much of each tablespace is read.
+    pub depth: Depth,
     /// Called from any thread as work goes on.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// How much of each tablespace a run reads. Everything else is always read whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// All of it.
+    #[default]
+    EveryPage,
+    /// Page 0 and the first pages, all if none of these is encrypted although page 0 says so. In
+    /// MySQL this decides whether a master key opens the file, since one tablespace key opens all
+    /// its pages; in MariaDB, where each page names a version of its key, it decides that only if
+    /// there is but one version.
+    FirstPages,
 }
 
 /// How far a run is.
@@ -81,6 +99,8 @@ impl Progress {
 const CHUNK_BYTES: usize = 1 << 20;
 /// Threads that wait for the disk while others compute.
 const WAITING: usize = 2;
+/// Pages that [`Depth::FirstPages`] reads: the root of the first index, page 3 or 4, is among them.
+const FIRST_PAGES: u64 = 8;
 
 /// Verifies everything in `plan`.
 #[must_use]
@@ -228,7 +248,9 @@ impl<'a> Run<'a> {
         match file.subject {
             Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, scratch),
             Subject::HeadlessTablespace => {
-                let report = headless::verify(&reader);
+                let live = self.open_files.has(reader.file());
+                let checkpoint = self.logs.checkpoint(&file.path);
+                let report = headless::verify(&reader, Circumstances { live, checkpoint });
                 self.finish(file, "tablespace", None, report);
             }
             Subject::Unidentified => {
@@ -262,6 +284,11 @@ impl<'a> Run<'a> {
                 return None;
             }
         };
+        if self.settings.depth == Depth::FirstPages
+            && self.first_pages(file, &reader, &verifier, options, buffer, scratch)
+        {
+            return None;
+        }
         let left = AtomicU64::new(verifier.pages());
         let shared = Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) };
         let shared = Arc::new(shared);
@@ -271,6 +298,42 @@ impl<'a> Run<'a> {
             _ => self.pages(&shared, 0, buffer, scratch),
         }
         None
+    }
+
+    /// Verifies the first pages alone; `false` if they do not tell whether the key opens the file.
+    fn first_pages(
+        &'a self,
+        file: &PlannedFile,
+        reader: &Reader,
+        whole: &TablespaceVerifier<'a>,
+        mut options: Options<'a>,
+        buffer: &mut Buffer,
+        scratch: &mut Scratch,
+    ) -> bool {
+        let Some(hidden) = whole.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
+        let bytes = FIRST_PAGES.saturating_mul(as_u64(whole.page_bytes()));
+        options.pages_elsewhere = options.pages_elsewhere.saturating_add(hidden);
+        let Ok(verifier) = TablespaceVerifier::begin(&Beginning { reader, bytes }, &options) else { return false };
+        let room = buffer.take(usize::try_from(bytes).unwrap_or(0));
+        let cached = reader.read_cached(0, room);
+        if !reader.read_disk(0, room, cached).is_ok_and(|read| as_u64(read) == bytes) {
+            return false;
+        }
+        let mut part = Part::default();
+        let permit = self.permits.take();
+        verifier.verify(reader, 0, room, scratch, &mut part);
+        drop(permit);
+        let report = verifier.finish([part]);
+        if verifier.is_encrypted() && report.units.encrypted == 0 {
+            return false;
+        }
+        let page0 = verifier.page0();
+        if verifier.is_encrypted() {
+            self.spaces.add(page0.space_id, verifier.owner());
+        }
+        self.advance(file.bytes);
+        self.finish(file, "tablespace", Some(kind_name(page0.kind)), Ok(report));
+        true
     }
 
     fn options(&'a self, index: usize, file: &PlannedFile, reader: &Reader) -> Options<'a> {
@@ -440,6 +503,24 @@ impl<'a> Queue<'a> {
 impl Shared<'_> {
     fn chunk_pages(&self) -> u64 {
         as_u64(CHUNK_BYTES.checked_div(self.verifier.page_bytes()).unwrap_or(0)).max(1)
+    }
+}
+
+/// A file as if it ended after its first bytes.
+struct Beginning<'a> {
+    reader: &'a Reader,
+    bytes: u64,
+}
+
+impl ReadAt for Beginning<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let length = buf.len().min(left);
+        self.reader.read_at(offset, buf.get_mut(..length).unwrap_or_default())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.reader.len().map(|bytes| bytes.min(self.bytes))
     }
 }
 

@@ -19,7 +19,7 @@ mod read;
 mod report;
 mod spaces;
 
-pub use engine::{Progress, Settings, run};
+pub use engine::{Depth, Progress, Settings, run};
 pub use keys::{Keys, KeysError};
 pub use plan::{Group, Plan, PlannedFile, Subject};
 pub use report::{FileResult, Report, SCHEMA, Summary, Unread};

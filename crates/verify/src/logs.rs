@@ -8,9 +8,10 @@ use std::{
 use innodb::{
     Lsn, ReadAt, ScanError, doublewrite,
     file_kind::FileKind,
+    redo::RedoFormat,
     verify::{
         self, Check, FileReport, Verdict,
-        redo::{self, RedoKeyInfo},
+        redo::{self, RedoKeyInfo, RedoReport},
         tablespace::Owners,
     },
 };
@@ -26,6 +27,8 @@ use crate::{
 pub(crate) struct Logs {
     keys: BTreeMap<PathBuf, RedoKeyInfo>,
     checkpoints: BTreeMap<PathBuf, Lsn>,
+    /// Where each of MySQL's files that are in use begins in the log.
+    starts: BTreeMap<PathBuf, Vec<Lsn>>,
 }
 
 /// A file that is being written is verified so often before it counts as changing.
@@ -47,6 +50,9 @@ impl Logs {
         let mut head = vec![0; redo::HEAD_BYTES];
         let Ok(read) = reader.read_at(0, &mut head) else { return };
         head.truncate(read);
+        if let Some(start) = redo::mysql_start_lsn(&head).filter(|_| !is_spare(&file.path)) {
+            self.starts.entry(directory.to_path_buf()).or_default().push(start);
+        }
         if let Some(lsn) = redo::checkpoint_lsn(&head) {
             let newest = self.checkpoints.entry(directory.to_path_buf()).or_insert(lsn);
             *newest = (*newest).max(lsn);
@@ -63,6 +69,12 @@ impl Logs {
     /// directory or, for schemas and partitions, above.
     pub(crate) fn checkpoint(&self, tablespace: &Path) -> Option<Lsn> {
         tablespace.ancestors().skip(1).take(3).find_map(|directory| self.checkpoints.get(directory).copied())
+    }
+
+    /// Where the file behind the one that begins at `start` begins.
+    fn next_start(&self, redo: &Path, start: Lsn) -> Option<Lsn> {
+        let starts = self.starts.get(&data_directory(redo))?;
+        starts.iter().copied().filter(|next| *next > start).min()
     }
 
     fn key(&self, redo: &Path) -> Option<&RedoKeyInfo> {
@@ -145,8 +157,30 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
     match redo::verify(reader, keys, logs.key(&file.path)) {
         // MariaDB takes an empty log for one without changes.
         Err(ScanError::EmptyFile) => Ok(FileReport::without_units()),
-        report => report.map(|report| report.file),
+        report => {
+            let mut report = report?;
+            if report.format == RedoFormat::MySql && !is_spare(&file.path) {
+                check_length(file, &mut report, logs);
+            }
+            Ok(report.file)
+        }
     }
+}
+
+/// MySQL's files follow each other without a gap, so the next one tells how long a file was.
+fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
+    let Some(start) = report.start_lsn else { return };
+    let Some(next) = logs.next_start(&file.path, start) else { return };
+    let (needed, log_bytes) = (next.0.saturating_sub(start.0), file.bytes.saturating_sub(redo::MYSQL_HEADER_BYTES));
+    if needed > log_bytes {
+        let detail = format!("the next file of the log begins {needed} bytes later, this one holds {log_bytes}");
+        report.file.shorten(file.bytes, detail);
+    }
+}
+
+/// Spare files keep the header of an earlier use.
+fn is_spare(path: &Path) -> bool {
+    file_name(path).ends_with("_tmp")
 }
 
 /// A data file needs the header of its index file.

@@ -88,8 +88,7 @@ impl Plan {
         use std::os::unix::fs::MetadataExt;
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
-            // Dropped by a running server, or a link to nowhere.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => return,
+            Err(error) if !named && leads_nowhere(&error) => return self.missing(path),
             Err(error) => return self.fail(path, &error),
         };
         if metadata.is_dir() {
@@ -104,6 +103,15 @@ impl Plan {
             self.failures.push((path.to_path_buf(), "neither a file nor a directory".to_owned()));
         } else {
             self.others = self.others.saturating_add(1);
+        }
+    }
+
+    /// A file that a running server dropped, which is nothing; or a link to nowhere, which is what
+    /// is left of a data file in a backup that did not follow it.
+    fn missing(&mut self, path: &Path) {
+        let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        if is_link && classify(&[], name(path), false, 0).is_some() {
+            self.failures.push((path.to_path_buf(), "a symbolic link that leads nowhere".to_owned()));
         }
     }
 
@@ -149,12 +157,35 @@ impl Plan {
                 _ => {}
             }
         }
+        for group in self.groups.values_mut() {
+            group.system.sort_by_key(|index| self.files.get(*index).and_then(|file| system_number(&file.path)));
+            continue_first(&group.system, &mut self.files);
+        }
     }
+}
+
+/// Only the first file of a system tablespace has a page 0.
+fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
+    let Some((first, others)) = system.split_first() else { return };
+    let tablespace = Subject::Known(FileKind::Tablespace);
+    if files.get(*first).is_some_and(|file| file.subject == tablespace) {
+        for index in others {
+            if let Some(file) = files.get_mut(*index) {
+                file.subject = tablespace;
+            }
+        }
+    }
+}
+
+/// Whether there is no file at the end of a path: also through links in a circle.
+fn leads_nowhere(error: &io::Error) -> bool {
+    let in_a_circle = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
+    in_a_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The directory whose files a file depends on. MySQL keeps its redo log one deeper.
 pub(crate) fn data_directory(path: &Path) -> PathBuf {
-    let parent = path.parent().unwrap_or(Path::new(""));
+    let parent = path.parent().unwrap_or_else(|| Path::new(""));
     match parent.file_name() {
         Some(name) if name == "#innodb_redo" => parent.parent().unwrap_or(parent).to_path_buf(),
         _ => parent.to_path_buf(),
@@ -163,7 +194,11 @@ pub(crate) fn data_directory(path: &Path) -> PathBuf {
 
 /// By the name servers give it unless told otherwise; only those take part in one tablespace.
 fn is_system(path: &Path) -> bool {
-    name(path).strip_prefix("ibdata").is_some_and(|number| number.parse::<u32>().is_ok())
+    system_number(path).is_some()
+}
+
+fn system_number(path: &Path) -> Option<u32> {
+    name(path).strip_prefix("ibdata")?.parse().ok()
 }
 
 /// An operating system error in plain words.
@@ -201,6 +236,8 @@ fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> 
 fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject> {
     let kind = file_kind::recognise(head, name, bytes);
     match kind {
+        // A copy of a first page can be in its first slot.
+        Some(FileKind::Tablespace) if is_doublewrite_name(name) => Some(Subject::Known(FileKind::Doublewrite)),
         Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
             // An empty file is not yet anything.
             Some(if bytes == 0 { Subject::Unidentified } else { Subject::HeadlessTablespace })
@@ -209,6 +246,7 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // `.ibu` and other tablespaces by name are handled above; a key file is no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
+        None if is_undo_name(name) && bytes > 0 => Some(Subject::HeadlessTablespace),
         None if named || is_log_name(name) => Some(Subject::Unidentified),
         None => None,
     }
@@ -221,6 +259,17 @@ fn is_log_name(name: &str) -> bool {
     number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// `undo_001` of MySQL, `undo001` of MySQL 5.7 and MariaDB.
+fn is_undo_name(name: &str) -> bool {
+    const DIGITS: usize = 3;
+    let number = name.strip_prefix("undo").map_or("", |rest| rest.strip_prefix('_').unwrap_or(rest));
+    number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_doublewrite_name(name: &str) -> bool {
+    name.ends_with(".dblwr") || name.ends_with(".bdblwr")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,8 +279,26 @@ mod tests {
         assert!(is_log_name("binlog.000001"));
         assert!(is_log_name("relay-bin-ch1.1234567"));
         assert!(!is_log_name("binlog.index"));
+        assert!(is_undo_name("undo_001") && is_undo_name("undo001"));
+        assert!(!is_undo_name("undo_001_trunc.log") && !is_undo_name("undo_"));
         assert!(is_system(Path::new("/d/ibdata12")));
         assert!(!is_system(Path::new("/d/ibdata1.bak")));
+    }
+
+    #[test]
+    fn later_files_of_a_system_tablespace_continue_the_first() {
+        let file = |name: &str, subject| PlannedFile { path: Path::new("/d").join(name), subject, bytes: 1 << 20 };
+        let tablespace = Subject::Known(FileKind::Tablespace);
+        let names = ["ibdata1", "ibdata10", "ibdata2"];
+        let files = names.map(|name| file(name, Subject::HeadlessTablespace));
+        let mut plan = Plan { files: files.to_vec(), ..Plan::default() };
+        plan.group();
+        assert_eq!(plan.files[1].subject, Subject::HeadlessTablespace, "without a first page 0 they are lost");
+        plan.groups.clear();
+        plan.files[0].subject = tablespace;
+        plan.group();
+        assert_eq!(plan.groups[Path::new("/d")].system, [0, 2, 1]);
+        assert!(plan.files.iter().all(|file| file.subject == tablespace));
     }
 
     #[test]
@@ -247,5 +314,6 @@ mod tests {
         assert_eq!(classify(b"text", "notes.txt", false, 4), None);
         assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::HeadlessTablespace));
         assert_eq!(classify(&[7; 64], "binlog.000001", false, 64), Some(Subject::Unidentified));
+        assert_eq!(classify(&[7; 4096], "undo_001", false, 4096), Some(Subject::HeadlessTablespace));
     }
 }

@@ -6,7 +6,10 @@ use std::{
     io::{self, IoSliceMut},
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
-    sync::OnceLock,
+    sync::{
+        Once, OnceLock,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
 };
 
 use innodb::ReadAt;
@@ -26,7 +29,30 @@ pub(crate) struct Reader {
     path: Box<Path>,
     /// The same file, opened to be read around the page cache; `None` if that cannot be had.
     direct: OnceLock<Option<File>>,
+    look: Look,
 }
+
+/// Where to look for what is cached, and where not to.
+///
+/// A read that may not wait is the only way to ask what the page cache holds, and since Linux 6
+/// such a read also starts reading what it did not find. Asking for every run of pages would so
+/// read a whole cold file through the cache, besides reading it around the cache. So a look is at
+/// one byte, without read-ahead, and the more looks in a row find nothing, the more runs are read
+/// around the cache before the next.
+#[derive(Debug)]
+struct Look {
+    without_read_ahead: Once,
+    /// Runs to be read before the next look.
+    runs_left: AtomicU32,
+    /// What `runs_left` was set to when a look found nothing.
+    runs: AtomicU32,
+    /// End of the run that the last fruitless look was for.
+    in_vain: AtomicU64,
+}
+
+/// Most runs between two looks, so that a file whose first part is cold and whose rest is cached
+/// is soon read from the cache.
+const MOST_RUNS: u32 = 63;
 
 /// Memory for one read, aligned as direct reads need it.
 #[derive(Debug)]
@@ -53,22 +79,28 @@ impl Buffer {
 impl Reader {
     /// Opens a file.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::open(path)?, path: path.into(), direct: OnceLock::new() })
+        let look = Look {
+            without_read_ahead: Once::new(),
+            runs_left: AtomicU32::new(0),
+            runs: AtomicU32::new(0),
+            in_vain: AtomicU64::new(u64::MAX),
+        };
+        Ok(Self { file: File::open(path)?, path: path.into(), direct: OnceLock::new(), look })
     }
 
     pub(crate) const fn file(&self) -> &File {
         &self.file
     }
 
-    /// Whether `buf` could be filled from the page cache alone; if not, how much of it is filled.
+    /// Fills a run of pages from the page cache alone; returns how much of it could be filled.
     pub(crate) fn read_cached(&self, offset: u64, buf: &mut [u8]) -> usize {
-        let mut done = 0;
-        while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            let at = offset.saturating_add(as_u64(done));
-            match preadv2(&self.file, &mut [IoSliceMut::new(rest)], at, ReadWriteFlags::NOWAIT) {
-                Ok(count) if count > 0 => done = done.saturating_add(count),
-                _ => break,
-            }
+        let end = offset.saturating_add(as_u64(buf.len()));
+        if !self.seems_cached(end) {
+            return 0;
+        }
+        let done = self.read_without_waiting(offset, buf);
+        if done < buf.len() {
+            self.found_nothing();
         }
         done
     }
@@ -82,11 +114,57 @@ impl Reader {
         if let Some(direct) = self.direct()
             && let Ok(done) = read_direct(direct, offset, buf)
         {
+            self.forget_look(offset.saturating_add(as_u64(buf.len())));
             return Ok(done);
         }
         let done = read_all(&self.file, offset, buf, 0)?;
         self.forget(offset, buf.len());
         Ok(done)
+    }
+
+    /// Whether the last byte before `end` is in the page cache. The last, because what comes before
+    /// is more often there without the rest: the head of a file, which was read to recognise it.
+    fn seems_cached(&self, end: u64) -> bool {
+        let look = &self.look;
+        let spend = |left: u32| left.checked_sub(1);
+        if look.runs_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok() {
+            return false;
+        }
+        // Refused advice costs a little reading.
+        look.without_read_ahead.call_once(|| drop(fadvise(&self.file, 0, None, Advice::Random)));
+        if self.read_without_waiting(end.saturating_sub(1), &mut [0]) == 1 {
+            look.runs.store(0, Ordering::Relaxed);
+            return true;
+        }
+        self.found_nothing();
+        look.in_vain.store(end, Ordering::Relaxed);
+        false
+    }
+
+    fn found_nothing(&self) {
+        let runs = self.look.runs.load(Ordering::Relaxed).saturating_mul(2).saturating_add(1).min(MOST_RUNS);
+        self.look.runs.store(runs, Ordering::Relaxed);
+        self.look.runs_left.store(runs, Ordering::Relaxed);
+    }
+
+    /// Takes out of the page cache what a look in vain brought in.
+    fn forget_look(&self, end: u64) {
+        let looked = self.look.in_vain.compare_exchange(end, u64::MAX, Ordering::Relaxed, Ordering::Relaxed);
+        if looked.is_ok() {
+            self.forget(end.saturating_sub(as_u64(ALIGNMENT)), ALIGNMENT);
+        }
+    }
+
+    fn read_without_waiting(&self, offset: u64, buf: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset.saturating_add(as_u64(done));
+            match preadv2(&self.file, &mut [IoSliceMut::new(rest)], at, ReadWriteFlags::NOWAIT) {
+                Ok(count) if count > 0 => done = done.saturating_add(count),
+                _ => break,
+            }
+        }
+        done
     }
 
     fn direct(&self) -> Option<&File> {
@@ -106,7 +184,7 @@ impl Reader {
 
 impl ReadAt for Reader {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        match self.read_cached(offset, buf) {
+        match self.read_without_waiting(offset, buf) {
             0 => {
                 let done = FileExt::read_at(&self.file, buf, offset)?;
                 self.forget(offset, done);

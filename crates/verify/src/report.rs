@@ -1,6 +1,9 @@
 //! What a run found, in the shape of its JSON.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use innodb::verify::{FileReport, Finding, KeyAsked, Units, Verdict};
 use serde::Serialize;
@@ -11,7 +14,8 @@ pub const SCHEMA: &str = "sealant.verify/1";
 /// One file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileResult {
-    /// As given, or below the directory given.
+    /// As given, or below the directory given. Bytes that are not UTF-8 are replaced in JSON.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// What it is: `tablespace`, `redo`, `doublewrite`, `binlog`, …
     pub kind: String,
@@ -65,6 +69,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize)]
 pub struct Unread {
     /// Its path.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Why.
     pub reason: String,
@@ -109,4 +114,8 @@ impl Report {
         }
         Self { schema: SCHEMA, files, errors, summary }
     }
+}
+
+fn lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }

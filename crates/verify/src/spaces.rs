@@ -30,4 +30,8 @@ impl Owners for Spaces {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         self.owners.lock().ok()?.get(&space).cloned()
     }
+
+    fn any_key(&self) -> bool {
+        self.owners.lock().is_ok_and(|owners| owners.values().any(|owner| owner.key.is_some()))
+    }
 }

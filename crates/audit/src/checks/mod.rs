@@ -11,6 +11,7 @@ mod galera;
 mod gr;
 mod host;
 mod key;
+mod proof;
 mod repl;
 mod rest;
 mod setting;
@@ -25,6 +26,7 @@ use crate::check::Check;
 pub static CHECKS: &[Check] = &[
     rest::table_plaintext::CHECK,
     rest::page_plaintext::CHECK,
+    rest::page_damaged::CHECK,
     rest::general_plaintext::CHECK,
     rest::mysql_ibd_plaintext::CHECK,
     rest::ibdata1_exposed::CHECK,

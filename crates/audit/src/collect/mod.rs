@@ -13,6 +13,7 @@ mod files;
 mod host;
 mod modes;
 mod mounts;
+mod opening;
 mod options;
 mod page_proofs;
 mod process;
@@ -20,6 +21,7 @@ mod proofs;
 mod roots;
 mod secret;
 mod sql;
+mod stores;
 mod unlinked;
 mod view;
 mod wire;
@@ -37,6 +39,9 @@ use crate::facts::host::{Process, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Scope, Unseen};
 use files::{Found, Walk};
+use opening::Opening;
+pub use stores::KeyCopies;
+use stores::Opened;
 use view::{Host, View};
 
 /// What is going on, for a status line.
@@ -92,6 +97,8 @@ pub struct LiveOptions<'a> {
     pub client_names: Vec<String>,
     /// Option files besides the usual ones.
     pub option_files: Vec<PathBuf>,
+    /// Copies of the key stores, to be proven sufficient.
+    pub key_copies: KeyCopies,
     /// Read every page.
     pub deep: bool,
     /// Read files.
@@ -119,6 +126,7 @@ impl LiveOptions<'_> {
             backup_dirs: Vec::new(),
             client_names: Vec::new(),
             option_files: Vec::new(),
+            key_copies: KeyCopies::default(),
             deep: false,
             files: true,
             host: true,
@@ -141,6 +149,8 @@ pub struct OfflineOptions<'a> {
     pub backup_dirs: Vec<PathBuf>,
     /// Names that clients use for the server.
     pub client_names: Vec<String>,
+    /// Copies of the key stores, to be proven sufficient.
+    pub key_copies: KeyCopies,
     /// How much it may take.
     pub limits: Limits,
     /// Told what is going on, from the calling thread.
@@ -150,8 +160,10 @@ pub struct OfflineOptions<'a> {
 /// Gathers what can be known of a running server.
 ///
 /// # Errors
-/// [`Error::Server`] if there is no session with it. Whatever else fails is a gap in the facts.
+/// [`Error::Server`] if there is no session with it, [`Error::KeyStore`] if a copy of a key store is none.
+/// Whatever else fails is a gap in the facts.
 pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
+    let copies = copies(&options.key_copies)?;
     let mut facts = Facts::empty(&options.target.to_string(), Timestamp::now());
     facts.client_names.clone_from(&options.client_names);
     let told = sql::ask(options)?;
@@ -160,7 +172,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     let seen = locate(&host, options, &told);
     let places = seen.as_ref().map(|seen| places(&host, options, &told.sql, seen)).unwrap_or_default();
     let found = match &seen {
-        Ok(seen) if options.files => Some(read_files(&host, options, &told.sql, seen, &places)),
+        Ok(seen) if options.files => Some(read_files(&host, options, &told.sql, seen, &places, copies)),
         _ => None,
     };
     if options.host {
@@ -191,7 +203,12 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
                 facts.files = Some(read);
                 facts.scope.files = true;
             }
-            (None, Err(gap)) => facts.gaps.push(Unseen { what: "files".to_owned(), ..gap.clone() }),
+            (None, Err(gap)) => {
+                facts.gaps.push(Unseen { what: "files".to_owned(), ..gap.clone() });
+                if !options.key_copies.is_empty() {
+                    facts.gaps.push(Unseen { what: "whether the copy of the keys suffices".to_owned(), ..gap.clone() });
+                }
+            }
             (None, Ok(_)) => {}
         }
     }
@@ -212,9 +229,11 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
 /// Gathers what the bytes of a directory tell.
 ///
 /// # Errors
-/// [`Error::NotADataDirectory`] if it cannot be read, or holds no file of a server.
+/// [`Error::NotADataDirectory`] if it cannot be read, or holds no file of a server; [`Error::KeyStore`] if a
+/// copy of a key store is none.
 pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error> {
     let not = |why: String| Error::NotADataDirectory { path: dir.to_owned(), why };
+    let copies = copies(&options.key_copies)?;
     let absolute = std::fs::canonicalize(dir).map_err(|error| not(error.to_string()))?;
     let view = View::ours();
     view.open_dir(&absolute).map_err(|error| not(error.to_string()))?;
@@ -240,10 +259,22 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
         why: "the directory is audited without its server, whose host may be another".to_owned(),
         remedy: "audit the running server on its host".to_owned(),
     });
+    let key_file = page_proofs::Named::default();
+    let opening = Opening {
+        view: &view,
+        files: &found.files,
+        found: &stores::found(&view, &found.files, &[], &key_file),
+        live: false,
+        limits: &options.limits,
+        progress: options.progress,
+    };
+    let (proof, copy_proof) = opening.proofs(options.deep, copies, &absolute);
     let read = FileFacts {
         server_uuid: process::server_uuid(&view, &absolute),
         unlinked_unseen: Some("no server was running on these files".to_owned()),
-        key_proofs: key_proofs(&view, &found.files, &[], &page_proofs::Named::default()),
+        key_proofs: key_proofs(&view, &found.files, &[], &key_file),
+        proof,
+        copy_proof,
         roots: found.roots.clone(),
         files: found.files.clone(),
         directories: found.directories.clone(),
@@ -253,6 +284,11 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     facts.gaps.extend(gaps_of(&read, &found));
     facts.files = Some(read);
     Ok(facts)
+}
+
+/// The copies of key stores that were named; none without.
+fn copies(named: &KeyCopies) -> Result<Option<Opened>, Error> {
+    if named.is_empty() { Ok(None) } else { named.open().map(Some) }
 }
 
 /// Tells whoever waits.
@@ -353,6 +389,7 @@ fn read_files(
     sql: &SqlFacts,
     seen: &Seen,
     places: &[roots::Place],
+    copies: Option<Opened>,
 ) -> (FileFacts, Found) {
     let server_uid = seen.process.as_ref().map(|process| process.uid);
     let owner = || seen.view.stat(&seen.datadir).ok().map(|stat| stat.st_uid);
@@ -370,7 +407,17 @@ fn read_files(
     files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     let key_file = page_proofs::Named::by(sql, &seen.view, &seen.datadir);
-    let key_proofs = key_proofs(&seen.view, &found.files, &live_stores(sql, &seen.datadir), &key_file);
+    let live_stores = live_stores(sql, &seen.datadir);
+    let key_proofs = key_proofs(&seen.view, &found.files, &live_stores, &key_file);
+    let opening = Opening {
+        view: &seen.view,
+        files: &found.files,
+        found: &stores::found(&seen.view, &found.files, &live_stores, &key_file),
+        live: true,
+        limits: &options.limits,
+        progress: options.progress,
+    };
+    let (proof, copy_proof) = opening.proofs(options.deep, copies, &seen.view.reach(&seen.datadir));
     let unlinked = match (&seen.process, &seen.no_process) {
         (Some(process), _) => unlinked::of_process(host, process.pid),
         (None, why) => Err(why.clone().unwrap_or_default()),
@@ -384,6 +431,8 @@ fn read_files(
         directories: std::mem::take(&mut found.directories),
         bytes_read: found.bytes_read,
         key_proofs,
+        proof,
+        copy_proof,
     };
     (facts, found)
 }

@@ -27,6 +27,7 @@ const IV_AT: usize = 8;
 #[derive(Default)]
 pub(super) struct Named {
     path: Option<PathBuf>,
+    password_file: Option<PathBuf>,
     password: Option<Zeroizing<Vec<u8>>>,
     derivation: Derivation,
 }
@@ -36,14 +37,20 @@ impl Named {
         let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
         let path = value("file_key_management_filename").map(|path| normal(&datadir.join(path)));
         let file = value("file_key_management_filekey").and_then(|value| value.strip_prefix("FILE:"));
-        let read = |file: &str| view.read(&normal(&datadir.join(file)), PASSWORD_BYTES).ok().map(Zeroizing::new);
+        let password_file = file.map(|file| normal(&datadir.join(file)));
+        let read = |file: &PathBuf| view.read(file, PASSWORD_BYTES).ok().map(Zeroizing::new);
         // Only newer servers have these two; the others derive as these do by default.
         let digest = value("file_key_management_digest").map_or_else(|| Some(Digest::default()), Digest::by_name);
         let rounds = value("file_key_management_use_pbkdf2").map_or(Some(0), |rounds| rounds.parse().ok());
         let derivation =
             digest.zip(rounds).map(|(digest, rounds)| Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) });
-        let password = derivation.and(file).and_then(read);
-        Self { path, password, derivation: derivation.unwrap_or_default() }
+        let password = derivation.and(password_file.as_ref()).and_then(read);
+        Self { path, password_file, password, derivation: derivation.unwrap_or_default() }
+    }
+
+    /// The file with the password of the key file.
+    pub(super) fn password_file(&self) -> Option<&Path> {
+        self.password_file.as_deref()
     }
 
     /// The keys; none if there is no password for an encrypted file, or this cannot be read.
@@ -99,7 +106,8 @@ fn wanted(file: &FileFact) -> Option<(&FileFact, &Page0, u32)> {
     }
 }
 
-fn is_store(file: &FileFact, named: &Named) -> bool {
+/// Key files that are in use, as far as the server says; without it, any that is no backup.
+pub(super) fn is_store(file: &FileFact, named: &Named) -> bool {
     let Content::KeyStore { summary } = &file.content else { return false };
     let in_use = named.path.as_ref().is_none_or(|path| path == Path::new(&file.path));
     matches!(summary.kind, StoreKind::MariaDbPlain | StoreKind::OpensslSalted) && in_use && file.role != Role::Backup

@@ -54,7 +54,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) 
 }
 
 /// Key stores of the running server; without one, any key file that is no backup.
-fn is_store(file: &FileFact, live: &[PathBuf]) -> bool {
+pub(super) fn is_store(file: &FileFact, live: &[PathBuf]) -> bool {
     let Content::KeyStore { summary } = &file.content else { return false };
     let holds_keys =
         matches!(summary.kind, StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use server::certificate::Certificate;
 
 use super::host::Role;
+use super::proof::Proof;
 
 /// Every file below the data directory and wherever else variables point.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,6 +36,12 @@ pub struct FileFacts {
     /// Trials of the key file on page 0 of tablespaces.
     #[serde(default)]
     pub key_proofs: Vec<KeyProof>,
+    /// What every page proved when opened with the key stores that were found; none without `--deep`.
+    #[serde(default)]
+    pub proof: Option<Proof>,
+    /// The same with the copies of the key stores that the operator named; none without.
+    #[serde(default)]
+    pub copy_proof: Option<Proof>,
 }
 
 /// Whether the key that page 0 names opens it: the unwrapped tablespace key matches its checksum.

@@ -5,6 +5,7 @@
 
 pub mod files;
 pub mod host;
+pub mod proof;
 pub mod sql;
 pub mod wire;
 

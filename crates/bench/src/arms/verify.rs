@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use ::verify::{Keys, Plan, Report, Settings};
+use ::verify::{Depth, Keys, Plan, Report, Settings};
 use innodb::verify::{Units, Verdict};
 
 use crate::{Arm, Error};
@@ -13,7 +13,7 @@ pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs:
     let own = name.clone();
     let mut before: Option<(Option<Verdict>, Units)> = None;
     Arm::new(name, move || {
-        let report = ::verify::run(plan, keys, &Settings { jobs, progress: &|_| {} });
+        let report = ::verify::run(plan, keys, &Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} });
         let found = judged(&report, &own)?;
         if *before.get_or_insert(found) != found {
             let reason = "found other things than the time before; is a server running on these files?".to_owned();

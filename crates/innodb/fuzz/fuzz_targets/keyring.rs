@@ -1,9 +1,19 @@
-//! Key stores of every kind.
+//! Key stores of every kind: recognised, judged, and the keys of MySQL's read.
 #![no_main]
 
+use keyring::{ExportKey, MysqlKeyring};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = keyring::recognise(bytes, "", bytes.len() as u64);
     let _ = keyring::inspect(bytes);
+    if let Ok(key) = ExportKey::load(bytes) {
+        assert_eq!((key.key().as_bytes().len(), key.iv().as_bytes().len()), (32, 32));
+    }
+    if let Ok(keyring) = MysqlKeyring::load(bytes) {
+        for (name, key) in keyring.iter() {
+            assert!(!name.is_empty() && !key.as_bytes().is_empty());
+            assert!(keyring.get(name).is_some());
+        }
+    }
 });

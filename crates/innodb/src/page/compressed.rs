@@ -3,27 +3,16 @@
 //! Source: formats, "Page compression"; versions 1 and 2, zlib and lz4 confirmed on MySQL 8.0 and
 //! 9.7. The compressed page has no checksum of its own: that of the rebuilt page decides.
 
-use flate2::{Decompress, FlushDecompress, Status};
-
 use crate::{
     bytes::{Bytes, as_usize},
-    page::header::HEADER_BYTES,
+    page::{
+        decompress::{Algorithm, DecompressError},
+        header::HEADER_BYTES,
+    },
 };
 
-/// Why a page cannot be rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RebuildError {
-    /// A length in the header does not fit the page.
-    #[error("the compressed length does not fit the page")]
-    Length,
-    /// The number of the algorithm is not known.
-    #[error("unknown compression algorithm {0}")]
-    Algorithm(u8),
-    /// The bytes cannot be decompressed to a whole page.
-    #[error("the page cannot be decompressed")]
-    Corrupt,
-}
+/// Number of the algorithm: 1 or 2.
+const ALGORITHM: usize = 27;
 
 /// Bytes of compressed data in a page of type 14 or 16.
 pub(crate) fn compressed_bytes(page: &[u8]) -> Option<usize> {
@@ -33,24 +22,17 @@ pub(crate) fn compressed_bytes(page: &[u8]) -> Option<usize> {
 /// Rebuilds the page that was compressed into `rebuilt`, which has the same length.
 ///
 /// # Errors
-/// [`RebuildError`]; what is in `rebuilt` then means nothing.
-pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), RebuildError> {
-    let payload = compressed_bytes(page).ok_or(RebuildError::Length)?;
-    let end = HEADER_BYTES.checked_add(payload).ok_or(RebuildError::Length)?;
-    let payload = page.get(HEADER_BYTES..end).ok_or(RebuildError::Length)?;
-    let original = page.be16(30).map(|count| as_usize(u64::from(count))).ok_or(RebuildError::Length)?;
-    let (header, body) = rebuilt.split_at_mut_checked(HEADER_BYTES).ok_or(RebuildError::Length)?;
+/// [`DecompressError`]; what is in `rebuilt` then means nothing.
+pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressError> {
+    let payload = compressed_bytes(page).ok_or(DecompressError::Length)?;
+    let end = HEADER_BYTES.checked_add(payload).ok_or(DecompressError::Length)?;
+    let payload = page.get(HEADER_BYTES..end).ok_or(DecompressError::Length)?;
+    let original = page.be16(30).map(|count| as_usize(u64::from(count))).ok_or(DecompressError::Length)?;
+    let (header, body) = rebuilt.split_at_mut_checked(HEADER_BYTES).ok_or(DecompressError::Length)?;
     if original != body.len() {
-        return Err(RebuildError::Length);
+        return Err(DecompressError::Length);
     }
-    let restored = match page.get(27) {
-        Some(1) => inflate(payload, body),
-        Some(2) => lz4_flex::block::decompress_into(payload, body).is_ok_and(|count| count == original),
-        algorithm => return Err(RebuildError::Algorithm(algorithm.copied().unwrap_or_default())),
-    };
-    if !restored {
-        return Err(RebuildError::Corrupt);
-    }
+    algorithm(page)?.decompress(payload, body)?;
     header.iter_mut().zip(page).for_each(|(to, from)| *to = *from);
     if let (Some(page_type), Some(control)) = (page.get(28..30), header.get_mut(24..34)) {
         control.fill(0);
@@ -59,10 +41,11 @@ pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), RebuildError
     Ok(())
 }
 
-/// Decompresses zlib data that must fill `out` exactly.
-fn inflate(payload: &[u8], out: &mut [u8]) -> bool {
-    let mut stream = Decompress::new(true);
-    let wanted = out.len();
-    let status = stream.decompress(payload, out, FlushDecompress::Finish);
-    matches!(status, Ok(Status::StreamEnd)) && usize::try_from(stream.total_out()).is_ok_and(|count| count == wanted)
+/// MySQL has the first two of MariaDB's numbers.
+fn algorithm(page: &[u8]) -> Result<Algorithm, DecompressError> {
+    match page.get(ALGORITHM) {
+        Some(1) => Ok(Algorithm::Zlib),
+        Some(2) => Ok(Algorithm::Lz4),
+        number => Err(DecompressError::Algorithm(u64::from(number.copied().unwrap_or_default()))),
+    }
 }

@@ -217,6 +217,13 @@ impl FileReport {
         Tally::default().finish(None)
     }
 
+    /// Adds that the file is shorter than other files say, which are needed to see it.
+    pub fn shorten(&mut self, file_bytes: u64, detail: impl Into<String>) {
+        self.verdict = self.verdict.max(Verdict::Truncated);
+        let finding = Finding { unit: None, offset: Some(file_bytes), check: Check::FileSize, detail: detail.into() };
+        self.findings.push(finding);
+    }
+
     /// A file that is nothing this program knows, and why that is so.
     #[must_use]
     pub fn unidentified(detail: impl Into<String>) -> Self {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::bench::{
     Environment, Experiment, ExperimentRecord, Opinion, Peer, PeerKind, Record, Rounds, SCHEMA, Sample, Subject, arms,
 };
-use ::verify::{FileResult, Keys, Plan, Report, Settings};
+use ::verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 use clap::{Args, Subcommand, ValueEnum};
 use innodb::verify::{KeyAsked, Verdict};
 use report::{is_sound, write_bench_json, write_bench_samples, write_bench_table};
@@ -193,7 +193,8 @@ impl<'a> Measuring<'a> {
         if !options.cold {
             ::bench::warm(&paths).map_err(failure)?;
         }
-        let report = ::verify::run(&plan, keys, &Settings { jobs: processors(), progress: &|_| {} });
+        let report =
+            ::verify::run(&plan, keys, &Settings { jobs: processors(), depth: Depth::EveryPage, progress: &|_| {} });
         if let Some(unread) = report.errors.first() {
             return Err(Failure::new(format!("{}: {}", unread.path.display(), unread.reason)));
         }

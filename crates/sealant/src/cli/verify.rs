@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ::verify::{Keys, KeysError, Plan, Progress, Report, Settings};
+use ::verify::{Depth, Keys, KeysError, Plan, Progress, Report, Settings};
 use clap::{Args, ValueEnum};
 use innodb::verify::Verdict;
 use report::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
@@ -92,13 +92,15 @@ Exit codes:
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.check()?;
+        forbid_dumps();
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
         let status = StatusLine::new(self.quiet);
         status.show("looking at files");
         let plan = Plan::of(&self.paths);
         let progress = |progress: &Progress| status.show(&progress_words(progress));
-        let settings = Settings { jobs: self.jobs.unwrap_or_else(processors), progress: &progress };
+        let jobs = self.jobs.unwrap_or_else(processors);
+        let settings = Settings { jobs, depth: Depth::EveryPage, progress: &progress };
         let report = ::verify::run(&plan, &keys, &settings);
         status.clear();
         self.write(&report)?;
@@ -170,6 +172,15 @@ impl KeyStores {
             warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");
         }
         Ok(keys)
+    }
+}
+
+/// Keys will be in memory: neither core dumps, which a handler of the system may take in spite of
+/// the limit set at the start, nor other processes of this user may read it.
+pub(crate) fn forbid_dumps() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        warning("the system does not allow core dumps to be forbidden for this process");
     }
 }
 

@@ -1,25 +1,160 @@
 //! `key-backup-missing`.
 
+use std::collections::BTreeMap;
+
+use innodb::verify::Verdict as Proven;
+
 use super::{can_encrypt, keyring, live_stores, wrapped};
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::proof::evidence;
+use crate::facts::proof::{GivenStore, Proof, Unsound};
 use crate::facts::{Seen, Unseen};
-use crate::finding::Severity;
+use crate::finding::{Evidence, Grade, Severity};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-backup-missing",
     title: "No copy of the current keys is proven",
     severity: Severity::Critical,
     explanation: "When the keys are lost, everything encrypted with them is, backups included. No server knows whether a \
-        copy exists, and no file on this host can prove one that must be elsewhere: the answer is UNKNOWN until somebody \
-        attests it in a waiver, whose expiry date makes them look again.",
+        copy exists. Named with --keyring-copy, or --key-file-copy on MariaDB, a copy is proven: with it alone each \
+        encrypted file of the server is opened, page 0 and its first pages, logs whole, and a copy from before the last \
+        rotation fails. Without, and for keys that a KMS or Vault keeps, the answer is UNKNOWN until somebody attests it \
+        in a waiver, whose expiry date makes them look again.",
     applies: "servers with encrypted data",
-    fix: "copy the keys off this host, try the copy on a restored backup, and attest it in a waiver",
+    fix: "copy the keys off this host after each rotation, and prove the copy with --keyring-copy or `sealant verify DIR \
+        --keyring COPY`",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(c)"],
     judge,
 };
 
+/// Keys, and files of one key, that a finding names.
+const MOST_NAMES: usize = 5;
+
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    match cx.facts.files.as_ref().and_then(|files| files.copy_proof.as_ref()) {
+        Some(proof) => by_proof(proof),
+        None => unproven(cx),
+    }
+}
+
+/// Judges copies that were tried.
+fn by_proof(proof: &Proof) -> Seen<Verdict> {
+    let mut verdict = Verdict::new();
+    proof.stores.iter().filter_map(unusable).for_each(|ruling| verdict.push(ruling));
+    if proof.locked > 0 && proof.usable().next().is_some() {
+        verdict.push(not_enough(proof));
+    }
+    for copy in &proof.stores {
+        if let Some(why) = &copy.no_copy {
+            let what = format!("whether {} is a copy of the keys", copy.path);
+            let remedy = format!("name a copy that does not lie with the data or the keys themselves, {REMEDY}");
+            verdict.unseen(&copy.path, Unseen { what, why: format!("it {why}"), remedy });
+        }
+    }
+    if let Some(unseen) = untried(proof) {
+        verdict.unseen("files", unseen);
+    }
+    if verdict.is_empty() && opened(proof) == 0 {
+        return Err(Unseen {
+            what: format!("whether {} suffices", proof.store_names()),
+            why: "no file is encrypted with a key that it could have opened".to_owned(),
+            remedy: REMEDY.to_owned(),
+        });
+    }
+    verdict.pass_if_clean(enough(proof));
+    Ok(verdict)
+}
+
+/// The command lines that prove a copy.
+const REMEDY: &str = "and prove it: `sealant verify DIR --keyring COPY` (MariaDB: --mariadb-key-file COPY), or audit on \
+    the server's host with --keyring-copy COPY (--key-file-copy COPY)";
+
+/// A copy that is damaged, or does not open with its password.
+fn unusable(copy: &GivenStore) -> Option<Ruling> {
+    let why = copy.why.as_ref()?;
+    let seen = Evidence::Host { source: copy.path.clone(), observation: why.clone() };
+    let fix = format!("replace {} by a copy of the current keys, {REMEDY}", copy.path);
+    let message = format!("the copy {} cannot be used: {why}", copy.path);
+    Some(Ruling::fail(&copy.path, Grade::Bytes, message).evidence(seen).fix(fix))
+}
+
+/// Some file needs a key that the copies do not have.
+fn not_enough(proof: &Proof) -> Ruling {
+    let copies = proof.store_names();
+    let locked: Vec<&Unsound> = proof.unsound.iter().filter(|file| file.locked).collect();
+    let mut by_key: BTreeMap<String, Vec<&Unsound>> = BTreeMap::new();
+    for file in &locked {
+        by_key.entry(file.key_words()).or_default().push(file);
+    }
+    let keys: Vec<String> = by_key.iter().take(MOST_NAMES).map(|(key, files)| missing(key, files)).collect();
+    let more = by_key.len().saturating_sub(keys.len());
+    let more = if more > 0 { format!("; and {more} more keys") } else { String::new() };
+    let message =
+        format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
+    let fix = format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation");
+    let examples = by_key.values().filter_map(|files| files.first()).take(MOST_NAMES);
+    let ruling = Ruling::fail(&copies, Grade::Bytes, message).fix(fix).evidence(tried(proof));
+    examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(ruling, Ruling::evidence)
+}
+
+fn missing(key: &str, files: &[&Unsound]) -> String {
+    let how = match files.first().map(|file| file.verdict) {
+        Some(Proven::WrongKey) => "is another key there",
+        _ => "is not in it",
+    };
+    let names: Vec<&str> = files.iter().take(MOST_NAMES).map(|file| file.name.as_str()).collect();
+    let more = files.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{key} {how} ({}{more})", names.join(", "))
+}
+
+/// Files that say nothing about the copy, although they may be encrypted.
+fn untried(proof: &Proof) -> Option<Unseen> {
+    let mute = |verdict| matches!(verdict, Proven::Unverifiable | Proven::BadKeyInfo);
+    let listed = proof.unsound.iter().filter(|file| mute(file.verdict)).map(|file| file.name.as_str());
+    let names: Vec<&str> = listed.chain(proof.unread.iter().map(|file| file.path.as_str())).take(MOST_NAMES).collect();
+    let unread = u64::try_from(proof.unread.len()).unwrap_or(u64::MAX);
+    let count =
+        proof.count(Proven::Unverifiable).saturating_add(proof.count(Proven::BadKeyInfo)).saturating_add(unread);
+    let more = count.saturating_sub(u64::try_from(names.len()).unwrap_or(u64::MAX));
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (count > 0).then(|| Unseen {
+        what: format!("whether the copy opens {}{more}", names.join(", ")),
+        why: "unreadable, damaged where the key is named, changing all the time, or of a key store without a copy here"
+            .to_owned(),
+        remedy: "name copies of all key stores in use, run as a user who can read the data directory, and prove a \
+            snapshot of a busy server: `sealant verify DIR --keyring COPY`"
+            .to_owned(),
+    })
+}
+
+/// Encrypted files that the copies opened, damaged pages or not.
+fn opened(proof: &Proof) -> u64 {
+    let damaged = |file: &&Unsound| {
+        let opens = matches!(file.verdict, Proven::Damaged | Proven::Truncated) && !file.locked;
+        opens && file.key.is_some() && file.units.encrypted > 0
+    };
+    let damaged = proof.unsound.iter().filter(damaged).count();
+    proof.count(Proven::Ok).saturating_add(u64::try_from(damaged).unwrap_or(u64::MAX))
+}
+
+fn enough(proof: &Proof) -> Ruling {
+    let copies = proof.store_names();
+    let message = format!("{copies} alone opens each of {} encrypted files, tried at {:.0}", opened(proof), proof.at);
+    Ruling::pass("server", Grade::Bytes, message).evidence(tried(proof))
+}
+
+/// What was tried, when and how far.
+fn tried(proof: &Proof) -> Evidence {
+    let depth = if proof.every_page { "every page" } else { "page 0 and the first pages of each tablespace" };
+    let observation =
+        format!("at {:.0}: {} encrypted files opened, {} not; {depth}", proof.at, opened(proof), proof.locked);
+    Evidence::Host { source: proof.store_names(), observation }
+}
+
+/// No copy was named.
+fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
     let keys_in_use = live_stores(cx).any(|(_, store)| !store.entries.is_empty()) || !wrapped(cx, true).is_empty();
     let mut what = "a copy of the keys".to_owned();
     if let Some(sql) = cx.facts.sql.as_ref().filter(|_| !keys_in_use) {
@@ -34,25 +169,36 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what,
         why: "no proof of one is recorded".to_owned(),
-        remedy:
-            "copy the keys off this host after each rotation, open a restored backup with the copy, and attest it: a \
-            [[waiver]] with check = \"key-backup-missing\", reason, approver and expires"
-                .to_owned(),
+        remedy: format!(
+            "copy the keys off this host after each rotation, {REMEDY}; where no file holds the keys, open a restored \
+             backup and attest it: a [[waiver]] with check = \"key-backup-missing\", reason, approver and expires"
+        ),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{json, with_plugins};
+    use super::super::tests::{UUID, json, space, with_plugins};
     use super::*;
-    use crate::finding::Status::{NotApplicable, Unknown};
-    use crate::testing::{Made, mariadb};
+    use crate::checks::proof::made::{proof, store, unsound};
+    use crate::finding::Finding;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mariadb, mysql};
+
+    fn tried_with(proof: Proof) -> Vec<Finding> {
+        let mut made = mysql().file("demo/t.ibd", space(3, UUID));
+        made.0.files.as_mut().unwrap().copy_proof = Some(proof);
+        made.judge(&CHECK)
+    }
 
     #[test]
-    fn it_is_never_proven_from_here() {
+    fn without_a_copy_it_is_never_proven() {
         let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!(found[0].status, Unknown);
-        assert!(found[0].remediation.as_ref().unwrap().contains("[[waiver]]"));
+        let remedy = found[0].remediation.as_ref().unwrap();
+        for way in ["[[waiver]]", "sealant verify DIR --keyring COPY", "--keyring-copy", "--key-file-copy"] {
+            assert!(remedy.contains(way), "{remedy}");
+        }
         let made = with_plugins(mariadb(), &[["aws_key_management", "ENCRYPTION"]]);
         assert_eq!(made.statuses(&CHECK), [Unknown]);
     }
@@ -60,5 +206,57 @@ mod tests {
     #[test]
     fn without_keys_there_is_nothing_to_copy() {
         assert_eq!(with_plugins(mariadb(), &[]).statuses(&CHECK), [NotApplicable]);
+    }
+
+    #[test]
+    fn a_copy_that_opens_everything_passes() {
+        let found = tried_with(proof(7, Vec::new()));
+        assert_eq!(found[0].status, Pass);
+        assert!(found[0].message.contains("/keys/keyring alone opens each of 7"), "{}", found[0].message);
+        let damaged = Unsound {
+            units: innodb::verify::Units { encrypted: 6, bad: 1, total: 7, ..Default::default() },
+            ..unsound("demo/t.ibd", Proven::Damaged)
+        };
+        let found = tried_with(proof(7, vec![damaged]));
+        assert!(found[0].status == Pass && found[0].message.contains("each of 8"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn a_copy_from_before_the_rotation_fails_with_keys_and_files() {
+        let files = (0..9).map(|i| unsound(&format!("demo/t{i}.ibd"), Proven::MissingKey)).collect();
+        let found = tried_with(proof(7, files));
+        assert_eq!((found.len(), found[0].status, found[0].severity), (1, Fail, Severity::Critical));
+        let key = format!("INNODBKey-{UUID}-3 is not in it (demo/t0.ibd, ");
+        let message = &found[0].message;
+        assert!(
+            message.contains(&key) && message.contains("and 4 more") && message.contains("does not open 9"),
+            "{message}"
+        );
+        assert_eq!(tried_with(proof(0, vec![unsound("demo/t.ibd", Proven::WrongKey)]))[0].status, Fail);
+        let hidden = Unsound { locked: true, ..unsound("demo/t.ibd", Proven::Damaged) };
+        assert_eq!(tried_with(proof(7, vec![hidden]))[0].status, Fail);
+    }
+
+    #[test]
+    fn a_copy_that_cannot_be_read_fails() {
+        let mut bad = proof(0, vec![unsound("demo/t.ibd", Proven::Unverifiable)]);
+        bad.stores[0].why = Some("damaged: its end is missing".to_owned());
+        let found = tried_with(bad);
+        assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "/keys/keyring"));
+        let mut half = proof(7, Vec::new());
+        half.stores.push(GivenStore { why: Some("is empty".to_owned()), ..store("/keys/other") });
+        assert_eq!(tried_with(half)[0].status, Fail);
+    }
+
+    #[test]
+    fn what_is_no_copy_or_was_not_tried_proves_nothing() {
+        let mut same = proof(7, Vec::new());
+        same.stores[0].no_copy = Some("is the key store itself, not a copy".to_owned());
+        assert_eq!(tried_with(same)[0].status, Unknown);
+        for verdict in [Proven::Unverifiable, Proven::BadKeyInfo] {
+            let found = tried_with(proof(7, vec![unsound("demo/t.ibd", verdict)]));
+            assert_eq!((found.len(), found[0].status), (1, Unknown), "{verdict:?}");
+        }
+        assert_eq!(tried_with(proof(0, Vec::new()))[0].status, Unknown);
     }
 }

@@ -3,14 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use innodb::binlog::BinlogEncryption;
+use innodb::verify::Verdict as Proven;
 use keyring::{StoreKind, StoreSummary};
 
 use super::{
     Wrapped, is_mariadb, key_path, keyring, live_stores, nothing_wrapped, path_evidence, store_evidence, wrapped,
 };
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::proof::evidence;
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::Role;
+use crate::facts::proof::{Proof, Unsound};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 
@@ -21,7 +24,9 @@ pub(crate) const CHECK: Check = Check {
     explanation: "A running server holds its keys in memory and notices a lost, cut or exchanged key file only at its next \
         start. Page 0 of each tablespace names its master key: the key file must hold that name and be whole. Where \
         the key itself could be tried the checksum inside page 0 decides, on MariaDB the space number inside an \
-        encrypted page; a name alone is not proof that the key opens, and ends as UNKNOWN.",
+        encrypted page; a name alone is not proof that the key opens, and ends as UNKNOWN. With --deep every encrypted \
+        page, block and event of every file is opened with the key files found, as `sealant verify` does, and that \
+        decides.",
     applies: "MySQL with a keyring file, MariaDB with a key file",
     fix: "put the right key file back before the server restarts",
     cost: "none while the server runs",
@@ -30,6 +35,9 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    if let Some(proof) = proof(cx) {
+        return by_proof(cx, proof);
+    }
     if is_mariadb(cx) {
         return mariadb(cx);
     }
@@ -54,6 +62,92 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
     }
     counts.close(cx, verdict)
+}
+
+/// What `--deep` proved with the keys that the server uses: not if a KMS or Vault keeps these, or none was found.
+fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
+    let elsewhere = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
+    let proof = cx.facts.files.as_ref()?.proof.as_ref()?;
+    (proof.usable().next().is_some() && !cx.facts.sql.as_ref().is_some_and(elsewhere)).then_some(proof)
+}
+
+/// More files than this are told in one ruling.
+const MANY: usize = 50;
+
+fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
+    if let Some(ruling) = lost(cx) {
+        return Ok(Verdict::one(ruling));
+    }
+    let mut verdict = Verdict::new();
+    damaged(cx, &mut verdict);
+    refused(proof, &mut verdict);
+    if let Some(unseen) = unopened(cx, proof) {
+        verdict.unseen("files", unseen);
+    }
+    let opened = proof.count(Proven::Ok);
+    if verdict.is_empty() && opened == 0 {
+        return if is_mariadb(cx) { mariadb(cx) } else { nothing_wrapped(cx) };
+    }
+    let words = format!("{} opens each of {opened} encrypted files, every page of them", proof.store_names());
+    let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
+    verdict.pass_if_clean(stores.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    Ok(verdict)
+}
+
+/// Files that no key found opens, the first of them one by one.
+fn refused(proof: &Proof, verdict: &mut Verdict) {
+    let all = proof.locked.saturating_add(proof.count(Proven::BadKeyInfo));
+    let listed = proof.unsound.iter().filter(|file| file.locked || file.verdict == Proven::BadKeyInfo).take(MANY);
+    let mut told = 0_u64;
+    for file in listed {
+        verdict.push(refusal(proof, file));
+        told = told.saturating_add(1);
+    }
+    let left = all.saturating_sub(told);
+    if left > 0 {
+        let stores = proof.store_names();
+        let message = format!("{left} more files are not opened by {stores}");
+        let observation = format!("{all} files in all are not opened by it; `sealant verify` lists them");
+        let seen = Evidence::Host { source: stores, observation };
+        verdict.push(Ruling::fail("more files", Grade::Bytes, message).evidence(seen));
+    }
+}
+
+/// A file that no key found opens.
+fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
+    let (key, stores) = (file.key_words(), proof.store_names());
+    let (message, fix) = match file.verdict {
+        Proven::BadKeyInfo => (
+            format!("the information about the key of {} is damaged: no key can open it", file.name),
+            format!("restore {} from a backup that `sealant verify` proves sound", file.path),
+        ),
+        Proven::WrongKey => (
+            format!("{key} of {stores} does not open {}", file.name),
+            format!("put the key file with the right {key} back before the server restarts"),
+        ),
+        _ => (
+            format!("{} needs {key}, which {stores} does not hold", file.name),
+            format!("put the key file with {key} back before the server restarts"),
+        ),
+    };
+    evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
+}
+
+/// Encrypted files that could not be proven, nor their key tried on page 0: a running server changes them.
+fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unseen> {
+    let keys = Keys::of(cx);
+    let tried = |file: &Unsound| {
+        let trials = keys.proofs.get(file.path.as_str()).map_or(&[][..], Vec::as_slice);
+        trials.iter().any(|trial| trial.opens == Some(true))
+    };
+    let open = |file: &&Unsound| file.verdict == Proven::Unverifiable && file.key.is_some() && !tried(file);
+    let open: Vec<&Unsound> = proof.unsound.iter().filter(open).collect();
+    let first = open.first()?;
+    Some(Unseen {
+        what: format!("whether the keys open {} and {} more files", first.name, open.len().saturating_sub(1)),
+        why: first.findings.first().map_or_else(|| "no key of its kind was found".to_owned(), |f| f.detail.clone()),
+        remedy: "audit a snapshot with --offline, or `sealant verify DIR --keyring FILE`".to_owned(),
+    })
 }
 
 #[derive(Default)]
@@ -332,6 +426,40 @@ mod tests {
         assert_eq!(proven(Some(true)).statuses(&CHECK), [Pass]);
         assert_eq!(proven(Some(false)).statuses(&CHECK), [Fail]);
         assert_eq!(proven(None).statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn every_page_decides_where_it_was_opened() {
+        use crate::checks::proof::made::{proof, unsound};
+        let judged = |deep| {
+            let mut made = proven(None);
+            made.0.files.as_mut().unwrap().proof = Some(deep);
+            made.judge(&CHECK)
+        };
+        assert_eq!(judged(proof(7, Vec::new()))[0].status, Pass);
+        for verdict in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
+            let found = judged(proof(7, vec![unsound("demo/t.ibd", verdict)]));
+            assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
+            assert!(!found[0].evidence.is_empty());
+        }
+        let log = Unsound { kind: "binlog".to_owned(), ..unsound("binlog.000002", Proven::MissingKey) };
+        assert_eq!(judged(proof(7, vec![log]))[0].artefact, "binlog.000002");
+        assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Unverifiable)]))[0].status, Unknown);
+        assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Damaged)]))[0].status, Pass);
+        let many = (0..120).map(|i| unsound(&format!("demo/t{i}.ibd"), Proven::MissingKey)).collect();
+        let found = judged(proof(7, many));
+        assert_eq!(found.len(), MANY + 1);
+        assert!(found[MANY].message.starts_with("70 more files"), "{}", found[MANY].message);
+    }
+
+    #[test]
+    fn keys_that_were_not_found_leave_the_decision_to_page_0() {
+        use crate::checks::proof::made::{proof, unsound};
+        let mut made = proven(Some(true));
+        let mut deep = proof(0, vec![unsound("demo/t.ibd", Proven::Unverifiable)]);
+        deep.stores.clear();
+        made.0.files.as_mut().unwrap().proof = Some(deep);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) mod log_table_csv;
 pub(super) mod mysql_ibd_plaintext;
 pub(super) mod optout_allowed;
 pub(super) mod orphan_file;
+pub(super) mod page_damaged;
 pub(super) mod page_plaintext;
 pub(super) mod redo_plaintext;
 pub(super) mod relaylog_plaintext;

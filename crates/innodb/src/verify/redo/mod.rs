@@ -24,7 +24,7 @@ mod vote;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::checkpoint::checkpoint_lsn;
+pub use self::checkpoint::{MYSQL_HEADER_BYTES, checkpoint_lsn, mysql_start_lsn};
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
 use self::{blocks::Blocks, head::Head};
 use crate::{

@@ -22,6 +22,8 @@ pub(super) struct Allocation {
 }
 
 const BITMAP: u64 = 24;
+/// Two bits a page; the lower one says free.
+const FREE_BITS: [u8; 4] = [0x01, 0x04, 0x10, 0x40];
 
 impl TablespaceVerifier<'_> {
     /// Looks page `number` up; `None` if its descriptor cannot be read.
@@ -44,7 +46,7 @@ impl TablespaceVerifier<'_> {
         let (extent, bit) = (behind.checked_div(extent_pages)?, behind.checked_rem(extent_pages)?);
         let at = XDES_ARRAY.checked_add(extent.checked_mul(entry_bytes)?)?.checked_add(BITMAP)?.checked_add(bit / 4)?;
         let byte = *page.get(usize::try_from(at).ok()?)?;
-        let free = byte >> (bit % 4 * 2) & 1 == 1;
+        let free = FREE_BITS.get(usize::try_from(bit % 4).ok()?).is_some_and(|mask| byte & mask != 0);
         Some(Allocation { free, lsn })
     }
 

@@ -38,6 +38,12 @@ pub struct Owner {
 pub trait Owners: Sync {
     /// The tablespace, if it is known.
     fn owner(&self, space: SpaceId) -> Option<Owner>;
+
+    /// Whether the key of any tablespace is known: encrypted copies of an unknown tablespace's
+    /// pages are then taken for those of a dropped one.
+    fn any_key(&self) -> bool {
+        true
+    }
 }
 
 /// No other tablespace is known.
@@ -47,6 +53,10 @@ pub struct NoOwners;
 impl Owners for NoOwners {
     fn owner(&self, _: SpaceId) -> Option<Owner> {
         None
+    }
+
+    fn any_key(&self) -> bool {
+        false
     }
 }
 
@@ -63,10 +73,10 @@ pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: 
     if family != Family::MySql {
         return mariadb::judge_copy(slot, family, owners, scratch);
     }
-    let owner = owners.owner(header.space_id);
     if header.page_type.is_mysql_encrypted() {
-        return encrypted(slot, &header, owner, scratch);
+        return encrypted(slot, &header, owners, scratch);
     }
+    let owner = owners.owner(header.space_id);
     let mut judgement = Judgement::new(State::Clear);
     if owner.as_ref().is_some_and(|owner| owner.encrypted) && header.page_no.0 != 0 {
         judgement.mixed();
@@ -97,15 +107,16 @@ fn sound_bytes(slot: &[u8], owner: Option<&Owner>) -> Option<(usize, bool)> {
         .map(|size| (size, true))
 }
 
-fn encrypted(slot: &mut [u8], header: &PageHeader, owner: Option<Owner>, scratch: &mut Scratch) -> Judgement {
+fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
     let mut judgement = Judgement::new(State::Encrypted);
     let space = header.space_id;
-    let Some(owner) = owner else {
-        judgement.note(Check::Stale, format!("copy of a page of tablespace {space}, which is not here"));
+    let Some(owner) = owners.owner(space) else {
+        let check = if owners.any_key() { Check::Stale } else { Check::Unknown };
+        judgement.note(check, format!("copy of a page of tablespace {space}, which is not here"));
         return judgement;
     };
     let Some(cipher) = owner.key.as_ref().and_then(|key| key.cipher().ok()) else {
-        judgement.note(Check::Stale, format!("copy of a page of tablespace {space}, whose key is not known"));
+        judgement.note(Check::Unknown, format!("copy of a page of tablespace {space}, which no key given opens"));
         return judgement;
     };
     let zip = owner.page_bytes < slot.len();

@@ -23,7 +23,7 @@ pub(super) enum Opener<'a> {
     /// Page 0 says nothing of encryption.
     None,
     /// MySQL, with the key at hand.
-    MySql { key: TablespaceKey, cipher: PageCipher },
+    MySql { key: TablespaceKey, cipher: Box<PageCipher> },
     /// MariaDB; keys are fetched by version as pages ask for them.
     MariaDb(MariaDbOpener<'a>),
     /// Encrypted by MySQL, and no key opens it.
@@ -64,6 +64,7 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
             (page0, 0, bytes)
         }
     };
+    let page0 = without_doubtful_kind(page0);
     let info_at = info_offset(page0.logical_page_bytes, page0.physical_page_bytes);
     let mut tally = Tally::default();
     let (opener, key) = opener(&page0, bytes, info_at, options, &mut tally);
@@ -84,6 +85,19 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
     let read = fill(source, 0, buf)?.len();
     let bytes = buf.get(..read).unwrap_or_default();
     Ok((Page0::parse(bytes)?, bytes))
+}
+
+/// Damage in a temporary tablespace is forgiven, so that it is one must not follow from a damaged
+/// flag.
+fn without_doubtful_kind(mut page0: Page0) -> Page0 {
+    if page0.checksum == Checksum::Mismatch && page0.kind == TablespaceKind::SessionTemporary {
+        page0.kind = TablespaceKind::FilePerTable;
+    }
+    page0
+}
+
+pub(super) const fn is_temporary(kind: TablespaceKind) -> bool {
+    matches!(kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary)
 }
 
 fn opener<'a>(
@@ -130,10 +144,10 @@ fn opener<'a>(
 }
 
 /// Whether something says that there should be encryption information. MySQL does not clear the
-/// place of it in temporary tablespaces that it uses again.
+/// place of it in temporary tablespaces that it uses again, nor in those it makes anew.
 fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
     match page0.disagreement {
-        Some(Disagreement::UnknownInfo) if page0.kind == TablespaceKind::SessionTemporary => false,
+        Some(Disagreement::UnknownInfo) if is_temporary(page0.kind) => false,
         Some(Disagreement::FlagWithoutInfo) => {
             tally.bad_key_info(at, "the tablespace is flagged encrypted, but page 0 holds no encryption information");
             true
@@ -180,7 +194,7 @@ fn mysql_opener<'a>(
 
 fn with_key<'a>(key: TablespaceKey) -> Opener<'a> {
     match key.cipher() {
-        Ok(cipher) => Opener::MySql { key, cipher },
+        Ok(cipher) => Opener::MySql { key, cipher: Box::new(cipher) },
         Err(_) => Opener::Closed,
     }
 }

@@ -2,8 +2,12 @@
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
-    crypt::mysql,
-    error::ScanError,
+    crypt::{
+        mariadb::{self, Layout},
+        mysql,
+    },
+    error::{PageError, ScanError},
+    ids::Lsn,
     page::{checksum, header::PageHeader, types::PageType},
     read::{ReadAt, fill, length},
     tablespace::{Family, Page0},
@@ -23,6 +27,17 @@ struct Impression {
     placed: u64,
     sound: u64,
     encrypted: u64,
+    /// The oldest change of any of these.
+    oldest: Option<Lsn>,
+}
+
+/// What else is known of the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances {
+    /// A server has it open: page 0 need not be written yet.
+    pub live: bool,
+    /// Newest checkpoint of the redo log: what changed after it need not be written yet.
+    pub checkpoint: Option<Lsn>,
 }
 
 /// Says what can be said without page 0: encrypted pages can then be opened by no key, clear
@@ -31,20 +46,19 @@ struct Impression {
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
-pub fn verify<R: ReadAt + ?Sized>(source: &R) -> Result<FileReport, ScanError> {
+pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> Result<FileReport, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
     let mut head = vec![0; as_usize(file_bytes.min(65536))];
     if is_unwritten(fill(source, 0, &mut head)?) && is_zero(source, as_u64(head.len()), file_bytes)? {
-        return Ok(FileReport::unidentified(
-            "nothing was written yet: the content of a new table can be in the redo log alone",
-        ));
+        return Ok(FileReport::unidentified(UNWRITTEN));
     }
     let reason = match Page0::parse(fill(source, 0, &mut head)?) {
-        Ok(_) => "page 0 was caught while it was written".to_owned(),
-        Err(error) => error.to_string(),
+        // It could not when the file was classified.
+        Ok(_) => return Ok(changing()),
+        Err(error) => error,
     };
     let mut best = Impression::default();
     for page_bytes in PAGE_SIZES {
@@ -53,18 +67,32 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R) -> Result<FileReport, ScanError> {
             best = impression;
         }
     }
+    let new = circumstances.checkpoint.is_some_and(|checkpoint| best.oldest.is_some_and(|oldest| oldest > checkpoint));
+    if is_unwritten(head.range(0, as_usize(best.page_bytes))) && (circumstances.live || new) {
+        return Ok(FileReport::unidentified(UNWRITTEN));
+    }
     Ok(report(best, file_bytes, &reason))
 }
 
-fn report(found: Impression, file_bytes: u64, reason: &str) -> FileReport {
+fn changing() -> FileReport {
+    let mut tally = Tally::default();
+    tally.find(Some(0), Some(0), Check::Changing, "page 0 was written in the meantime; run again");
+    tally.finish(None)
+}
+
+const UNWRITTEN: &str = "page 0 was not written yet: the beginning of a new table can be in the redo log alone";
+
+fn report(found: Impression, file_bytes: u64, reason: &PageError) -> FileReport {
     let mut tally = Tally::default();
     if found.encrypted > 0 {
         let detail = format!("{reason}; encrypted pages follow, and the information that opens them is lost");
         tally.bad_key_info(Some(0), detail);
     } else if found.sound > 0 {
         tally.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
+    } else if matches!(reason, PageError::Short { .. }) {
+        tally.find(Some(0), Some(0), Check::PartialUnit, reason.to_string());
     } else {
-        return FileReport::unidentified(reason);
+        return FileReport::unidentified(reason.to_string());
     }
     let total = file_bytes.checked_div(found.page_bytes).unwrap_or(0);
     tally.units = Units { total, bad: total.min(1), ..Units::default() };
@@ -82,11 +110,14 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
             continue;
         }
         bump(&mut found.placed);
-        let full_crc32 = checksum::full_crc32(page).is_ok();
+        found.oldest = found.oldest.map_or(Some(header.lsn), |oldest| Some(oldest.min(header.lsn)));
+        let full_crc32 = mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
         let legacy = header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED;
+        // Their checksum is that of the page before compression.
+        let compressed = matches!(header.page_type, PageType::COMPRESSED | PageType::PAGE_COMPRESSED);
         if mysql::is_encrypted(page) || legacy || (full_crc32 && header.checksum != 0) {
             bump(&mut found.encrypted);
-        } else if full_crc32 || checksum::classic(page).is_ok() || checksum::zip(page).is_ok() {
+        } else if full_crc32 || compressed || checksum::classic(page).is_ok() || checksum::zip(page).is_ok() {
             bump(&mut found.sound);
         } else if header.page_type.is_known(Family::MariaDbLegacy) && page.be32(26) != Some(0) {
             bump(&mut found.encrypted);

@@ -14,11 +14,11 @@ use crate::{
     ids::{KeyVersion, SpaceId},
     keys::KeySource,
     page::{checksum, header::PageHeader, state::is_exempt, types::PageType},
-    tablespace::Family,
+    tablespace::{Family, MariaDbMode},
     verify::{
         Check,
         tablespace::{
-            Scratch, TablespaceVerifier,
+            Expected, Scratch, TablespaceVerifier,
             copy::Owners,
             head::Opener,
             judgement::{Judgement, State, Trial},
@@ -108,7 +108,7 @@ impl TablespaceVerifier<'_> {
             return Judgement::new(State::Empty);
         };
         let version = mariadb::key_version(page, layout);
-        match &self.opener {
+        let mut judgement = match &self.opener {
             Opener::MariaDb(opener) if version != KeyVersion(0) => {
                 self.judge_encrypted(opener, number, page, layout, version, scratch)
             }
@@ -118,7 +118,9 @@ impl TablespaceVerifier<'_> {
                 judgement
             }
             _ => self.judge_clear(number, page, &header, layout, scratch),
-        }
+        };
+        judgement.undo = matches!(header.page_type, PageType::UNDO | PageType::SYS);
+        judgement
     }
 
     /// Bytes 26 to 29 of a page of the older format hold a key version only if page 0 holds crypt
@@ -145,6 +147,7 @@ impl TablespaceVerifier<'_> {
             judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
             return judgement;
         }
+        judgement.sealed_lsn = Some(header.lsn);
         let trial = opener.open(page, layout, self.page0.space_id, version, scratch);
         judgement.trial = Some((version, trial));
         judgement.opened_lsn = (trial == Trial::Opened && !judgement.is_bad()).then_some(header.lsn);
@@ -171,13 +174,31 @@ impl TablespaceVerifier<'_> {
         let (space, page_bytes) = (self.page0.space_id, self.page0.physical_page_bytes);
         let at = crate::PageNo(u32::try_from(number).unwrap_or(u32::MAX));
         if !is_exempt(header, at, space, self.page0.family, page_bytes) {
-            if matches!(header.page_type, PageType::UNDO | PageType::SYS) && self.page0.declares_encryption() {
-                judgement.mixed();
-            } else {
-                self.check_clear(&mut judgement);
-            }
+            self.check_clear_mariadb(header, layout, &mut judgement);
         }
         judgement
+    }
+
+    /// A page in the clear that servers encrypt, if they encrypt its tablespace.
+    ///
+    /// R-tree pages of the older format they never do. With `innodb_encrypt_tables=OFF` they write
+    /// the pages of a table that follows that setting in the clear, one by one as they change, and
+    /// page 0 says so only when the encryption threads are through: seen on MariaDB 10.11 and 11.8.
+    fn check_clear_mariadb(&self, header: &PageHeader, layout: Layout, judgement: &mut Judgement) {
+        let follows = match &self.opener {
+            Opener::MariaDb(opener) => opener.crypt.mode == MariaDbMode::Default,
+            _ => false,
+        };
+        let mixes = match header.page_type {
+            PageType::UNDO | PageType::SYS => true,
+            PageType::RTREE => matches!(layout, Layout::Legacy { .. }),
+            _ => false,
+        };
+        match self.expected {
+            Expected::Encrypted if mixes => judgement.mixed(),
+            Expected::Encrypted if follows => judgement.doubtful = Some(header.lsn),
+            _ => self.check_clear(judgement),
+        }
     }
 }
 

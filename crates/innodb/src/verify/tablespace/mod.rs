@@ -237,6 +237,9 @@ impl<'a> TablespaceVerifier<'a> {
             return copy::judge(page, self.page0.family == Family::MySql, self.owners, scratch);
         }
         let mut judgement = self.judge_page(number, page, scratch);
+        if judgement.state == State::Empty && !judgement.is_bad() {
+            return self.judge_zero(source, number, part);
+        }
         if self.is_temporary() {
             judgement.forgive_temporary();
         }

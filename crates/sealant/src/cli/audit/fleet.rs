@@ -60,6 +60,11 @@ struct Member {
     backup: Vec<PathBuf>,
     #[serde(default)]
     client_name: Vec<String>,
+    #[serde(default)]
+    keyring_copy: Vec<PathBuf>,
+    #[serde(default)]
+    key_file_copy: Vec<PathBuf>,
+    key_file_copy_password_file: Option<PathBuf>,
 }
 
 /// Audits every member; one that fails is reported and does not stop the others.
@@ -135,6 +140,9 @@ impl Source {
             datadir: member.datadir.clone(),
             backup: member.backup.clone(),
             client_name: member.client_name.clone(),
+            keyring_copy: member.keyring_copy.clone(),
+            key_file_copy: member.key_file_copy.clone(),
+            key_file_copy_password_file: member.key_file_copy_password_file.clone(),
             ..self.clone()
         }
     }
@@ -180,8 +188,10 @@ impl Member {
             &mut self.password_file,
             &mut self.tls_ca,
             &mut self.datadir,
+            &mut self.key_file_copy_password_file,
         ];
-        for path in single.into_iter().flatten().chain(&mut self.backup) {
+        let lists = [&mut self.backup, &mut self.keyring_copy, &mut self.key_file_copy];
+        for path in single.into_iter().flatten().chain(lists.into_iter().flatten()) {
             *path = base.join(&*path);
         }
     }

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::audit::collect::{self, LiveOptions, OfflineOptions, Progress};
+use ::audit::collect::{self, KeyCopies, LiveOptions, OfflineOptions, Progress};
 use ::audit::facts::Facts;
 use clap::Args;
 use server::option_file::{ClientOptions, Warning};
 use server::{Endpoint, Options, Target, TlsMode, TlsOptions};
 
 use super::login::{self, Login};
+use crate::cli::verify::forbid_dumps;
 use crate::output::message::{Failure, warning};
 use crate::output::progress::StatusLine;
 
@@ -32,7 +33,7 @@ pub(crate) struct Source {
     /// Many servers, concurrently, in one report (TOML; see the user guide)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "baseline"])]
     pub(super) fleet: Option<PathBuf>,
-    /// Read every page of every file, not a sample
+    /// Read every page of every file, not a sample, and open it with the keys found, as `sealant verify` does
     #[arg(long)]
     pub(super) deep: bool,
     /// The server's data directory as seen from here, if it is elsewhere than the server says
@@ -41,6 +42,15 @@ pub(crate) struct Source {
     /// A directory with dumps or backups to judge (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(super) backup: Vec<PathBuf>,
+    /// A copy of MySQL's keyring file: prove that it alone opens everything encrypted (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
+    pub(super) keyring_copy: Vec<PathBuf>,
+    /// A copy of MariaDB's key file: prove that it alone opens everything encrypted (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
+    pub(super) key_file_copy: Vec<PathBuf>,
+    /// File with the password of the copy of the key file, if that is encrypted
+    #[arg(long, value_name = "FILE", requires = "key_file_copy")]
+    pub(super) key_file_copy_password_file: Option<PathBuf>,
     /// A name that clients use for this server; its certificate must carry it (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(super) client_name: Vec<String>,
@@ -71,11 +81,16 @@ impl Source {
         }
         let line = StatusLine::new(quiet);
         let show = |progress: Progress| line.show(&status(progress));
+        let key_copies = self.key_copies();
+        if self.deep || !key_copies.is_empty() {
+            forbid_dumps();
+        }
         if let Some(directory) = &self.offline {
             let options = OfflineOptions {
                 deep: self.deep,
                 backup_dirs: self.backup.clone(),
                 client_names: self.client_name.clone(),
+                key_copies,
                 progress: Some(&show),
                 ..OfflineOptions::default()
             };
@@ -87,6 +102,7 @@ impl Source {
             backup_dirs: self.backup.clone(),
             client_names: self.client_name.clone(),
             option_files: self.option_file.clone(),
+            key_copies,
             deep: self.deep,
             files: !self.no_files,
             wire: !self.no_wire,
@@ -96,6 +112,14 @@ impl Source {
             ..LiveOptions::new(target, connect)
         };
         collect::live(&options).map_err(|e| about(&options.target.endpoint, e))
+    }
+
+    fn key_copies(&self) -> KeyCopies {
+        KeyCopies {
+            keyrings: self.keyring_copy.clone(),
+            key_files: self.key_file_copy.clone(),
+            key_file_password_file: self.key_file_copy_password_file.clone(),
+        }
     }
 
     /// Where to connect and how: the command line first, then the option files.

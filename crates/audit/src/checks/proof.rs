@@ -1,0 +1,94 @@
+//! What a proof page by page says, as evidence.
+
+use innodb::verify::Finding;
+
+use crate::facts::proof::Unsound;
+use crate::finding::Evidence;
+
+/// Where which check failed, so that anybody can look there; the file as a whole if nothing says where.
+pub(super) fn evidence(file: &Unsound) -> Vec<Evidence> {
+    if file.findings.is_empty() {
+        return vec![bytes(file, None, format!("{}: `sealant verify` says why", file.verdict.name()))];
+    }
+    file.findings.iter().map(|finding| bytes(file, finding.offset, words(file, finding))).collect()
+}
+
+fn bytes(file: &Unsound, offset: Option<u64>, meaning: String) -> Evidence {
+    Evidence::Bytes { path: file.path.clone(), offset: offset.unwrap_or(0), hex: String::new(), meaning }
+}
+
+/// The check has the name that `sealant verify` gives it in JSON.
+fn words(file: &Unsound, finding: &Finding) -> String {
+    let check = serde_json::to_value(finding.check).ok();
+    let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
+    match finding.unit {
+        Some(unit) => format!("{check} of {} {unit}: {}", unit_name(&file.kind), finding.detail),
+        None => format!("{check}: {}", finding.detail),
+    }
+}
+
+/// What a unit of such a file is called.
+pub(super) fn unit_name(kind: &str) -> &'static str {
+    match kind {
+        "redo" => "block",
+        "binlog" => "event",
+        _ => "page",
+    }
+}
+
+/// Proofs made by hand.
+#[cfg(test)]
+pub(super) mod made {
+    use std::collections::BTreeMap;
+
+    use innodb::MasterKeyId;
+    use innodb::verify::{KeyAsked, Units, Verdict};
+
+    use crate::facts::proof::{GivenStore, Proof, Unsound};
+
+    /// A proof by one keyring, with so many sound encrypted files besides these.
+    pub(in crate::checks) fn proof(sound: u64, unsound: Vec<Unsound>) -> Proof {
+        let mut verdicts = BTreeMap::new();
+        if sound > 0 {
+            verdicts.insert(Verdict::Ok, sound);
+        }
+        for file in &unsound {
+            *verdicts.entry(file.verdict).or_default() += 1;
+        }
+        Proof {
+            at: crate::testing::NOW.parse().unwrap(),
+            stores: vec![store("/keys/keyring")],
+            every_page: true,
+            verdicts,
+            units: Units { total: 100, encrypted: 90, clear: 10, ..Units::default() },
+            locked: unsound.iter().map(|file| u64::from(file.locked)).sum(),
+            unsound,
+            unread: Vec::new(),
+        }
+    }
+
+    /// A key store that could be used.
+    pub(in crate::checks) fn store(path: &str) -> GivenStore {
+        GivenStore { path: path.to_owned(), why: None, no_copy: None, damaged_entries: 0 }
+    }
+
+    /// A table of the data directory with this verdict, wrapped by master key 3.
+    pub(in crate::checks) fn unsound(name: &str, verdict: Verdict) -> Unsound {
+        let uuid = crate::checks::key::tests::UUID;
+        Unsound {
+            path: format!("/var/lib/mysql/{name}"),
+            name: name.to_owned(),
+            kind: "tablespace".to_owned(),
+            verdict,
+            locked: matches!(verdict, Verdict::MissingKey | Verdict::WrongKey),
+            key: Some(KeyAsked::MySql {
+                name: format!("INNODBKey-{uuid}-3"),
+                master_key_id: MasterKeyId(3),
+                server_uuid: Some(uuid.to_owned()),
+            }),
+            units: Units::default(),
+            findings: Vec::new(),
+            findings_left_out: 0,
+        }
+    }
+}

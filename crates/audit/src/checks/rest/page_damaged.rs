@@ -1,0 +1,263 @@
+//! `rest-page-damaged`.
+
+use innodb::verify::Verdict as Proven;
+
+use super::{data_seen, listed, unless_unwalked, unwalked};
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::proof::{evidence, unit_name};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::Role;
+use crate::facts::proof::{Proof, Unsound};
+use crate::facts::{Seen, Unseen};
+use crate::finding::{Evidence, Grade, Severity};
+
+pub(crate) const CHECK: Check = Check {
+    id: "rest-page-damaged",
+    title: "Pages fail their checksum or stand where they must not",
+    severity: Severity::High,
+    explanation: "A damaged page is found by the server only when it reads it, and until then every physical backup of \
+        this server copies the damage. With --deep every page of tablespaces, undo, redo, doublewrite, binary logs and \
+        Aria tables is opened with the keys at hand, and its checksum, position and presence are checked, as `sealant \
+        verify` does. A page caught while the server wrote it is read again; a file that keeps changing, or whose key \
+        is not at hand, is UNKNOWN and never damage.",
+    applies: "every server, with --deep and the data directory in reach",
+    fix: "restore the file from a backup that `sealant verify` proves sound, and have the disk checked",
+    cost: "the restore; the check itself reads the data directory once more",
+    standards: &["NIST SP 800-53r5 SI-7", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(b)"],
+    judge,
+};
+
+/// More damaged files than this are told in one ruling.
+const MANY: usize = 50;
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files()?;
+    let Some(proof) = &files.proof else { return unproven(cx) };
+    let mut verdict = Verdict::new();
+    let damaged: Vec<&Unsound> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
+    let (named, more) = damaged.split_at(damaged.len().min(MANY));
+    named.iter().for_each(|file| verdict.push(one(file)));
+    rest(proof, more, named.len(), &mut verdict);
+    open(proof, &mut verdict);
+    if proof.files() == 0 && verdict.is_empty() {
+        return nothing_to_prove(cx);
+    }
+    verdict.pass_if_clean(pass(proof));
+    Ok(unless_unwalked(cx, verdict))
+}
+
+const fn is_damage(verdict: Proven) -> bool {
+    matches!(verdict, Proven::Damaged | Proven::Truncated | Proven::BadKeyInfo)
+}
+
+fn one(file: &Unsound) -> Ruling {
+    let unit = unit_name(&file.kind);
+    let message = match file.verdict {
+        Proven::Truncated => format!("{} is shorter than it must be", file.name),
+        Proven::BadKeyInfo => {
+            format!("page 0 of {} is damaged where it names its key: no key can open the file", file.name)
+        }
+        _ if file.units.bad > 0 => {
+            format!("{} of {} {unit}s of {} fail their checks", file.units.bad, file.units.total, file.name)
+        }
+        _ => format!("{} is damaged", file.name),
+    };
+    let fix = format!(
+        "restore {} from a backup that `sealant verify` proves sound, and have the disk checked; until then keep the \
+         older backups",
+        file.path
+    );
+    evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
+}
+
+/// Damaged files that are not told one by one.
+fn rest(proof: &Proof, more: &[&Unsound], told: usize, verdict: &mut Verdict) {
+    let damage = [Proven::Damaged, Proven::Truncated, Proven::BadKeyInfo];
+    let all = damage.iter().fold(0, |sum: u64, verdict| sum.saturating_add(proof.count(*verdict)));
+    let left = all.saturating_sub(u64::try_from(told).unwrap_or(u64::MAX));
+    if left == 0 {
+        return;
+    }
+    let names = listed(more.iter().map(|file| file.name.as_str()));
+    let message = format!("{left} more files are damaged: {names}");
+    let ruling = Ruling::fail("more files", Grade::Bytes, message);
+    verdict.push(more.iter().take(1).flat_map(|file| evidence(file)).fold(ruling, Ruling::evidence));
+}
+
+/// Files that could not be proven, one UNKNOWN for each reason.
+fn open(proof: &Proof, verdict: &mut Verdict) {
+    const REASONS: [(Proven, &str, &str, &str); 4] = [
+        (
+            Proven::Unverifiable,
+            "unproven files",
+            "no key was there to open them, they kept changing, or their version is not known",
+            "give the keys: `sealant verify DIR --keyring FILE` or --mariadb-key-file FILE; on a busy server audit a \
+             snapshot with --offline",
+        ),
+        (
+            Proven::MissingKey,
+            "files with a missing key",
+            "their key is not in the key file, see key-cannot-open",
+            "put the key file with their keys in place, or give it to `sealant verify DIR --keyring FILE`",
+        ),
+        (
+            Proven::WrongKey,
+            "files with a wrong key",
+            "their key opens nothing, see key-cannot-open",
+            "put the key file with their keys in place, or give it to `sealant verify DIR --keyring FILE`",
+        ),
+        (
+            Proven::Unidentified,
+            "unidentified files",
+            "they are nothing that this release knows, although named or placed as if they were",
+            "look what they are, and remove what is not the server's",
+        ),
+    ];
+    for (kind, artefact, why, remedy) in REASONS {
+        let count = proof.count(kind);
+        if count > 0 {
+            let names = listed(proof.unsound.iter().filter(|file| file.verdict == kind).map(|file| file.name.as_str()));
+            let what = format!("pages of {count} files ({names})");
+            verdict.unseen(artefact, Unseen { what, why: why.to_owned(), remedy: remedy.to_owned() });
+        }
+    }
+    if let Some(first) = proof.unread.first() {
+        let names = listed(proof.unread.iter().map(|file| file.path.as_str()));
+        let remedy = "run as root or as the server's user".to_owned();
+        verdict.unseen("unread files", Unseen { what: format!("pages of {names}"), why: first.why.clone(), remedy });
+    }
+}
+
+fn pass(proof: &Proof) -> Ruling {
+    let units = &proof.units;
+    let words = format!(
+        "{} files, {} pages, blocks and events: each was read and opened, and every checksum and place holds",
+        proof.files(),
+        units.total
+    );
+    let stores = match proof.store_names() {
+        names if names.is_empty() => "no key was needed".to_owned(),
+        names => format!("opened with {names}"),
+    };
+    let observation = format!("{} encrypted, {} clear, {} empty; {stores}", units.encrypted, units.clear, units.empty);
+    let seen = Evidence::Host { source: format!("sealant verify, {:.0}", proof.at), observation };
+    Ruling::pass("server", Grade::Bytes, words).evidence(seen)
+}
+
+/// Without `--deep` checksums were not looked at.
+fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
+    let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| has_pages(file));
+    let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+    if paths.is_empty() {
+        return nothing_to_prove(cx);
+    }
+    Err(Unseen {
+        what: format!("pages of {} files", paths.len()),
+        why: "not every page was read and opened".to_owned(),
+        remedy: "audit with --deep, or prove the files with `sealant verify DIR --keyring FILE`".to_owned(),
+    })
+}
+
+fn has_pages(file: &FileFact) -> bool {
+    let pages = matches!(
+        file.content,
+        Content::Tablespace { .. }
+            | Content::UnidentifiedTablespace { .. }
+            | Content::Redo { .. }
+            | Content::Doublewrite { .. }
+            | Content::BinaryLog { .. }
+            | Content::AriaData { .. }
+    );
+    pages && file.role != Role::Backup
+}
+
+fn nothing_to_prove(cx: &Context<'_>) -> Seen<Verdict> {
+    match unwalked(cx) {
+        Some(unseen) => Err(unseen),
+        None if data_seen(cx) => Ok(Verdict::not_applicable("there is no file with pages, blocks or events")),
+        None => Err(Unseen {
+            what: "the server's files".to_owned(),
+            why: "the data directory could not be read".to_owned(),
+            remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::verify::{Check as Layer, Finding};
+
+    use super::*;
+    use crate::checks::proof::made::{proof, unsound};
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{Made, mysql, tablespace};
+
+    fn with(proof: Proof) -> Made {
+        let mut made = mysql().file("demo/t.ibd", tablespace("encrypted", 10, 0));
+        made.0.files.as_mut().unwrap().proof = Some(proof);
+        made
+    }
+
+    fn damaged(name: &str) -> Unsound {
+        let mut file = unsound(name, Proven::Damaged);
+        file.units.total = 7;
+        file.units.bad = 1;
+        file.findings.push(Finding {
+            unit: Some(4),
+            offset: Some(65536),
+            check: Layer::OpenedChecksum,
+            detail: "the checksum does not match after decryption".to_owned(),
+        });
+        file
+    }
+
+    #[test]
+    fn a_damaged_page_fails_with_its_place() {
+        let found = with(proof(3, vec![damaged("demo/t.ibd")])).judge(&CHECK);
+        assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
+        assert!(found[0].message.starts_with("1 of 7 pages"), "{}", found[0].message);
+        let Evidence::Bytes { path, offset, meaning, .. } = &found[0].evidence[0] else { unreachable!() };
+        assert_eq!((path.as_str(), *offset), ("/var/lib/mysql/demo/t.ibd", 65536));
+        assert!(meaning.contains("opened-checksum") && meaning.contains("page 4"), "{meaning}");
+        for verdict in [Proven::Truncated, Proven::BadKeyInfo] {
+            assert_eq!(with(proof(3, vec![unsound("demo/t.ibd", verdict)])).statuses(&CHECK), [Fail]);
+        }
+    }
+
+    #[test]
+    fn many_damaged_files_are_cut_and_counted() {
+        let mut proof = proof(3, (0..200).map(|i| damaged(&format!("demo/t{i}.ibd"))).collect());
+        proof.verdicts.insert(Proven::Damaged, 500);
+        let found = with(proof).judge(&CHECK);
+        assert_eq!(found.len(), MANY + 1);
+        assert!(found[MANY].message.starts_with("450 more files"), "{}", found[MANY].message);
+    }
+
+    #[test]
+    fn sound_files_pass() {
+        assert_eq!(with(proof(3, Vec::new())).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn what_changes_or_lacks_its_key_is_unknown_and_no_damage() {
+        for verdict in [Proven::Unverifiable, Proven::MissingKey, Proven::WrongKey, Proven::Unidentified] {
+            assert_eq!(with(proof(3, vec![unsound("demo/t.ibd", verdict)])).statuses(&CHECK), [Unknown], "{verdict:?}");
+        }
+        let found = with(proof(3, vec![damaged("demo/t.ibd"), unsound("demo/u.ibd", Proven::MissingKey)]));
+        assert_eq!(found.statuses(&CHECK), [Fail, Unknown]);
+    }
+
+    #[test]
+    fn without_every_page_it_is_unknown_and_without_pages_not_concerned() {
+        let made = mysql().file("demo/t.ibd", tablespace("encrypted", 10, 0));
+        let found = made.judge(&CHECK);
+        assert_eq!(found[0].status, Unknown);
+        assert!(found[0].remediation.as_ref().unwrap().contains("--deep"));
+        assert_eq!(mysql().statuses(&CHECK), [Unknown]);
+        let structure = mysql().file("demo/t.frm", Content::Structure);
+        assert_eq!(structure.statuses(&CHECK), [NotApplicable]);
+        let mut proven = structure;
+        proven.0.files.as_mut().unwrap().proof = Some(proof(0, Vec::new()));
+        assert_eq!(proven.statuses(&CHECK), [NotApplicable]);
+    }
+}

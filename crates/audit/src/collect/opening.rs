@@ -1,0 +1,325 @@
+//! Opens the server's files with keys, page by page, by the code of `sealant verify`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use ::verify::{Depth, FileResult, Plan, Settings};
+use innodb::file_kind::{self, FileKind};
+use innodb::verify::{Check, Units, Verdict};
+use jiff::Timestamp;
+
+use super::stores::{KeyCopies, Opened, Store};
+use super::view::View;
+use super::{Limits, Progress, report};
+use crate::facts::files::{Content, FileFact};
+use crate::facts::host::Role;
+use crate::facts::proof::{MOST_FILES, Proof, Unread, Unsound};
+
+/// Findings of one file that are kept.
+const MOST_FINDINGS: usize = 5;
+/// How long a running server is given before what looks wrong is looked at again: a rotation of keys, or the
+/// growth of a file, is over by then.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What to open, and how.
+pub(super) struct Opening<'a> {
+    pub(super) view: &'a View,
+    pub(super) files: &'a [FileFact],
+    /// The server's own key stores.
+    pub(super) found: &'a [Store],
+    /// Whether a server is running on the files.
+    pub(super) live: bool,
+    pub(super) limits: &'a Limits,
+    pub(super) progress: Option<&'a dyn Fn(Progress)>,
+}
+
+/// What was found of files, and which could not be read.
+#[derive(Default)]
+struct Results {
+    files: Vec<FileResult>,
+    unread: Vec<(PathBuf, String)>,
+}
+
+impl Opening<'_> {
+    /// Opens every page with the server's own keys (`deep`), and enough of every file with copies of them.
+    ///
+    /// Where no key store was found, as in a directory without its server, the copies are the keys at hand.
+    pub(super) fn proofs(&self, deep: bool, copies: Option<Opened>, datadir: &Path) -> (Option<Proof>, Option<Proof>) {
+        let copies = copies.map(|mut copies| {
+            KeyCopies::unmask(&mut copies, self.found, datadir);
+            copies
+        });
+        let own = deep.then(|| Opened::of(self.found));
+        match (own, copies) {
+            (Some(own), Some(copies)) if !own.is_usable() => {
+                let of_copies = self.prove(&copies, false, Depth::EveryPage);
+                let stores = own.stores.into_iter().chain(copies.stores).collect();
+                (Some(Proof { stores, ..of_copies.clone() }), Some(of_copies))
+            }
+            (own, copies) => (
+                own.map(|own| self.prove(&own, true, Depth::EveryPage)),
+                copies.map(|copies| self.prove(&copies, false, self.enough())),
+            ),
+        }
+    }
+
+    /// How much of a file decides whether a copy of the keys opens it.
+    fn enough(&self) -> Depth {
+        let newer = |file: &FileFact| matches!(&file.content, Content::Tablespace { scan } if scan.key_versions.iter().any(|v| v.version.0 > 1));
+        if self.files.iter().any(newer) { Depth::EveryPage } else { Depth::FirstPages }
+    }
+
+    fn prove(&self, opened: &Opened, own: bool, depth: Depth) -> Proof {
+        let at = Timestamp::now();
+        let targets: BTreeMap<PathBuf, &FileFact> = self
+            .files
+            .iter()
+            .filter(|file| may_hold_pages(file))
+            .map(|file| (self.view.reach(Path::new(&file.path)), file))
+            .collect();
+        let mut results = self.run(targets.keys().cloned().collect(), opened, depth);
+        if self.live {
+            self.look_again(&mut results, opened, own, depth);
+        }
+        let mut proof = Proof {
+            at,
+            stores: opened.stores.clone(),
+            every_page: depth == Depth::EveryPage,
+            verdicts: BTreeMap::new(),
+            units: Units::default(),
+            unsound: Vec::new(),
+            unread: unread(results.unread, &targets),
+            locked: 0,
+        };
+        for result in results.files {
+            if let Some(file) = targets.get(&result.path).filter(|file| !self.is_unborn(file, result.verdict)) {
+                proof.add(file, result);
+            }
+        }
+        proof.unsound.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.path.cmp(&b.path)));
+        proof.unsound.truncate(MOST_FILES);
+        proof
+    }
+
+    /// A table just created: the running server has not written its first page yet.
+    fn is_unborn(&self, file: &FileFact, verdict: Verdict) -> bool {
+        let unwritten = matches!(file.content, Content::UnidentifiedTablespace { unwritten: true, .. });
+        self.live && unwritten && verdict == Verdict::Unidentified
+    }
+
+    fn run(&self, paths: Vec<PathBuf>, opened: &Opened, depth: Depth) -> Results {
+        let plan = Plan::of(&paths);
+        let jobs = NonZeroUsize::new(self.limits.readers).unwrap_or(NonZeroUsize::MIN);
+        let (ticks, seen) = channel();
+        let verified = std::thread::scope(|scope| {
+            let run = scope.spawn(|| {
+                let ticks = ticks;
+                let tick = |progress: &::verify::Progress| {
+                    // Nobody listens only if the other end is gone, and it waits for this one.
+                    let _ = ticks.send((progress.files(), progress.bytes()));
+                };
+                ::verify::run(&plan, &opened.keys, &Settings { jobs, depth, progress: &tick })
+            });
+            for (files, bytes) in seen {
+                report(self.progress, "opening pages", usize::try_from(files).unwrap_or(usize::MAX), bytes);
+            }
+            run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let unread = verified.errors.into_iter().map(|unread| (unread.path, unread.reason));
+        // What a running server dropped meanwhile is no gap.
+        let unread = unread.filter(|(path, _)| path.symlink_metadata().is_ok()).collect();
+        Results { files: verified.files, unread }
+    }
+
+    /// Looks once more at the few files that are not as they should be, with the keys as they are now.
+    fn look_again(&self, results: &mut Results, opened: &Opened, own: bool, depth: Depth) {
+        let suspects: Vec<PathBuf> =
+            results.files.iter().filter(|file| is_suspect(file)).map(|file| file.path.clone()).collect();
+        if suspects.is_empty() || suspects.len() > MOST_FILES {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+        let fresh = own.then(|| Opened::of(self.found)).filter(Opened::is_usable);
+        let again = self.run(suspects.clone(), fresh.as_ref().unwrap_or(opened), depth);
+        results.files.retain(|file| !suspects.contains(&file.path));
+        results.files.extend(again.files);
+        results.unread.extend(again.unread);
+    }
+}
+
+/// Whether a second look at this file alone can tell more. Logs were read again already, and the files of a
+/// system tablespace cannot be judged one by one.
+fn is_suspect(file: &FileResult) -> bool {
+    let sound = matches!(file.verdict, Verdict::Ok | Verdict::Clear);
+    let alone = file.kind == "tablespace" && file.tablespace.as_deref() != Some("system");
+    !sound && (alone || is_locked(file))
+}
+
+/// Whether a key that a file asks for is missing or opens nothing, whatever else is wrong. Where the information
+/// about the key is damaged the keys are not to blame.
+fn is_locked(file: &FileResult) -> bool {
+    match file.verdict {
+        Verdict::MissingKey | Verdict::WrongKey => true,
+        Verdict::BadKeyInfo => false,
+        _ => file.findings.iter().any(|finding| matches!(finding.check, Check::Key | Check::KeyOpens)),
+    }
+}
+
+/// Whether a file is one of the server's own and of a format with pages, blocks or events, by its content or,
+/// where that is damaged, by its name.
+fn may_hold_pages(file: &FileFact) -> bool {
+    use Role::{BinaryLog, Data, Doublewrite, ExternalData, Redo, RelayLog, Undo};
+    let own = matches!(file.role, Data | Redo | Undo | Doublewrite | BinaryLog | RelayLog | ExternalData);
+    own && match &file.content {
+        Content::Tablespace { .. }
+        | Content::UnidentifiedTablespace { .. }
+        | Content::Redo { .. }
+        | Content::Doublewrite { .. }
+        | Content::BinaryLog { .. }
+        | Content::AriaData { .. }
+        | Content::AriaIndex { .. } => true,
+        Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
+        _ => false,
+    }
+}
+
+fn is_named_so(name: &str) -> bool {
+    use FileKind::{AriaData, AriaIndex, Doublewrite, Redo, Tablespace};
+    const DIGITS: usize = 6;
+    let kind = file_kind::recognise(&[], name, 0);
+    let numbered = name
+        .rsplit_once('.')
+        .is_some_and(|(_, number)| number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit()));
+    match kind {
+        Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
+        None => numbered || name.starts_with("undo_"),
+    }
+}
+
+fn unread(errors: Vec<(PathBuf, String)>, targets: &BTreeMap<PathBuf, &FileFact>) -> Vec<Unread> {
+    let name = |path: &Path| targets.get(path).map_or_else(|| path.display().to_string(), |file| file.path.clone());
+    errors.into_iter().take(MOST_FILES).map(|(path, why)| Unread { path: name(&path), why }).collect()
+}
+
+impl Proof {
+    fn add(&mut self, file: &FileFact, result: FileResult) {
+        let count = self.verdicts.entry(result.verdict).or_default();
+        *count = count.saturating_add(1);
+        self.units.add(&result.units);
+        let locked = is_locked(&result);
+        self.locked = self.locked.saturating_add(u64::from(locked));
+        if !matches!(result.verdict, Verdict::Ok | Verdict::Clear) {
+            self.unsound.push(unsound(file, result, locked));
+        }
+    }
+}
+
+fn unsound(file: &FileFact, result: FileResult, locked: bool) -> Unsound {
+    // What a server leaves so is no reason for the verdict.
+    let tells = |check| !matches!(check, Check::Mixed | Check::Stale | Check::LogEnd);
+    let made = u64::try_from(result.findings.len()).unwrap_or(u64::MAX).saturating_add(result.findings_left_out);
+    let findings: Vec<_> =
+        result.findings.into_iter().filter(|finding| tells(finding.check)).take(MOST_FINDINGS).collect();
+    Unsound {
+        path: file.path.clone(),
+        name: file.name.clone(),
+        kind: result.kind,
+        verdict: result.verdict,
+        locked,
+        key: result.key,
+        units: result.units,
+        findings_left_out: made.saturating_sub(u64::try_from(findings.len()).unwrap_or(u64::MAX)),
+        findings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::collect::{OfflineOptions, offline};
+    use crate::facts::files::FileFacts;
+
+    const PAGE: usize = 16384;
+
+    fn sample(name: &str) -> Vec<u8> {
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)).unwrap()
+    }
+
+    /// A directory with this table, and the sample's keyring in it or beside it.
+    fn proven(table: &[u8], keyring: Option<&[u8]>, copy: Option<&[u8]>) -> FileFacts {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(dir.path().join("demo")).unwrap();
+        fs::write(dir.path().join("demo/t.ibd"), table).unwrap();
+        if let Some(keyring) = keyring {
+            fs::write(dir.path().join("component_keyring_file"), keyring).unwrap();
+        }
+        let mut options = OfflineOptions { deep: true, ..OfflineOptions::default() };
+        if let Some(copy) = copy {
+            let path = other.path().join("copy");
+            fs::write(&path, copy).unwrap();
+            options.key_copies.keyrings.push(path);
+        }
+        offline(dir.path(), &options).unwrap().files.unwrap()
+    }
+
+    fn encrypted() -> Vec<u8> {
+        sample("tablespace/mysql97-16k-encrypted.ibd")
+    }
+
+    fn keyring() -> Vec<u8> {
+        sample("keyring/mysql97-component-file.json")
+    }
+
+    #[test]
+    fn a_sound_table_is_opened_with_the_keyring_beside_it() {
+        let proof = proven(&encrypted(), Some(&keyring()), None).proof.unwrap();
+        assert_eq!((proof.count(Verdict::Ok), proof.files(), proof.locked), (1, 1, 0), "{proof:?}");
+        assert!(proof.every_page && proof.unsound.is_empty() && proof.units.encrypted > 0);
+    }
+
+    #[test]
+    fn a_damaged_page_is_listed_with_its_place() {
+        let mut table = encrypted();
+        table[4 * PAGE + 5000] ^= 4;
+        let proof = proven(&table, Some(&keyring()), None).proof.unwrap();
+        let file = &proof.unsound[0];
+        assert_eq!((file.verdict, file.name.as_str(), file.locked), (Verdict::Damaged, "demo/t.ibd", false));
+        assert_eq!((file.findings[0].unit, file.findings[0].offset), (Some(4), Some(4 * 16384)));
+    }
+
+    #[test]
+    fn a_copy_is_tried_alone_and_stands_in_where_there_is_nothing_else() {
+        let other = sample("keyring/mysql97-4k-component-file.json");
+        let files = proven(&encrypted(), Some(&keyring()), Some(&other));
+        assert_eq!(files.proof.unwrap().count(Verdict::Ok), 1);
+        let copy = files.copy_proof.unwrap();
+        assert_eq!((copy.locked, copy.count(Verdict::MissingKey), copy.every_page), (1, 1, false));
+        assert!(copy.unsound[0].key_words().starts_with("INNODBKey-"), "{copy:?}");
+
+        let files = proven(&encrypted(), None, Some(&keyring()));
+        let (proof, copy) = (files.proof.unwrap(), files.copy_proof.unwrap());
+        assert_eq!((proof.count(Verdict::Ok), copy.count(Verdict::Ok)), (1, 1));
+        assert!(copy.every_page && proof.store_names().ends_with("/copy"));
+    }
+
+    #[test]
+    fn without_any_key_nothing_is_proven() {
+        let proof = proven(&encrypted(), None, None).proof.unwrap();
+        assert_eq!((proof.count(Verdict::Unverifiable), proof.locked), (1, 0));
+    }
+
+    #[test]
+    fn files_are_taken_by_content_and_damaged_ones_by_name() {
+        for name in ["t.ibd", "undo_001", "#ib_redo12", "ib_logfile0", "binlog.000003", "#ib_16384_0.dblwr", "t.MAD"] {
+            assert!(is_named_so(name), "{name}");
+        }
+        for name in ["ib_buffer_pool", "aria_log.00000001", "t.MYD", "notes.txt", "gcache.page.000001"] {
+            assert!(!is_named_so(name), "{name}");
+        }
+    }
+}
