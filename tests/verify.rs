@@ -65,7 +65,7 @@ impl Proof {
         assert!(
             self.unsound().is_empty(),
             "{}\n{}",
-            serde_json::to_string_pretty(&self.unsound()).unwrap(),
+            serde_json::to_string_pretty(&self.unsound()).expect("JSON"),
             self.stderr
         );
         assert_eq!(self.code, 0, "{}", self.stderr);
@@ -80,7 +80,7 @@ impl Proof {
                 && file["findings"][0]["detail"].as_str().is_some_and(|d| d.contains("not written yet"))
         };
         let unsound: Vec<&Value> = self.unsound().into_iter().filter(|file| !unwritten(file)).collect();
-        assert!(unsound.is_empty(), "{}\n{}", serde_json::to_string_pretty(&unsound).unwrap(), self.stderr);
+        assert!(unsound.is_empty(), "{}\n{}", serde_json::to_string_pretty(&unsound).expect("JSON"), self.stderr);
         assert!(self.code == 0 || self.code == 4, "{}", self.stderr);
     }
 
@@ -213,7 +213,7 @@ fn a_server_that_writes_all_the_time_is_not_called_damaged() {
             let proof = Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]);
             let wrong: Vec<&Value> =
                 proof.unsound().into_iter().filter(|file| file["verdict"] != "unverifiable").collect();
-            assert!(wrong.is_empty(), "{}", serde_json::to_string_pretty(&wrong).unwrap());
+            assert!(wrong.is_empty(), "{}", serde_json::to_string_pretty(&wrong).expect("JSON"));
             assert!(proof.code == 0 || proof.code == 4, "{}", proof.stderr);
         }
     });
@@ -399,7 +399,7 @@ fn proven_in_every_state(kind: Kind, more: &[&str]) {
         assert_eq!(stopped.verdict(file), "ok", "{file}");
     }
     server.start().expect("it starts again");
-    server.sql("USE demo; UPDATE enc SET name = REVERSE(name); UPDATE aria SET name = ''").unwrap();
+    server.sql("USE demo; UPDATE enc SET name = REVERSE(name); UPDATE aria SET name = ''").expect("the server works");
     server.kill();
     proof(&server).is_sound_but_for_unwritten_files();
 

@@ -66,7 +66,7 @@ pub enum Rounds {
 pub struct Settings {
     /// How many rounds.
     pub rounds: Rounds,
-    /// Time for one experiment. At least [`FEWEST`] rounds are run.
+    /// Time for one experiment. At least five rounds are run.
     pub budget: Duration,
     /// Every median's 95 % interval is to be narrower than this share of it.
     pub narrow: f64,

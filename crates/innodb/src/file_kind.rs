@@ -131,11 +131,20 @@ fn by_name(name: &str) -> Option<FileKind> {
         ("galera.cache", FileKind::GaleraCache),
         ("gcache.page.", FileKind::GaleraCache),
     ];
+    if is_undo(name) {
+        return Some(FileKind::Tablespace);
+    }
     endings
         .iter()
         .find(|(ending, _)| name.ends_with(ending))
         .or_else(|| beginnings.iter().find(|(start, _)| name.starts_with(start)))
         .map(|(_, kind)| *kind)
+}
+
+/// `undo_001` of MySQL, `undo001` of MariaDB.
+fn is_undo(name: &str) -> bool {
+    let number = name.strip_prefix("undo").map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+    number.is_some_and(|number| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -155,5 +164,8 @@ mod tests {
         assert_eq!(recognise(b"rows", "t.MYD", 4), Some(FileKind::MyisamData));
         assert_eq!(recognise(b"\"a\"", "slow_log.CSV", 3), Some(FileKind::Csv));
         assert_eq!(recognise(b"", "notes.txt", 0), None);
+        assert_eq!(recognise(b"", "undo_001", 0), Some(FileKind::Tablespace));
+        assert_eq!(recognise(b"", "undo002", 0), Some(FileKind::Tablespace));
+        assert_eq!(recognise(b"", "undo.txt", 0), None);
     }
 }

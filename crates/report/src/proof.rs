@@ -74,13 +74,14 @@ fn line(file: &FileResult, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
-    let asked = !is_sound(file.verdict);
+    let asked =
+        matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);
     if let Some(key) = file.key.as_ref().filter(|_| asked) {
         writeln!(out, "    asks for {}", visible(&key_words(key)))?;
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
     for finding in file.findings.iter().take(shown) {
-        writeln!(out, "    {}", visible(&finding_words(finding)))?;
+        writeln!(out, "    {}", visible(&finding_words(finding, unit_name(&file.kind))))?;
     }
     let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
     match hidden.saturating_add(file.findings_left_out) {
@@ -90,11 +91,21 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
 }
 
-fn finding_words(finding: &Finding) -> String {
+/// What a file of this kind is made of.
+fn unit_name(kind: &str) -> &'static str {
+    match kind {
+        "redo" => "block",
+        "binlog" => "event",
+        "doublewrite" => "slot",
+        _ => "page",
+    }
+}
+
+fn finding_words(finding: &Finding, unit_name: &str) -> String {
     let place = match (finding.unit, finding.offset) {
-        (Some(unit), Some(offset)) => format!("{unit} at byte {offset}: "),
+        (Some(unit), Some(offset)) => format!("{unit_name} {unit} at byte {offset}: "),
         (None, Some(offset)) => format!("at byte {offset}: "),
-        (Some(unit), None) => format!("{unit}: "),
+        (Some(unit), None) => format!("{unit_name} {unit}: "),
         (None, None) => String::new(),
     };
     format!("{place}{} ({})", finding.detail, check_name(finding.check))

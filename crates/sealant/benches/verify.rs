@@ -102,7 +102,8 @@ impl Bench {
         let keys = self.tables.keys();
         let table = self.tables.mysql_encrypted.clone();
         self.ask("encrypted MySQL", &table, &[self.mysql.clone(), self.mariadb.clone()])?;
-        self.against("encrypted MySQL", &table, &keys, &[self.inno.clone()])
+        let inno = [self.inno.clone()];
+        self.against("encrypted MySQL", &table, &keys, &inno)
     }
 
     fn clear_mysql(&mut self) -> Result<(), Error> {
@@ -113,7 +114,8 @@ impl Bench {
 
     fn clear_mariadb(&mut self) -> Result<(), Error> {
         let table = self.tables.mariadb_clear.clone();
-        self.ask("clear MariaDB", &table, &[self.mysql.clone()])?;
+        let mysql = [self.mysql.clone()];
+        self.ask("clear MariaDB", &table, &mysql)?;
         self.against("clear MariaDB", &table, &Keys::default(), &[self.mariadb.clone(), self.inno.clone()])
     }
 
@@ -126,7 +128,8 @@ impl Bench {
     fn encrypted_mariadb(&mut self) -> Result<(), Error> {
         let keys = self.tables.keys();
         let table = self.tables.mariadb_encrypted.clone();
-        self.against("encrypted MariaDB", &table, &keys, &[self.mariadb.clone()])
+        let mariadb = [self.mariadb.clone()];
+        self.against("encrypted MariaDB", &table, &keys, &mariadb)
     }
 
     /// One and all processors against reading alone and against peers, from the page cache.

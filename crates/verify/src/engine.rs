@@ -18,6 +18,7 @@ use std::{
 use innodb::{
     PageNo, ReadAt, ScanError,
     file_kind::FileKind,
+    keys::KeySource,
     tablespace::{Continuation, Page0, TablespaceKind},
     verify::{
         Check, FileReport, Tally, Verdict,
@@ -176,7 +177,7 @@ impl<'a> Run<'a> {
             progress: Progress::new(plan.bytes(), as_u64(plan.files.len())),
             open_files: OpenFiles::now(),
             logs: Logs::of(plan),
-            spaces: Spaces::default(),
+            spaces: Spaces::new(keys.has_mysql()),
             permits: Permits::new(settings.jobs.get()),
             results: Mutex::default(),
             errors: Mutex::default(),
@@ -328,9 +329,7 @@ impl<'a> Run<'a> {
             return false;
         }
         let page0 = verifier.page0();
-        if verifier.is_encrypted() {
-            self.spaces.add(page0.space_id, verifier.owner());
-        }
+        self.spaces.add(page0.space_id, verifier.owner());
         self.advance(file.bytes);
         self.finish(file, "tablespace", Some(kind_name(page0.kind)), Ok(report));
         true
@@ -413,9 +412,7 @@ impl<'a> Run<'a> {
         let Some(file) = self.file(shared.index) else { return };
         let part = shared.part.lock().map(|mut part| std::mem::take(&mut *part)).unwrap_or_default();
         let page0 = shared.verifier.page0();
-        if shared.verifier.is_encrypted() {
-            self.spaces.add(page0.space_id, shared.verifier.owner());
-        }
+        self.spaces.add(page0.space_id, shared.verifier.owner());
         let kind = kind_name(page0.kind);
         self.finish(file, "tablespace", Some(kind), Ok(shared.verifier.finish([part])));
     }

@@ -246,7 +246,6 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // `.ibu` and other tablespaces by name are handled above; a key file is no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
-        None if is_undo_name(name) && bytes > 0 => Some(Subject::HeadlessTablespace),
         None if named || is_log_name(name) => Some(Subject::Unidentified),
         None => None,
     }
@@ -256,13 +255,6 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
 fn is_log_name(name: &str) -> bool {
     const DIGITS: usize = 6;
     let number = name.rsplit_once('.').map_or("", |(_, number)| number);
-    number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// `undo_001` of MySQL, `undo001` of MySQL 5.7 and MariaDB.
-fn is_undo_name(name: &str) -> bool {
-    const DIGITS: usize = 3;
-    let number = name.strip_prefix("undo").map_or("", |rest| rest.strip_prefix('_').unwrap_or(rest));
     number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -279,8 +271,6 @@ mod tests {
         assert!(is_log_name("binlog.000001"));
         assert!(is_log_name("relay-bin-ch1.1234567"));
         assert!(!is_log_name("binlog.index"));
-        assert!(is_undo_name("undo_001") && is_undo_name("undo001"));
-        assert!(!is_undo_name("undo_001_trunc.log") && !is_undo_name("undo_"));
         assert!(is_system(Path::new("/d/ibdata12")));
         assert!(!is_system(Path::new("/d/ibdata1.bak")));
     }

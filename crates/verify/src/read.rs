@@ -131,7 +131,9 @@ impl Reader {
             return false;
         }
         // Refused advice costs a little reading.
-        look.without_read_ahead.call_once(|| drop(fadvise(&self.file, 0, None, Advice::Random)));
+        look.without_read_ahead.call_once(|| {
+            let _ = fadvise(&self.file, 0, None, Advice::Random);
+        });
         if self.read_without_waiting(end.saturating_sub(1), &mut [0]) == 1 {
             look.runs.store(0, Ordering::Relaxed);
             return true;

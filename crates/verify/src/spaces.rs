@@ -8,19 +8,25 @@ use innodb::{
 };
 
 /// Filled while tablespaces are verified, asked when doublewrite areas are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Spaces {
-    owners: Mutex<BTreeMap<SpaceId, Owner>>,
+    keys_given: bool,
+    owners: Mutex<BTreeMap<SpaceId, Vec<Owner>>>,
 }
 
+/// Tablespaces of one number that are kept: in a tree of backups there can be many.
+const MAX_OF_ONE_NUMBER: usize = 64;
+
 impl Spaces {
-    /// Two tablespaces of one number (copies of one file in a tree of backups) cannot be told
-    /// apart here: the first that has a key stays.
+    pub(crate) const fn new(keys_given: bool) -> Self {
+        Self { keys_given, owners: Mutex::new(BTreeMap::new()) }
+    }
+
     pub(crate) fn add(&self, space: SpaceId, owner: Owner) {
         if let Ok(mut owners) = self.owners.lock() {
-            let better = owners.get(&space).is_none_or(|known| known.key.is_none() && owner.key.is_some());
-            if better {
-                owners.insert(space, owner);
+            let owners = owners.entry(space).or_default();
+            if owners.len() < MAX_OF_ONE_NUMBER {
+                owners.push(owner);
             }
         }
     }
@@ -28,10 +34,15 @@ impl Spaces {
 
 impl Owners for Spaces {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
-        self.owners.lock().ok()?.get(&space).cloned()
+        let owners = self.owners(space);
+        owners.iter().find(|owner| owner.encrypted).or_else(|| owners.first()).cloned()
     }
 
-    fn any_key(&self) -> bool {
-        self.owners.lock().is_ok_and(|owners| owners.values().any(|owner| owner.key.is_some()))
+    fn owners(&self, space: SpaceId) -> Vec<Owner> {
+        self.owners.lock().ok().and_then(|owners| owners.get(&space).cloned()).unwrap_or_default()
+    }
+
+    fn knows_all(&self) -> bool {
+        self.keys_given && self.owners.lock().is_ok_and(|owners| !owners.is_empty())
     }
 }

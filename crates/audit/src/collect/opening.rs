@@ -245,9 +245,10 @@ mod tests {
     use crate::facts::files::FileFacts;
 
     const PAGE: usize = 16384;
+    const TESTDATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
 
     fn sample(name: &str) -> Vec<u8> {
-        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)).unwrap()
+        fs::read(Path::new(TESTDATA).join(name)).unwrap()
     }
 
     /// A directory with this table, and the sample's keyring in it or beside it.
@@ -305,6 +306,55 @@ mod tests {
         let (proof, copy) = (files.proof.unwrap(), files.copy_proof.unwrap());
         assert_eq!((proof.count(Verdict::Ok), copy.count(Verdict::Ok)), (1, 1));
         assert!(copy.every_page && proof.store_names().ends_with("/copy"));
+    }
+
+    /// Samples whose name begins so, by both depths with these copies.
+    fn both_depths(samples: &str, copies: &KeyCopies) -> [Proof; 2] {
+        let dir = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(Path::new(TESTDATA).join("tablespace")).unwrap() {
+            let (name, bytes) =
+                entry.map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap())).unwrap();
+            let packed = name.strip_suffix(".zst");
+            let bytes = if packed.is_some() { zstd::decode_all(bytes.as_slice()).unwrap() } else { bytes };
+            if name.starts_with(samples) {
+                fs::write(dir.path().join(packed.unwrap_or(&name)), bytes).unwrap();
+            }
+        }
+        let files = offline(dir.path(), &OfflineOptions::default()).unwrap().files.unwrap().files;
+        let opening = Opening {
+            view: &View::ours(),
+            files: &files,
+            found: &[],
+            live: false,
+            limits: &Limits::default(),
+            progress: None,
+        };
+        let opened = copies.open().unwrap();
+        [Depth::EveryPage, Depth::FirstPages].map(|depth| opening.prove(&opened, false, depth))
+    }
+
+    #[test]
+    fn first_pages_decide_as_every_page_does() {
+        let key = |name: &str| Path::new(TESTDATA).join("keyring").join(name);
+        let sizes = ["", "-4k", "-8k", "-32k", "-64k"];
+        let keyrings = |sizes: &[&str]| KeyCopies {
+            keyrings: sizes.iter().map(|size| key(&format!("mysql97{size}-component-file.json"))).collect(),
+            ..KeyCopies::default()
+        };
+        let key_file = |name: &str| KeyCopies { key_files: vec![key(name)], ..KeyCopies::default() };
+        for (samples, copies, locked) in [
+            ("mysql97", keyrings(&sizes), false),
+            ("mysql97", keyrings(&sizes[..1]), true),
+            ("mariadb1011-16k", key_file("mariadb1011-keyfile"), false),
+            ("mariadb1011-16k", key_file("mariadb1011-ctr-keyfile"), true),
+            ("mariadb1011-ctr", key_file("mariadb1011-ctr-keyfile"), false),
+            ("mariadb1011-ctr", key_file("mariadb1011-keyfile"), true),
+        ] {
+            let [every, first] = both_depths(samples, &copies);
+            assert_eq!((every.locked, every.count(Verdict::Ok)), (first.locked, first.count(Verdict::Ok)), "{samples}");
+            assert_eq!(every.locked > 0, locked, "{samples}: {every:?}");
+            assert_eq!(every.files(), first.files());
+        }
     }
 
     #[test]

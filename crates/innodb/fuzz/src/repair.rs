@@ -151,7 +151,9 @@ impl Sealer {
 
     fn seal(&self, page: &mut [u8], page0: &Page0, mode: Mode) {
         match self {
-            Self::MySql(cipher) => drop(mysql_page(page, cipher)),
+            Self::MySql(cipher) => {
+                let _ = mysql_page(page, cipher);
+            }
             Self::MariaDb(key) => mariadb_page(page, page0, mode, key),
             Self::None => {}
         }
@@ -274,7 +276,9 @@ pub fn events(log: &mut [u8], keys: &dyn KeySource, mode: EventMode) {
         let Some(event) = log.get_mut(at..at + bytes) else { return };
         event_sum(event);
         match &sealer {
-            Some(sealer) => drop(sealer.seal(at as u64, event)),
+            Some(sealer) => {
+                let _ = sealer.seal(at as u64, event);
+            }
             None => sealer = start_encryption(event, keys, mode),
         }
         at += bytes;

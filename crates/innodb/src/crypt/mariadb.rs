@@ -227,7 +227,15 @@ pub fn ciphertext_holds(page: &[u8], layout: Layout) -> bool {
         },
         Layout::Legacy { .. } => (POST_ENCRYPTION_CHECKSUM, post_encryption_checksum(page, layout)),
     };
-    page.be32(at) == Some(sum)
+    page.be32(at) == Some(sum) && compressed_mark_holds(page, layout)
+}
+
+/// Pages of the older format whose image is compressed have a constant in place of a checksum,
+/// which nothing else covers.
+fn compressed_mark_holds(page: &[u8], layout: Layout) -> bool {
+    const NO_CHECKSUM: u32 = 0xdead_beef;
+    let marked = matches!(layout, Layout::Legacy { .. }) && is_page_compressed(page, layout);
+    !marked || page.be32(0) == Some(NO_CHECKSUM)
 }
 
 fn post_encryption_checksum(page: &[u8], layout: Layout) -> u32 {
@@ -442,6 +450,9 @@ pub fn test_clear(page: &[u8], layout: Layout, space_id: SpaceId, image: &mut Ve
 /// Tests a decompressed page against the one that held it.
 fn test_image(image: &[u8], page: &[u8], layout: Layout, space_id: SpaceId) -> Plain {
     let same = |from, to| image.range(from, to) == page.range(from, to);
+    if !compressed_mark_holds(page, layout) {
+        return Plain::Fails(PlainFault::Checksum);
+    }
     if same(PAGE_NO, TYPE) { test_page(image, layout, space_id) } else { Plain::Fails(PlainFault::Image) }
 }
 

@@ -119,7 +119,7 @@ impl BenchVerify {
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
         let status = StatusLine::new(self.quiet);
-        let environment = Environment::now(self.paths.first().map_or(Path::new("."), PathBuf::as_path));
+        let environment = Environment::now(self.paths.first().map_or_else(|| Path::new("."), PathBuf::as_path));
         let bench = Measuring::new(&self, &keys, &status)?;
         let experiments = if self.cold { bench.cold()? } else { bench.warm()? };
         let opinions = bench.opinions.take();
@@ -132,10 +132,11 @@ impl BenchVerify {
         }
         let record = Record { schema: SCHEMA, environment, subject, experiments, opinions, notes };
         file::to_stdout(&|out| {
-            Ok(match self.format {
-                Format::Table => write_bench_table(&record, out)?,
-                Format::Json => write_bench_json(&record, out)?,
-            })
+            let written = match self.format {
+                Format::Table => write_bench_table(&record, out),
+                Format::Json => write_bench_json(&record, out),
+            };
+            written.map_err(std::io::Error::from)
         })?;
         Ok(Exit::Clean)
     }

@@ -139,7 +139,7 @@ impl Verify {
             hint("some files are encrypted; give their keys with --keyring or --mariadb-key-file");
         } else if any(Verdict::MissingKey) {
             hint(
-                "give the keyring of the server that wrote these files too, or an older copy of it: --keyring is repeatable",
+                "the key asked for may be in a newer copy of the keyring, or in that of the server that wrote the files; --keyring is repeatable",
             );
         } else if any(Verdict::WrongKey) {
             hint("the key of that name belongs to another server or another time; try other copies of the key store");

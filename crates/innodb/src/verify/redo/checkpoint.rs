@@ -1,5 +1,6 @@
 //! The newest checkpoint that a file's header holds, without looking at the log behind it.
 
+use super::legacy;
 use crate::{
     bytes::Bytes,
     ids::Lsn,
@@ -12,7 +13,8 @@ use crate::{
 /// What changed before it is on disk. Source: formats, "Redo" of MySQL and of MariaDB.
 #[must_use]
 pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
-    match recognise(head)? {
+    let Some(format) = recognise(head) else { return legacy::checkpoint(head) };
+    match format {
         RedoFormat::MySql | RedoFormat::MariaDbBlocks => newest(head, [512, 1536], 8, 508),
         RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => newest(head, [4096, 8192], 0, 60),
         RedoFormat::Blank | RedoFormat::Unknown => None,

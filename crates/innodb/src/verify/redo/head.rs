@@ -39,6 +39,7 @@ impl<'a> Head<'a> {
         let format = match format_of(bytes, format_id, creator.as_deref()) {
             RedoFormat::Unknown if sound || legacy::is_head(bytes) => RedoFormat::Unknown,
             RedoFormat::Unknown if is_mysql(creator.as_deref()) => RedoFormat::MySql,
+            RedoFormat::Unknown if first.len() == BLOCK_BYTES && all_zero(first) => RedoFormat::Blank,
             RedoFormat::Unknown => return Err(ScanError::NotRecognised { expected: "redo log" }),
             format => format,
         };

@@ -35,7 +35,7 @@ pub(super) fn is_head(bytes: &[u8]) -> bool {
 }
 
 /// Newest of both checkpoints.
-fn checkpoint(bytes: &[u8]) -> Option<Lsn> {
+pub(super) fn checkpoint(bytes: &[u8]) -> Option<Lsn> {
     let blocks = CHECKPOINTS.into_iter().map(|at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
     let sound = blocks.filter(|block| !all_zero(block.range(0, CHECKPOINT_SUM)) && checkpoint_holds(block));
     sound.filter_map(|block| block.be64(8)).max().map(Lsn)

@@ -62,18 +62,15 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         job.tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
         return Ok(Outcome::default());
     }
-    check_length(job);
+    let cut = is_cut(job);
     let first = Lsn(head.bytes.be64(8).unwrap_or_default());
     let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
-    let info = match head.format {
-        RedoFormat::MariaDbEncrypted => LogKeyInfo::of_header(head.bytes).or_else(|| Some(LogKeyInfo::default())),
-        _ => LogKeyInfo::of_header(head.bytes),
-    };
-    let key = info.map(|info| KeyAsked::MariaDb { key_id: info.key_id, versions: vec![info.key_version] });
     let Some(mut checkpoint) = checkpoint(job, first, true)? else {
         job.tally.find(None, CHECKPOINTS.first().copied(), Check::Header, "no checkpoint");
-        return Ok(Outcome { key, ..Outcome::default() });
+        return Ok(Outcome { key: LogKeyInfo::of_header(head.bytes).map(asked), ..Outcome::default() });
     };
+    let info = key_info(job, geometry, checkpoint)?;
+    let key = info.map(asked);
     for attempt in 1.. {
         let mut walk = Walk::new(job, checkpoint, info);
         walk.run(Chain::new(job.source, geometry, checkpoint.lsn, info.is_some()))?;
@@ -85,6 +82,9 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
                 if now.is_some() && walk.tally.is_damaged() {
                     walk.changed();
                 }
+                if cut && walk.tally.is_damaged() {
+                    walk.forget_findings();
+                }
                 walk.finish(job, geometry)?;
                 let end_lsn = Some(walk.end);
                 job.tally.merge(walk.tally);
@@ -95,14 +95,45 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     Ok(Outcome::default())
 }
 
-/// Servers make the file of whole blocks of 4096 bytes; a backup is as long as its log.
-fn check_length<R: ?Sized>(job: &mut Job<'_, R>) {
+/// Whether the file is cut: servers make it of whole blocks, and not shorter than they have a
+/// minimum for, seen on MariaDB 10.11 and 11.8; a backup is as long as its log.
+fn is_cut<R: ?Sized>(job: &mut Job<'_, R>) -> bool {
+    const BLOCK_BYTES: u64 = 4096;
+    const LEAST_BYTES: u64 = 4 << 20;
     let head = job.head;
-    let backup = head.creator.as_deref().is_some_and(|creator| creator.starts_with("Backup "));
-    if !backup && !head.file_bytes.is_multiple_of(512) {
-        let detail = format!("the file ends inside a block, at byte {}", head.file_bytes);
-        job.tally.find(None, Some(head.file_bytes), Check::PartialUnit, detail);
+    if head.creator.as_deref().is_some_and(|creator| creator.starts_with("Backup ")) {
+        return false;
     }
+    let (check, detail) = if !head.file_bytes.is_multiple_of(BLOCK_BYTES) {
+        (Check::PartialUnit, format!("the file ends inside a block, at byte {}", head.file_bytes))
+    } else if head.file_bytes < LEAST_BYTES {
+        (Check::FileSize, format!("{} bytes, servers make no log of less than {LEAST_BYTES}", head.file_bytes))
+    } else {
+        return false;
+    };
+    job.tally.find(None, Some(head.file_bytes), check, detail);
+    true
+}
+
+/// Key and nonce that the header names. A damaged header of a clear log may name some too.
+fn key_info<R: ReadAt + ?Sized>(
+    job: &Job<'_, R>,
+    geometry: Geometry,
+    checkpoint: Checkpoint,
+) -> Result<Option<LogKeyInfo>, ScanError> {
+    let info = LogKeyInfo::of_header(job.head.bytes);
+    if job.head.format == RedoFormat::MariaDbEncrypted {
+        return Ok(Some(info.unwrap_or_default()));
+    }
+    if job.head.sound || info.is_none() {
+        return Ok(info);
+    }
+    let clear = Chain::new(job.source, geometry, checkpoint.lsn, false).next()?.is_ok();
+    Ok(info.filter(|_| !clear))
+}
+
+fn asked(info: LogKeyInfo) -> KeyAsked {
+    KeyAsked::MariaDb { key_id: info.key_id, versions: vec![info.key_version] }
 }
 
 /// The newest checkpoint as it is now.
@@ -289,11 +320,16 @@ impl Walk {
 
     /// The server wrote while the log was read, again and again.
     fn changed(&mut self) {
+        self.forget_findings();
+        self.tally.find(None, None, Check::Changing, "the log was written while it was read");
+    }
+
+    /// What was found follows from something else.
+    fn forget_findings(&mut self) {
         let Units { total, bad, .. } = self.tally.units;
         let units = Units { total: total.saturating_sub(bad), bad: 0, ..self.tally.units };
         self.tally = Tally::default();
         self.tally.units = units;
-        self.tally.find(None, None, Check::Changing, "the log was written while it was read");
     }
 
     /// Notes what the key is worth.

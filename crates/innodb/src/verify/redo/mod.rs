@@ -26,8 +26,12 @@ use serde::{Deserialize, Serialize};
 
 pub use self::checkpoint::{MYSQL_HEADER_BYTES, checkpoint_lsn, mysql_start_lsn};
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
-use self::{blocks::Blocks, head::Head};
+use self::{
+    blocks::Blocks,
+    head::{BLOCK_BYTES, Head},
+};
 use crate::{
+    bytes::{all_zero, as_u64},
     error::ScanError,
     ids::Lsn,
     keys::KeySource,
@@ -74,6 +78,9 @@ pub fn verify<R: ReadAt + ?Sized>(
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
+    if file_bytes < as_u64(BLOCK_BYTES) {
+        return Ok(RedoReport::cut(file_bytes));
+    }
     let mut buf = vec![0; HEAD_BYTES];
     let head = Head::read(fill(source, 0, &mut buf)?, file_bytes)?;
     let mut job = Job { source, head: &head, keys, tally: Tally::default() };
@@ -94,6 +101,22 @@ pub fn verify<R: ReadAt + ?Sized>(
     })
 }
 
+impl RedoReport {
+    /// Of a file that ends inside its first block.
+    fn cut(file_bytes: u64) -> Self {
+        let mut tally = Tally::default();
+        let detail = format!("{file_bytes} bytes, the first block alone has {BLOCK_BYTES}");
+        tally.find(None, Some(file_bytes), Check::FileSize, detail);
+        Self {
+            file: tally.finish(None),
+            format: RedoFormat::Unknown,
+            start_lsn: None,
+            checkpoint_lsn: None,
+            end_lsn: None,
+        }
+    }
+}
+
 /// One file under proof.
 struct Job<'a, R: ?Sized> {
     source: &'a R,
@@ -112,6 +135,10 @@ struct Outcome {
 
 /// A file that never held a log. Blocks behind an empty header have lost theirs.
 fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
+    if !all_zero(job.head.bytes) {
+        job.tally.find(None, Some(0), Check::Header, "the first block is all zero, but there are others");
+        return Ok(Outcome::default());
+    }
     let mut judge = mysql::Judge::keyless();
     Blocks::new(job.source, job.head.file_bytes, None).walk(&mut judge, &mut job.tally)?;
     let units = job.tally.units;

@@ -35,9 +35,14 @@ impl TablespaceVerifier<'_> {
     ) -> Option<Allocation> {
         let group = as_u64(self.page_bytes);
         let behind = number.checked_rem(group)?;
-        let descriptor_page = number.checked_sub(behind)?;
+        // Descriptor pages describe themselves: page 0 says that they were written.
+        let written = behind == 0 && number < u64::from(self.page0.free_limit);
+        let descriptor_page = if written { 0 } else { number.checked_sub(behind)? };
         let page = self.descriptor_page(source, descriptor_page, part)?;
         let lsn = PageHeader::parse(page).ok()?.lsn;
+        if written {
+            return Some(Allocation { free: false, lsn });
+        }
         if number >= u64::from(self.page0.free_limit) {
             return Some(Allocation { free: true, lsn });
         }

@@ -55,11 +55,8 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> R
     if is_unwritten(fill(source, 0, &mut head)?) && is_zero(source, as_u64(head.len()), file_bytes)? {
         return Ok(FileReport::unidentified(UNWRITTEN));
     }
-    let reason = match Page0::parse(fill(source, 0, &mut head)?) {
-        // It could not when the file was classified.
-        Ok(_) => return Ok(changing()),
-        Err(error) => error,
-    };
+    // It could not be understood when the file was classified.
+    let Err(reason) = Page0::parse(fill(source, 0, &mut head)?) else { return Ok(changing()) };
     let mut best = Impression::default();
     for page_bytes in PAGE_SIZES {
         let impression = look(source, page_bytes, file_bytes)?;

@@ -73,6 +73,13 @@ impl<'a> MariaDbOpener<'a> {
         Trial::Failed
     }
 
+    /// Whether a page that is encrypted cannot be of this tablespace, whose pages are to be clear.
+    /// The encryption threads leave free pages encrypted when they decrypt a tablespace, but not
+    /// of a table that was made with ENCRYPTED=NO.
+    fn contradicts(&self, trial: Trial) -> bool {
+        self.crypt.mode == MariaDbMode::Off || trial == Trial::Failed
+    }
+
     fn key(&self, version: KeyVersion) -> Option<Arc<PageKey>> {
         if let Some(known) = self.by_version.read().ok()?.get(&version) {
             return known.clone();
@@ -148,7 +155,23 @@ impl TablespaceVerifier<'_> {
             return judgement;
         }
         judgement.sealed_lsn = Some(header.lsn);
-        let trial = opener.open(page, layout, self.page0.space_id, version, scratch);
+        let space = self.page0.space_id;
+        let trial = opener.open(page, layout, space, version, scratch);
+        if !self.page0.declares_encryption() && opener.contradicts(trial) {
+            judgement.bad(Check::EncryptedUnit, "encrypted, in a tablespace whose pages are clear");
+            return judgement;
+        }
+        // Only the newer format has the version under a checksum.
+        let asked = opener.crypt.min_key_version;
+        if trial == Trial::NoKey
+            && matches!(layout, Layout::Legacy { .. })
+            && opener.open(page, layout, space, asked, scratch) == Trial::Opened
+        {
+            let detail =
+                format!("names version {version} of the key, which is not given, and version {asked} opens it");
+            judgement.bad(Check::KeyInfo, detail);
+            return judgement;
+        }
         judgement.trial = Some((version, trial));
         judgement.opened_lsn = (trial == Trial::Opened && !judgement.is_bad()).then_some(header.lsn);
         judgement

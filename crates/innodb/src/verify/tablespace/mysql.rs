@@ -1,7 +1,5 @@
 //! Pages of MySQL, and of servers older than both formats of MariaDB.
 
-use std::ops::Range;
-
 use crate::{
     bytes::{Bytes, all_zero},
     ids::Lsn,
@@ -29,6 +27,9 @@ impl TablespaceVerifier<'_> {
             return self.judge_sealed(number, page, &header, scratch);
         }
         let mut judgement = Judgement::new(State::Clear);
+        if is_blank(page, &header) && is_nothing(page, scratch) {
+            return Judgement::new(State::Empty);
+        }
         self.check_place(number, &header, true, &mut judgement);
         if self.expected == Expected::Encrypted && number > 0 && self.is_ahead_of_page0(header.lsn) {
             judgement.mixed();
@@ -55,7 +56,7 @@ impl TablespaceVerifier<'_> {
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no encryption information");
             }
             Opener::MySql { cipher, .. } => match cipher.open(page) {
-                Ok(_) if blank && all_zero(page) => return Judgement::new(State::Empty),
+                Ok(_) if blank && is_nothing(page, scratch) => return Judgement::new(State::Empty),
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
                     check_sound(page, zip, Check::OpenedChecksum, scratch, &mut judgement);
@@ -78,15 +79,26 @@ impl TablespaceVerifier<'_> {
     }
 }
 
-/// Whether nothing but the type stands in the header. `IMPORT TABLESPACE` seals the free pages of
-/// an encrypted table too, which are zeros, while servers otherwise leave such pages alone.
+/// Whether nothing but the type, and how it was compressed, stands in the header. `IMPORT
+/// TABLESPACE` compresses and seals the free pages of a table too, which are zeros, while servers
+/// otherwise leave such pages alone.
 ///
-/// Source: seen on 9.7, page sizes 16K and 8K (ROW_FORMAT=COMPRESSED).
+/// Source: seen on 9.7: sealed, compressed and sealed, and of ROW_FORMAT=COMPRESSED.
 fn is_blank(page: &[u8], header: &PageHeader) -> bool {
-    const TYPE: Range<usize> = 24..26;
-    header.page_type == PageType::ENCRYPTED
-        && all_zero(page.range(0, TYPE.start))
-        && all_zero(page.range(TYPE.end, HEADER_BYTES))
+    const TYPE: usize = 24;
+    const SPACE: usize = 34;
+    matches!(header.page_type, PageType::COMPRESSED | PageType::ENCRYPTED | PageType::COMPRESSED_ENCRYPTED)
+        && all_zero(page.range(0, TYPE))
+        && all_zero(page.range(SPACE, HEADER_BYTES))
+}
+
+/// Whether an opened page is zeros, compressed ones too.
+fn is_nothing(page: &[u8], scratch: &mut Scratch) -> bool {
+    if page.be16(24) != Some(PageType::COMPRESSED.0) {
+        return all_zero(page);
+    }
+    scratch.rebuilt.resize(page.len(), 0);
+    compressed::rebuild_mysql(page, &mut scratch.rebuilt).is_ok() && all_zero(&scratch.rebuilt)
 }
 
 /// Checksum and trailer of a clear or opened page; `check` names the layer if they fail.

@@ -189,7 +189,12 @@ fn conclude_versions(
     versions: BTreeMap<KeyVersion, Version>,
     tally: &mut Tally,
 ) -> Option<KeyAsked> {
-    let Some(KeyAsked::MariaDb { key_id, .. }) = key else { return key };
+    let Some(KeyAsked::MariaDb { key_id, .. }) = key else {
+        if versions.values().any(|pages| pages.untried > 0 || pages.without_key > 0) {
+            tally.unproven();
+        }
+        return key;
+    };
     let asked = KeyAsked::MariaDb { key_id, versions: versions.keys().copied().collect() };
     for (version, pages) in versions {
         if pages.untried > 0 {
