@@ -47,10 +47,13 @@ fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Ten seconds of fuzzing for every parser o
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install --locked --quiet --root $(TOOLS) cargo-fuzz
 
-bench: ## Measure; see docs/benchmarks.md
-	$(SERVERS) tools mysql97
+bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
+	$(SERVERS) tools mysql97 mariadb1011 fio
 	cargo build --release --package sealant
 	cargo bench --package sealant
+
+$(TOOLS)/bin/inno:
+	cargo install --locked --quiet --root $(TOOLS) innodb-utils
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: an hour of fuzzing for every parser
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600

@@ -321,16 +321,19 @@ fn without_page_0_the_other_pages_say_what_is_lost() {
             let mut bytes = sample(name);
             bytes[..PAGE].fill(fill);
             assert_eq!(
-                headless::verify(bytes.as_slice(), Circumstances::default()).unwrap().verdict,
+                headless::verify(bytes.as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
                 verdict,
                 "{name} {fill}"
             );
         }
     }
     let zeros = vec![0; 7 * PAGE];
-    assert_eq!(headless::verify(zeros.as_slice(), Circumstances::default()).unwrap().verdict, Verdict::Unidentified);
     assert_eq!(
-        headless::verify(vec![0x5a; 7 * PAGE].as_slice(), Circumstances::default()).unwrap().verdict,
+        headless::verify(zeros.as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
+        Verdict::Unidentified
+    );
+    assert_eq!(
+        headless::verify(vec![0x5a; 7 * PAGE].as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
         Verdict::Unidentified
     );
 }
@@ -339,8 +342,9 @@ fn without_page_0_the_other_pages_say_what_is_lost() {
 fn a_page_0_that_a_server_has_not_written_yet_is_no_damage() {
     let mut bytes = sample(CLEAR);
     bytes[..PAGE].fill(0);
-    let verdict =
-        |live, checkpoint| headless::verify(bytes.as_slice(), Circumstances { live, checkpoint }).unwrap().verdict;
+    let verdict = |live, checkpoint| {
+        headless::verify(bytes.as_slice(), Circumstances { live, checkpoint }).unwrap().unwrap().verdict
+    };
     assert_eq!(verdict(true, None), Verdict::Unidentified);
     assert_eq!(verdict(false, Some(Lsn(1))), Verdict::Unidentified, "all of it changed after the checkpoint");
     assert_eq!(verdict(false, Some(Lsn(u64::MAX))), Verdict::Damaged);

@@ -251,8 +251,10 @@ impl<'a> Run<'a> {
             Subject::HeadlessTablespace => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
-                let report = headless::verify(&reader, Circumstances { live, checkpoint });
-                self.finish(file, "tablespace", None, report);
+                match headless::verify(&reader, Circumstances { live, checkpoint }).transpose() {
+                    Some(report) => self.finish(file, "tablespace", None, report),
+                    None => return self.tablespace(index, file, reader, buffer, scratch),
+                }
             }
             Subject::Unidentified => {
                 let report = FileReport::unidentified("nothing this program knows");

@@ -7,11 +7,12 @@ use std::{
     collections::BTreeSet,
     fs::{self, File},
     os::unix::fs::MetadataExt,
+    path::Path,
 };
 
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
-/// Device and number of every file that some other process has open.
+/// Device and number of every file that some other process has open for writing.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
     files: BTreeSet<(u64, u64)>,
@@ -26,7 +27,7 @@ impl OpenFiles {
             let name = process.file_name();
             let is_process = name.to_str().is_some_and(|name| name.parse::<u32>().is_ok() && name != own);
             if is_process {
-                collect(&process.path().join("fd"), &mut files);
+                collect(&process.path(), &mut files);
             }
         }
         Self { files }
@@ -39,17 +40,41 @@ impl OpenFiles {
     }
 }
 
-fn collect(descriptors: &std::path::Path, files: &mut BTreeSet<(u64, u64)>) {
-    for descriptor in fs::read_dir(descriptors).into_iter().flatten().flatten() {
+fn collect(process: &Path, files: &mut BTreeSet<(u64, u64)>) {
+    for descriptor in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
         if let Ok(metadata) = fs::metadata(descriptor.path())
             && metadata.is_file()
+            && is_for_writing(&process.join("fdinfo").join(descriptor.file_name()))
         {
             files.insert((metadata.dev(), metadata.ino()));
         }
     }
 }
 
+/// Whether a descriptor was opened for writing: a backup that reads the file does not change it.
+fn is_for_writing(info: &Path) -> bool {
+    const ACCESS_MODE: u32 = 3;
+    let info = fs::read_to_string(info).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_none_or(|flags| flags & ACCESS_MODE != 0)
+}
+
 /// Whether another process holds a write lock, as InnoDB does on its data files.
 fn is_locked(file: &File) -> bool {
     fcntl_getlk(file, &Flock::from(FlockType::ReadLock)).is_ok_and(|lock| lock.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn only_a_descriptor_for_writing_counts() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let of = |file: &File| is_for_writing(Path::new(&format!("/proc/self/fdinfo/{}", file.as_raw_fd())));
+        assert!(of(file.as_file()));
+        assert!(!of(&File::open(file.path()).unwrap()));
+    }
 }

@@ -269,7 +269,7 @@ impl<'a> Measuring<'a> {
         let mut pairs = vec![(ours.clone(), direct)];
         for depth in [1, 8] {
             if let Some(program) = &fio {
-                let theirs = format!("fio, {depth} reads at a time");
+                let theirs = format!("fio, {depth} at a time");
                 experiment = experiment.arm(arms::fio(&theirs, program, &files, depth));
                 pairs.push((ours.clone(), theirs));
             }
@@ -340,7 +340,7 @@ impl<'a> Measuring<'a> {
         }
         let unsound = self.subject().unsound;
         if unsound > 0 {
-            notes.push(format!("{unsound} files are not proven sound (`sealant verify` names them)"));
+            notes.push(format!("not proven sound, as `sealant verify` tells: {unsound} of the files"));
         }
         if !self.options.cold
             && let Ok(seen) = ::bench::residency(&self.files(|_| true))

@@ -3,7 +3,7 @@
 
 use super::{
     HEAD_BYTES, Job, Outcome,
-    chain::{Chain, Ending, Fault, MiniTransaction},
+    chain::{Chain, Ending, Fault, MiniTransaction, NONCE_BYTES},
     head::mismatch,
     ring::Geometry,
     vote::{Sense, Vote},
@@ -196,6 +196,8 @@ struct Walk {
     vote: Vote,
     /// Whether a mini-transaction began where the checkpoint was completed.
     completed: bool,
+    /// Nonce of the newest mini-transaction.
+    nonce: [u8; NONCE_BYTES],
     /// Where the log ends.
     end: Lsn,
     scratch: Vec<u8>,
@@ -211,6 +213,7 @@ impl Walk {
             key: LogKey::find(info, job.keys),
             vote: Vote::new(),
             completed: false,
+            nonce: [0; NONCE_BYTES],
             end: checkpoint.lsn,
             scratch: Vec::new(),
         }
@@ -236,6 +239,7 @@ impl Walk {
     }
 
     fn sound(&mut self, unit: &MiniTransaction<'_>, geometry: Geometry) {
+        self.nonce = unit.nonce;
         self.completed |= unit.lsn == self.checkpoint.end;
         let number = self.tally.units.total;
         bump(&mut self.tally.units.total);
@@ -276,11 +280,14 @@ impl Walk {
         let (at, geometry) = (chain.at, chain.geometry());
         let required = at <= self.checkpoint.end.0 && !self.completed;
         if required || fault != Fault::Nothing {
-            let ending = chain.ending(fault);
+            let ending = chain.ending(fault)?;
             // What is found behind the completed checkpoint is, in a file cut short, of another lap.
             if chain.resume()? && !(required && at < self.checkpoint.end.0 && chain.at > self.checkpoint.end.0) {
-                self.damaged(at, geometry, fault);
-                return Ok(true);
+                if required || !chain.is_rest_of_buffer(at, self.nonce)? {
+                    self.damaged(at, geometry, fault);
+                    return Ok(true);
+                }
+                chain.at = at;
             }
             let lap_is_over = geometry.lap(self.checkpoint.end.0) > 0;
             match ending {

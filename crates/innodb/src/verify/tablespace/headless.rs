@@ -42,21 +42,21 @@ pub struct Circumstances {
 
 /// Says what can be said without page 0: encrypted pages can then be opened by no key, clear
 /// ones are damaged by its loss, and a file of zeros is one whose content is only in the redo
-/// log (formats, "Flags and page size": MariaDB after a crash).
+/// log (formats, "Flags and page size": MariaDB after a crash). `None` if a server has written
+/// page 0 since the file was classified: it is a tablespace like others now.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
-pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> Result<FileReport, ScanError> {
+pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> Result<Option<FileReport>, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
     let mut head = vec![0; as_usize(file_bytes.min(65536))];
     if is_unwritten(fill(source, 0, &mut head)?) && is_zero(source, as_u64(head.len()), file_bytes)? {
-        return Ok(FileReport::unidentified(UNWRITTEN));
+        return Ok(Some(FileReport::unidentified(UNWRITTEN)));
     }
-    // It could not be understood when the file was classified.
-    let Err(reason) = Page0::parse(fill(source, 0, &mut head)?) else { return Ok(changing()) };
+    let Err(reason) = Page0::parse(fill(source, 0, &mut head)?) else { return Ok(None) };
     let mut best = Impression::default();
     for page_bytes in PAGE_SIZES {
         let impression = look(source, page_bytes, file_bytes)?;
@@ -66,15 +66,9 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> R
     }
     let new = circumstances.checkpoint.is_some_and(|checkpoint| best.oldest.is_some_and(|oldest| oldest > checkpoint));
     if is_unwritten(head.range(0, as_usize(best.page_bytes))) && (circumstances.live || new) {
-        return Ok(FileReport::unidentified(UNWRITTEN));
+        return Ok(Some(FileReport::unidentified(UNWRITTEN)));
     }
-    Ok(report(best, file_bytes, &reason))
-}
-
-fn changing() -> FileReport {
-    let mut tally = Tally::default();
-    tally.find(Some(0), Some(0), Check::Changing, "page 0 was written in the meantime; run again");
-    tally.finish(None)
+    Ok(Some(report(best, file_bytes, &reason)))
 }
 
 const UNWRITTEN: &str = "page 0 was not written yet: the beginning of a new table can be in the redo log alone";
