@@ -33,34 +33,15 @@ pub(crate) struct Judgement {
     pub(crate) problems: Vec<(Check, String)>,
     pub(crate) notes: Vec<(Check, String)>,
     pub(crate) mixed: bool,
-    /// Clear, in a tablespace that a setting of the server decrypts: LSN of the page.
-    pub(crate) doubtful: Option<Lsn>,
-    /// MariaDB: LSN of an encrypted page, if its ciphertext is sound.
-    pub(crate) sealed_lsn: Option<Lsn>,
-    /// MariaDB: of a kind that only system and undo tablespaces have.
-    pub(crate) undo: bool,
     /// LSN of the page, if a key opened it and it is sound.
     pub(crate) opened_lsn: Option<Lsn>,
     /// MariaDB: the key version of an encrypted page.
     pub(crate) trial: Option<(KeyVersion, Trial)>,
 }
 
-/// In words: [`Check::ClearUnit`].
-pub(crate) const CLEAR_UNIT: &str = "in the clear, in a tablespace whose pages are encrypted";
-
 impl Judgement {
     pub(crate) const fn new(state: State) -> Self {
-        Self {
-            state,
-            problems: Vec::new(),
-            notes: Vec::new(),
-            mixed: false,
-            doubtful: None,
-            sealed_lsn: None,
-            undo: false,
-            opened_lsn: None,
-            trial: None,
-        }
+        Self { state, problems: Vec::new(), notes: Vec::new(), mixed: false, opened_lsn: None, trial: None }
     }
 
     pub(crate) fn bad(&mut self, check: Check, detail: impl Into<String>) {
@@ -82,17 +63,16 @@ impl Judgement {
 
     /// Clear where every page has to be encrypted.
     pub(crate) fn clear_in_encrypted(&mut self) {
-        self.bad(Check::ClearUnit, CLEAR_UNIT);
+        self.bad(Check::ClearUnit, "in the clear, in a tablespace whose pages are encrypted");
     }
 
     pub(crate) fn is_clear_in_encrypted(&self) -> bool {
-        self.doubtful.is_some() || self.problems.iter().any(|(check, _)| *check == Check::ClearUnit)
+        self.problems.iter().any(|(check, _)| *check == Check::ClearUnit)
     }
 
     /// The page is free: what was written there before encryption may still be there.
     pub(crate) fn forgive_clear(&mut self) {
         self.problems.retain(|(check, _)| *check != Check::ClearUnit);
-        self.doubtful = None;
         self.mixed = true;
     }
 

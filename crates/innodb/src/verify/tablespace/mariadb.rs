@@ -115,7 +115,7 @@ impl TablespaceVerifier<'_> {
             return Judgement::new(State::Empty);
         };
         let version = mariadb::key_version(page, layout);
-        let mut judgement = match &self.opener {
+        match &self.opener {
             Opener::MariaDb(opener) if version != KeyVersion(0) => {
                 self.judge_encrypted(opener, number, page, layout, version, scratch)
             }
@@ -125,9 +125,7 @@ impl TablespaceVerifier<'_> {
                 judgement
             }
             _ => self.judge_clear(number, page, &header, layout, scratch),
-        };
-        judgement.undo = matches!(header.page_type, PageType::UNDO | PageType::SYS);
-        judgement
+        }
     }
 
     /// Bytes 26 to 29 of a page of the older format hold a key version only if page 0 holds crypt
@@ -154,7 +152,6 @@ impl TablespaceVerifier<'_> {
             judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
             return judgement;
         }
-        judgement.sealed_lsn = Some(header.lsn);
         let space = self.page0.space_id;
         let trial = opener.open(page, layout, space, version, scratch);
         if !self.page0.declares_encryption() && opener.contradicts(trial) {
@@ -206,7 +203,8 @@ impl TablespaceVerifier<'_> {
     ///
     /// R-tree pages of the older format they never do. With `innodb_encrypt_tables=OFF` they write
     /// the pages of a table that follows that setting in the clear, one by one as they change, and
-    /// page 0 says so only when the encryption threads are through: seen on MariaDB 10.11 and 11.8.
+    /// page 0 says so only when the encryption threads are through. Set back to ON they leave such
+    /// pages as they are, so that a single clear page is no damage: seen on MariaDB 10.11 and 11.8.
     fn check_clear_mariadb(&self, header: &PageHeader, layout: Layout, judgement: &mut Judgement) {
         let follows = match &self.opener {
             Opener::MariaDb(opener) => opener.crypt.mode == MariaDbMode::Default,
@@ -218,8 +216,7 @@ impl TablespaceVerifier<'_> {
             _ => false,
         };
         match self.expected {
-            Expected::Encrypted if mixes => judgement.mixed(),
-            Expected::Encrypted if follows => judgement.doubtful = Some(header.lsn),
+            Expected::Encrypted if mixes || follows => judgement.mixed(),
             _ => self.check_clear(judgement),
         }
     }

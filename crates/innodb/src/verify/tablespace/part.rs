@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     bytes::{as_u64, bump},
-    ids::{KeyVersion, Lsn},
+    ids::KeyVersion,
     verify::{
         Check, Finding, KeyAsked, MAX_FINDINGS, Tally,
-        tablespace::judgement::{CLEAR_UNIT, Judgement, State, Trial},
+        tablespace::judgement::{Judgement, State, Trial},
     },
 };
 
@@ -18,21 +18,8 @@ pub struct Part {
     versions: BTreeMap<KeyVersion, Version>,
     mixed: Vec<(u64, u64)>,
     mixed_left_out: u64,
-    doubtful: Doubtful,
     /// The extent descriptor page last looked at, opened, by page number.
     pub(super) descriptor: Option<(u64, Option<Vec<u8>>)>,
-}
-
-/// Clear pages of a MariaDB tablespace that is encrypted unless the server was set otherwise since.
-#[derive(Debug, Default)]
-struct Doubtful {
-    pages: u64,
-    /// The newest of them: its LSN, its index, its offset.
-    newest: Option<(Lsn, u64, u64)>,
-    /// Newest encrypted page.
-    sealed: Lsn,
-    /// The tablespace is one of undo logs.
-    undo: bool,
 }
 
 /// Encrypted pages of one key version (MariaDB).
@@ -60,11 +47,8 @@ impl Part {
             State::Clear => bump(&mut units.clear),
             State::Encrypted => bump(&mut units.encrypted),
         }
-        if !bad && (judgement.mixed || judgement.doubtful.is_some()) {
+        if !bad && judgement.mixed {
             self.mixed_page(index);
-        }
-        if !bad {
-            self.doubtful.count(index, offset, &judgement);
         }
         if let Some((version, trial)) = judgement.trial
             && (self.versions.len() < MAX_KEPT || self.versions.contains_key(&version))
@@ -103,7 +87,6 @@ impl Part {
         for (version, pages) in other.versions {
             self.versions.entry(version).or_default().merge(pages);
         }
-        self.doubtful.merge(&other.doubtful);
         self.mixed.extend(other.mixed);
         coalesce(&mut self.mixed);
         let beyond = as_u64(self.mixed.len().saturating_sub(MAX_KEPT));
@@ -115,44 +98,11 @@ impl Part {
     /// Adds everything to the tally of the file; returns the key asked for, with its versions.
     pub(crate) fn conclude(self, key: Option<KeyAsked>, page_bytes: u64, tally: &mut Tally) -> Option<KeyAsked> {
         tally.merge(self.tally);
-        let mut mixed = self.mixed;
-        if let Some((index, offset)) = self.doubtful.damaged() {
-            let units = &mut tally.units;
-            units.clear = units.clear.saturating_sub(1);
-            bump(&mut units.bad);
-            mixed.retain(|run| *run != (index, index));
-            tally.find(Some(index), Some(offset), Check::ClearUnit, CLEAR_UNIT);
-        }
         let key = conclude_versions(key, self.versions, tally);
         if tally.units.encrypted > 0 {
-            conclude_mixed(mixed, self.mixed_left_out, page_bytes, tally);
+            conclude_mixed(self.mixed, self.mixed_left_out, page_bytes, tally);
         }
         key
-    }
-}
-
-impl Doubtful {
-    fn count(&mut self, index: u64, offset: u64, judgement: &Judgement) {
-        self.undo |= judgement.undo;
-        self.sealed = self.sealed.max(judgement.sealed_lsn.unwrap_or_default());
-        if let Some(lsn) = judgement.doubtful {
-            bump(&mut self.pages);
-            self.newest = self.newest.max(Some((lsn, index, offset)));
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.undo |= other.undo;
-        self.sealed = self.sealed.max(other.sealed);
-        self.pages = self.pages.saturating_add(other.pages);
-        self.newest = self.newest.max(other.newest);
-    }
-
-    /// A page that no server left in the clear: a server that no longer encrypts does so with every
-    /// page that it changes, beginning with the next one. The page by index and offset.
-    fn damaged(&self) -> Option<(u64, u64)> {
-        let (lsn, index, offset) = self.newest.filter(|_| self.pages == 1 && !self.undo)?;
-        (lsn < self.sealed).then_some((index, offset))
     }
 }
 
