@@ -104,11 +104,12 @@ impl<'a> TablespaceVerifier<'a> {
     /// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be understood,
     /// [`ScanError::Io`].
     pub fn begin<R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Self, ScanError> {
-        let file_bytes = length(source)?;
-        if file_bytes == 0 {
+        if length(source)? == 0 {
             return Err(ScanError::EmptyFile);
         }
         let head = head::read(source, options)?;
+        // After page 0: a server makes the file longer first and says so on page 0 then.
+        let file_bytes = length(source)?;
         let page_bytes = as_usize(u64::from(head.page0.physical_page_bytes)).max(1);
         let mut verifier = Self {
             doublewrite: head::doublewrite_area(source, &head)?,
@@ -126,7 +127,7 @@ impl<'a> TablespaceVerifier<'a> {
             opened_from: AtomicU64::new(u64::MAX),
             patience: AtomicU32::new(PATIENCE),
         };
-        verifier.size(options.pages_elsewhere);
+        verifier.size(source, options.pages_elsewhere);
         Ok(verifier)
     }
 
@@ -203,14 +204,14 @@ impl<'a> TablespaceVerifier<'a> {
         tally.finish(key)
     }
 
-    fn size(&mut self, pages_elsewhere: u64) {
+    fn size<R: ReadAt + ?Sized>(&mut self, source: &R, pages_elsewhere: u64) {
         let page_bytes = as_u64(self.page_bytes);
         let partial = self.file_bytes.checked_rem(page_bytes).unwrap_or(0);
         let there = self.pages().saturating_add(pages_elsewhere);
         let declared = u64::from(self.page0.size_in_pages);
         // A file of a system tablespace of several, alone, cannot be judged.
         let several = self.page0.space_id == SpaceId(0) && self.first_page > 0;
-        if declared > there && !several {
+        if declared > there && !several && !self.is_rounded(source, declared) {
             let detail = format!("page 0 declares {declared} pages, the file has {there}");
             self.head.find(None, Some(self.file_bytes), Check::FileSize, detail);
         }
@@ -219,6 +220,21 @@ impl<'a> TablespaceVerifier<'a> {
             let at = self.file_bytes.saturating_sub(partial);
             self.head.find(Some(self.pages()), Some(at), Check::PartialUnit, detail);
         }
+    }
+
+    /// Whether the pages that are missing are free ones behind the last whole block: MariaDB makes its
+    /// files of whole blocks, and rounds down.
+    ///
+    /// Source: `fil0fil.cc` (`fil_space_extend_must_retry`), confirmed on MariaDB 10.11 and 11.8.
+    fn is_rounded<R: ReadAt + ?Sized>(&self, source: &R, declared: u64) -> bool {
+        const BLOCK_BYTES: u64 = 4096;
+        let declared_bytes = declared.saturating_mul(as_u64(self.page_bytes));
+        let whole_blocks = declared_bytes.saturating_sub(declared_bytes % BLOCK_BYTES);
+        let mut part = Part::default();
+        let mut is_free = |number| self.allocation(source, number, &mut part).is_some_and(|found| found.free);
+        head::is_mariadb(self.page0.family)
+            && self.file_bytes == whole_blocks
+            && (self.pages()..declared).all(&mut is_free)
     }
 
     fn judge<R: ReadAt + ?Sized>(
