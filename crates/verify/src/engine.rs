@@ -17,9 +17,9 @@ use std::{
 
 use innodb::{
     PageNo, ReadAt, ScanError,
-    file_kind::FileKind,
+    file_kind::{self, FileKind},
     keys::KeySource,
-    tablespace::{Continuation, Page0, TablespaceKind},
+    tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{
         Check, FileReport, Tally, Verdict,
         tablespace::{
@@ -33,10 +33,11 @@ use crate::{
     keys::Keys,
     live::OpenFiles,
     logs::{self, Logs},
-    plan::{Plan, PlannedFile, Subject, data_directory, reason},
+    plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     read::{Buffer, Reader, as_u64},
     report::{FileResult, Report, Unread},
     spaces::Spaces,
+    unsettled,
 };
 
 /// How to run.
@@ -416,7 +417,18 @@ impl<'a> Run<'a> {
         let page0 = shared.verifier.page0();
         self.spaces.add(page0.space_id, shared.verifier.owner());
         let kind = kind_name(page0.kind);
-        self.finish(file, "tablespace", Some(kind), Ok(shared.verifier.finish([part])));
+        let mut report = shared.verifier.finish([part]);
+        let bytes = shared.reader.len().unwrap_or(0);
+        if unsettled::explains(&report, &file.path, bytes) && self.is_unsettled(file, page0.family, &shared.reader) {
+            unsettled::forgive(&mut report);
+        }
+        self.finish(file, "tablespace", Some(kind), Ok(report));
+    }
+
+    /// Whether the file is of a MariaDB that runs, or whose redo log is still to be applied.
+    fn is_unsettled(&self, file: &PlannedFile, family: Family, reader: &Reader) -> bool {
+        let mariadb = matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy);
+        mariadb && (self.open_files.has(reader.file()) || self.logs.goes_on(self.plan, &file.path))
     }
 
     fn finish(&self, file: &PlannedFile, kind: &str, tablespace: Option<&str>, report: Result<FileReport, ScanError>) {

@@ -18,6 +18,7 @@ mod plan;
 mod read;
 mod report;
 mod spaces;
+mod unsettled;
 
 pub use engine::{Depth, Progress, Settings, run};
 pub use keys::{Keys, KeysError};

@@ -8,6 +8,7 @@ use std::{
 use innodb::{
     Lsn, ReadAt, ScanError, doublewrite,
     file_kind::FileKind,
+    keys::NoKeys,
     redo::RedoFormat,
     verify::{
         self, Check, FileReport, Verdict,
@@ -33,6 +34,8 @@ pub(crate) struct Logs {
 
 /// A file that is being written is verified so often before it counts as changing.
 const TRIES: u32 = 5;
+/// Mini-transactions behind the checkpoint of a MariaDB that was stopped: the one that completes it.
+const AT_REST: u64 = 1;
 
 impl Logs {
     pub(crate) fn of(plan: &Plan) -> Self {
@@ -69,6 +72,18 @@ impl Logs {
     /// directory or, for schemas and partitions, above.
     pub(crate) fn checkpoint(&self, tablespace: &Path) -> Option<Lsn> {
         tablespace.ancestors().skip(1).take(3).find_map(|directory| self.checkpoints.get(directory).copied())
+    }
+
+    /// Whether MariaDB's redo log of a tablespace, which lies where [`Self::checkpoint`] looks, holds
+    /// changes that are newer than its checkpoint: the server runs or was killed. Reads the log.
+    pub(crate) fn goes_on(&self, plan: &Plan, tablespace: &Path) -> bool {
+        let mut directories = tablespace.ancestors().skip(1).take(3).filter_map(|directory| plan.groups.get(directory));
+        let Some(group) = directories.find(|group| !group.redo.is_empty()) else { return false };
+        let mut logs = group.redo.iter().filter_map(|index| plan.files.get(*index));
+        logs.any(|log| {
+            let report = Reader::open(&log.path).ok().and_then(|reader| redo::verify(&reader, &NoKeys, None).ok());
+            report.is_some_and(|report| is_by_mini_transactions(report.format) && report.file.units.total > AT_REST)
+        })
     }
 
     /// Where the file behind the one that begins at `start` begins.
@@ -176,6 +191,10 @@ fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
         let detail = format!("the next file of the log begins {needed} bytes later, this one holds {log_bytes}");
         report.file.shorten(file.bytes, detail);
     }
+}
+
+const fn is_by_mini_transactions(format: RedoFormat) -> bool {
+    matches!(format, RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted)
 }
 
 /// Spare files keep the header of an earlier use.
