@@ -134,11 +134,21 @@ fn by_name(name: &str) -> Option<FileKind> {
     if is_undo(name) {
         return Some(FileKind::Tablespace);
     }
+    if is_incremental(name) {
+        return None;
+    }
     endings
         .iter()
         .find(|(ending, _)| name.ends_with(ending))
         .or_else(|| beginnings.iter().find(|(start, _)| name.starts_with(start)))
         .map(|(_, kind)| *kind)
+}
+
+/// `ibdata1.delta`, `t.ibd.delta` and their `.meta`: what `mariadb-backup` writes of the pages that
+/// changed since another backup, in no order of their own.
+#[must_use]
+pub fn is_incremental(name: &str) -> bool {
+    name.ends_with(".delta") || name.ends_with(".meta")
 }
 
 /// `undo_001` of MySQL, `undo001` of MariaDB.

@@ -343,7 +343,10 @@ fn a_page_0_that_a_server_has_not_written_yet_is_no_damage() {
     let mut bytes = sample(CLEAR);
     bytes[..PAGE].fill(0);
     let verdict = |live, checkpoint| {
-        headless::verify(bytes.as_slice(), Circumstances { live, checkpoint }).unwrap().unwrap().verdict
+        headless::verify(bytes.as_slice(), Circumstances { live, checkpoint, ..Circumstances::default() })
+            .unwrap()
+            .unwrap()
+            .verdict
     };
     assert_eq!(verdict(true, None), Verdict::Unidentified);
     assert_eq!(verdict(false, Some(Lsn(1))), Verdict::Unidentified, "all of it changed after the checkpoint");

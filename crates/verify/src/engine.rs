@@ -252,14 +252,18 @@ impl<'a> Run<'a> {
             Subject::HeadlessTablespace => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
-                match headless::verify(&reader, Circumstances { live, checkpoint }).transpose() {
+                let temporary = name(&file.path).starts_with("ibtmp");
+                match headless::verify(&reader, Circumstances { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, "tablespace", None, report),
                     None => return self.tablespace(index, file, reader, buffer, scratch),
                 }
             }
             Subject::Unidentified => {
-                let report = FileReport::unidentified("nothing this program knows");
-                self.finish(file, "unknown", None, Ok(report));
+                let why = match file_kind::is_incremental(name(&file.path)) {
+                    true => "pages of an incremental backup, which can be verified once they are applied",
+                    false => "nothing this program knows",
+                };
+                self.finish(file, "unknown", None, Ok(FileReport::unidentified(why)));
             }
             Subject::Known(kind) => {
                 let live = self.open_files.has(reader.file());

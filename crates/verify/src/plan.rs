@@ -246,7 +246,7 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // `.ibu` and other tablespaces by name are handled above; a key file is no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
-        None if named || is_log_name(name) => Some(Subject::Unidentified),
+        None if named || is_log_name(name) || name.ends_with(".delta") => Some(Subject::Unidentified),
         None => None,
     }
 }

@@ -38,6 +38,8 @@ pub struct Circumstances {
     pub live: bool,
     /// Newest checkpoint of the redo log: what changed after it need not be written yet.
     pub checkpoint: Option<Lsn>,
+    /// By its name the temporary tablespace, which servers make anew at every start.
+    pub temporary: bool,
 }
 
 /// Says what can be said without page 0: encrypted pages can then be opened by no key, clear
@@ -53,7 +55,11 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> R
         return Err(ScanError::EmptyFile);
     }
     let mut head = vec![0; as_usize(file_bytes.min(65536))];
-    if is_unwritten(fill(source, 0, &mut head)?) && is_zero(source, as_u64(head.len()), file_bytes)? {
+    let unwritten = is_unwritten(fill(source, 0, &mut head)?);
+    if unwritten && circumstances.temporary {
+        return Ok(Some(FileReport::without_units()));
+    }
+    if unwritten && is_zero(source, as_u64(head.len()), file_bytes)? {
         return Ok(Some(FileReport::unidentified(UNWRITTEN)));
     }
     let Err(reason) = Page0::parse(fill(source, 0, &mut head)?) else { return Ok(None) };
