@@ -6,67 +6,14 @@ mod support;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
-use serde_json::Value;
 
-use crate::support::sealant;
+use crate::support::proof::{Proof, Statements, flip, write};
 
 const PAGE: u64 = 16384;
-
-/// What `sealant verify … --format json` said.
-struct Proof {
-    json: Value,
-    code: i32,
-    stderr: String,
-}
-
-impl Proof {
-    fn of(paths: &[&Path], keyring: Option<&Path>) -> Self {
-        let keys = keyring.into_iter().flat_map(|keyring| [Path::new("--keyring"), keyring]);
-        let args = paths.iter().copied().chain(keys);
-        let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
-        Self { json, code: output.status.code().expect("not killed"), stderr }
-    }
-
-    fn files(&self) -> &[Value] {
-        self.json["files"].as_array().expect("files are a list")
-    }
-
-    /// The one file whose path ends so.
-    #[track_caller]
-    fn file(&self, ending: &str) -> &Value {
-        let ends = |file: &&Value| file["path"].as_str().is_some_and(|path| path.ends_with(ending));
-        self.files().iter().find(ends).unwrap_or_else(|| panic!("no {ending} in {:#}", self.json))
-    }
-
-    #[track_caller]
-    fn verdict(&self, ending: &str) -> &str {
-        self.file(ending)["verdict"].as_str().expect("a verdict is text")
-    }
-
-    /// No file is worse than not provable: those are the ones that are not written yet.
-    #[track_caller]
-    fn is_sound(&self) {
-        let open = ["ok", "clear", "unverifiable", "unidentified"];
-        let worse = |file: &&Value| !open.iter().any(|verdict| file["verdict"] == *verdict);
-        let worse: Vec<&Value> = self.files().iter().filter(worse).collect();
-        assert!(worse.is_empty(), "{:#}\n{}", serde_json::json!(worse), self.stderr);
-        assert!(self.code == 0 || self.code == 4, "{}", self.stderr);
-    }
-
-    /// Every file is proven.
-    #[track_caller]
-    fn is_complete(&self) {
-        self.is_sound();
-        assert_eq!(self.code, 0, "{:#}", self.json);
-    }
-}
 
 fn server(set_up: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Option<Server> {
     require(Kind::MySql97)?;
@@ -75,25 +22,7 @@ fn server(set_up: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Option<Server>
 }
 
 fn proof(server: &Server) -> Proof {
-    Proof::of(&[server.datadir()], Some(&server.dir().join("keyring")))
-}
-
-/// Statements under way.
-struct Statements(Child);
-
-impl Statements {
-    fn begin(server: &Server, statements: &str) -> Self {
-        let mut client = server.client();
-        client.arg(format!("--execute={statements}")).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(client.spawn().expect("the client starts"))
-    }
-}
-
-impl Drop for Statements {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    Proof::mysql(&[server.datadir()], Some(&server.dir().join("keyring")))
 }
 
 fn rows(count: u32) -> String {
@@ -161,16 +90,6 @@ fn a_clear_page_in_a_stopped_servers_encrypted_tablespace_is_damage() {
     }
 }
 
-fn write(path: &Path, at: u64, bytes: &[u8]) {
-    File::options().write(true).open(path).expect("opened").write_all_at(bytes, at).expect("written");
-}
-
-fn flip(path: &Path, at: u64, mask: u8) {
-    let mut byte = [0];
-    File::open(path).expect("opened").read_exact_at(&mut byte, at).expect("read");
-    write(path, at, &[byte[0] ^ mask]);
-}
-
 /// Tables that can be moved to another server, by name.
 const MOVED: [(&str, &str); 4] = [
     ("enc", "ENCRYPTION='Y'"),
@@ -205,7 +124,7 @@ fn tables_of_one_server_are_proven_in_another() {
         }
     }
     // The transfer keys lie beside the tables.
-    Proof::of(&[&to.datadir().join("demo")], None).is_complete();
+    Proof::mysql(&[&to.datadir().join("demo")], None).is_complete();
     from.kill();
     drop(export);
     let import = MOVED.map(|(name, _)| format!("ALTER TABLE {name} IMPORT TABLESPACE;")).concat();
@@ -216,9 +135,9 @@ fn tables_of_one_server_are_proven_in_another() {
     for (name, _) in MOVED {
         let _ = fs::remove_file(target.join(format!("{name}.cfp")));
     }
-    let keyless = Proof::of(&[to.datadir()], None);
+    let keyless = Proof::mysql(&[to.datadir()], None);
     assert_eq!(keyless.verdict("demo/enc.ibd"), "unverifiable", "{:#}", keyless.file("demo/enc.ibd"));
-    let foreign = Proof::of(&[to.datadir()], Some(&from.dir().join("keyring")));
+    let foreign = Proof::mysql(&[to.datadir()], Some(&from.dir().join("keyring")));
     assert_eq!(foreign.verdict("demo/enc.ibd"), "missing-key");
 }
 
@@ -249,7 +168,7 @@ fn a_descriptor_page_that_was_zeroed_is_damage() {
     for name in ["source", "enc"] {
         let path = server.datadir().join(format!("demo/{name}.ibd"));
         write(&path, 4096 * 4096, &[0; 4096]);
-        let proof = Proof::of(&[&path], Some(&server.dir().join("keyring")));
+        let proof = Proof::mysql(&[&path], Some(&server.dir().join("keyring")));
         let finding = &proof.file(".ibd")["findings"][0];
         assert_eq!((proof.verdict(".ibd"), &finding["page"]), ("damaged", &4096.into()), "{name}");
         assert_eq!(finding["check"], "allocated-zero");
@@ -270,15 +189,15 @@ fn copies_that_no_key_opens_are_not_called_proven() {
     let copies = ["#ib_16384_0.dblwr", "#ib_16384_1.dblwr"].map(|name| server.datadir().join(name));
     let encrypted: PathBuf = copies
         .iter()
-        .find(|path| Proof::of(&[path], None).files()[0]["units"]["encrypted"] != 0)
+        .find(|path| Proof::mysql(&[path], None).files()[0]["units"]["encrypted"] != 0)
         .expect("pages of encrypted tables were written")
         .clone();
     let keyring = server.dir().join("keyring");
     for paths in [&[encrypted.as_path()][..], &[server.datadir()]] {
-        assert_eq!(Proof::of(paths, None).verdict(text(&encrypted)), "unverifiable", "{paths:?}");
+        assert_eq!(Proof::mysql(paths, None).verdict(text(&encrypted)), "unverifiable", "{paths:?}");
     }
     assert_eq!(
-        Proof::of(&[&encrypted], Some(&keyring)).verdict(".dblwr"),
+        Proof::mysql(&[&encrypted], Some(&keyring)).verdict(".dblwr"),
         "unverifiable",
         "its tablespaces are not here"
     );
@@ -312,7 +231,7 @@ fn what_a_file_is_does_not_follow_from_damage() {
     symlink("nowhere", dir.path().join("moved.ibd")).expect("linked");
     symlink("circle", dir.path().join("circle")).expect("linked");
     symlink("nowhere", dir.path().join("mysql.sock")).expect("linked");
-    let proof = Proof::of(&[dir.path()], None);
+    let proof = Proof::mysql(&[dir.path()], None);
     for (name, kind, verdict) in [
         ("temporary.ibd", "tablespace", "damaged"),
         ("cut.ibd", "tablespace", "truncated"),

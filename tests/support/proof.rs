@@ -1,0 +1,103 @@
+//! Runs `sealant verify` on files of servers, and damages them.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use harness::Server;
+use serde_json::Value;
+
+use super::sealant;
+
+/// What `sealant verify … --format json` said.
+pub(crate) struct Proof {
+    pub(crate) json: Value,
+    pub(crate) code: i32,
+    pub(crate) stderr: String,
+}
+
+impl Proof {
+    /// Of files of MySQL.
+    pub(crate) fn mysql(paths: &[&Path], keyring: Option<&Path>) -> Self {
+        Self::of(paths, "--keyring", keyring)
+    }
+
+    /// Of files of MariaDB.
+    pub(crate) fn mariadb(paths: &[&Path], key_file: Option<&Path>) -> Self {
+        Self::of(paths, "--mariadb-key-file", key_file)
+    }
+
+    fn of(paths: &[&Path], option: &str, keys: Option<&Path>) -> Self {
+        let keys = keys.into_iter().flat_map(|keys| [Path::new(option), keys]);
+        let args = paths.iter().copied().chain(keys);
+        let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
+        Self { json, code: output.status.code().expect("not killed"), stderr }
+    }
+
+    pub(crate) fn files(&self) -> &[Value] {
+        self.json["files"].as_array().expect("files are a list")
+    }
+
+    /// The one file whose path ends so.
+    #[track_caller]
+    pub(crate) fn file(&self, ending: &str) -> &Value {
+        let ends = |file: &&Value| file["path"].as_str().is_some_and(|path| path.ends_with(ending));
+        self.files().iter().find(ends).unwrap_or_else(|| panic!("no {ending} in {:#}", self.json))
+    }
+
+    #[track_caller]
+    pub(crate) fn verdict(&self, ending: &str) -> &str {
+        self.file(ending)["verdict"].as_str().expect("a verdict is text")
+    }
+
+    /// No file is worse than not provable: those are the ones that are not written yet.
+    #[track_caller]
+    pub(crate) fn is_sound(&self) {
+        let open = ["ok", "clear", "unverifiable", "unidentified"];
+        let worse = |file: &&Value| !open.iter().any(|verdict| file["verdict"] == *verdict);
+        let worse: Vec<&Value> = self.files().iter().filter(worse).collect();
+        assert!(worse.is_empty(), "{:#}\n{}", serde_json::json!(worse), self.stderr);
+        assert!(self.code == 0 || self.code == 4, "{}", self.stderr);
+    }
+
+    /// Every file is proven.
+    #[track_caller]
+    pub(crate) fn is_complete(&self) {
+        self.is_sound();
+        assert_eq!(self.code, 0, "{:#}", self.json);
+    }
+}
+
+/// Statements under way.
+pub(crate) struct Statements(Child);
+
+impl Statements {
+    /// Begins with them in a client of its own, which is killed with this value.
+    pub(crate) fn begin(server: &Server, statements: &str) -> Self {
+        let mut client = server.client();
+        client.arg(format!("--execute={statements}")).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(client.spawn().expect("the client starts"))
+    }
+}
+
+impl Drop for Statements {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Overwrites part of a file.
+pub(crate) fn write(path: &Path, at: u64, bytes: &[u8]) {
+    File::options().write(true).open(path).expect("opened").write_all_at(bytes, at).expect("written");
+}
+
+/// Flips bits of one byte.
+pub(crate) fn flip(path: &Path, at: u64, mask: u8) {
+    let mut byte = [0];
+    File::open(path).expect("opened").read_exact_at(&mut byte, at).expect("read");
+    write(path, at, &[byte[0] ^ mask]);
+}
