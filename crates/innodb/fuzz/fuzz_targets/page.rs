@@ -86,7 +86,12 @@ fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
         assert!(page == before, "refused, but changed");
         return;
     }
-    assert!(mariadb::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");
+    // Compressed pages of the older format have a constant where others have a checksum; sealing keeps
+    // whatever is there.
+    let constant = matches!(layout, Layout::Legacy { .. }) && mariadb::is_page_compressed(&before, layout);
+    if !constant || before.starts_with(&[0xde, 0xad, 0xbe, 0xef]) {
+        assert!(mariadb::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");
+    }
     let mut together = page.clone();
     mariadb::seal(&mut page, layout, mode, space, &MARIADB).expect("it was open");
     assert!(page == before, "not sealed to the same bytes");

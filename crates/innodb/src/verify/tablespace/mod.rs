@@ -225,7 +225,7 @@ impl<'a> TablespaceVerifier<'a> {
     /// Whether the pages that are missing are free ones behind the last whole block: MariaDB makes its
     /// files of whole blocks, and rounds down.
     ///
-    /// Source: `fil0fil.cc` (`fil_space_extend_must_retry`), confirmed on MariaDB 10.11 and 11.8.
+    /// Source: `fil0fil.cc` (`fil_space_extend_must_retry`), confirmed on MariaDB 11.8.
     fn is_rounded<R: ReadAt + ?Sized>(&self, source: &R, declared: u64) -> bool {
         const BLOCK_BYTES: u64 = 4096;
         let declared_bytes = declared.saturating_mul(as_u64(self.page_bytes));
