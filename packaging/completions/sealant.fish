@@ -29,6 +29,8 @@ complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print 
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -112,6 +114,44 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d 'Addresses for the pairing code, where the sender sees this host under others (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l streams -d 'The most connections that a sender gets' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l owner -d 'Owner of everything, by number or name; default: numbers as on the donor, if this is root' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l expiry -d 'Wait so long for the sender' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l timeout -d 'End if the sender is silent for so long' -r
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-key -d 'This side\'s private key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-ca -d 'Authorities that the other side\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l report -d 'Write a report in JSON to this file when the transfer is over' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l anew -d 'Take away what a transfer that was cut off left, and begin anew'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l json -d 'Write events to standard output, one JSON object a line'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l streams -d 'Connections that carry data at the same time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l compress -d 'auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses as hard as the network is slow' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l bwlimit -d 'Most bytes a second on the wire, for example 50MiB' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l include -d 'Send only files whose path matches this pattern, for example \'sakila/*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l exclude -d 'Do not send what matches this pattern, nor what is below it (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l cipher -d 'Cipher of the data connections; default: the one that is fastest for both hosts' -r -f -a "aes128\t'AES-128-GCM'
+aes256\t'AES-256-GCM'
+chacha20\t'ChaCha20-Poly1305'"
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l timeout -d 'End if the receiver is silent for so long' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-key -d 'This side\'s private key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-ca -d 'Authorities that the other side\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l report -d 'Write a report in JSON to this file when the transfer is over' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d 'Show what would be sent, and send nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
@@ -124,11 +164,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks receive send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'

@@ -15,7 +15,7 @@ mod keys;
 mod live;
 mod logs;
 mod plan;
-mod read;
+pub mod read;
 mod report;
 mod spaces;
 mod unsettled;

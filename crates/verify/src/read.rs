@@ -24,7 +24,7 @@ const ALIGNMENT: usize = 4096;
 
 /// One file, open for reading.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     file: File,
     path: Box<Path>,
     /// The same file, opened to be read around the page cache; `None` if that cannot be had.
@@ -56,20 +56,21 @@ const MOST_RUNS: u32 = 63;
 
 /// Memory for one read, aligned as direct reads need it.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     memory: Vec<u8>,
     capacity: usize,
 }
 
 impl Buffer {
     /// For at most `capacity` bytes.
-    pub(crate) fn new(capacity: usize) -> Self {
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
         let capacity = capacity.next_multiple_of(ALIGNMENT);
         Self { memory: vec![0; capacity.saturating_add(ALIGNMENT)], capacity }
     }
 
     /// Room for `length` bytes.
-    pub(crate) fn take(&mut self, length: usize) -> &mut [u8] {
+    pub fn take(&mut self, length: usize) -> &mut [u8] {
         let skip = self.memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         let end = skip.saturating_add(length.min(self.capacity));
         self.memory.get_mut(skip..end).unwrap_or_default()
@@ -78,22 +79,33 @@ impl Buffer {
 
 impl Reader {
     /// Opens a file.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(File::open(path)?, path))
+    }
+
+    /// Of an open file. `path` leads to it again, where it has to be opened to read around the cache.
+    #[must_use]
+    pub fn new(file: File, path: &Path) -> Self {
         let look = Look {
             without_read_ahead: Once::new(),
             runs_left: AtomicU32::new(0),
             runs: AtomicU32::new(0),
             in_vain: AtomicU64::new(u64::MAX),
         };
-        Ok(Self { file: File::open(path)?, path: path.into(), direct: OnceLock::new(), look })
+        Self { file, path: path.into(), direct: OnceLock::new(), look }
     }
 
-    pub(crate) const fn file(&self) -> &File {
+    /// The file.
+    #[must_use]
+    pub const fn file(&self) -> &File {
         &self.file
     }
 
     /// Fills a run of pages from the page cache alone; returns how much of it could be filled.
-    pub(crate) fn read_cached(&self, offset: u64, buf: &mut [u8]) -> usize {
+    pub fn read_cached(&self, offset: u64, buf: &mut [u8]) -> usize {
         let end = offset.saturating_add(as_u64(buf.len()));
         if !self.seems_cached(end) {
             return 0;
@@ -107,7 +119,10 @@ impl Reader {
 
     /// Fills `buf` from disk; returns how many bytes there were. `cached` is what
     /// [`read_cached`](Self::read_cached) said.
-    pub(crate) fn read_disk(&self, offset: u64, buf: &mut [u8], cached: usize) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn read_disk(&self, offset: u64, buf: &mut [u8], cached: usize) -> io::Result<usize> {
         if cached > 0 {
             return read_all(&self.file, offset, buf, cached);
         }

@@ -107,6 +107,20 @@ impl PageKey {
         Ok(Self { aes: Aes::new(bytes.as_slice())?, bytes })
     }
 
+    /// From the bytes of a page key, as [`expose`](Self::expose) gives them.
+    ///
+    /// # Errors
+    /// [`DeriveError`], never seen.
+    pub fn from_bytes(bytes: &Block) -> Result<Self, DeriveError> {
+        Ok(Self { aes: Aes::new(bytes)?, bytes: Zeroizing::new(*bytes) })
+    }
+
+    /// Its bytes, for one who sends them where they are needed.
+    #[must_use]
+    pub fn expose(&self) -> &Block {
+        &self.bytes
+    }
+
     /// The same key for [`seal_prepare`]'s runs.
     ///
     /// # Errors

@@ -165,6 +165,14 @@ impl TablespaceKey {
         Self { key_and_iv }
     }
 
+    /// Key and initialisation vector, for one who sends them where they are needed.
+    #[must_use]
+    pub fn expose(&self) -> (&[u8; MASTER_KEY_BYTES], &[u8; MASTER_KEY_BYTES]) {
+        let (parts, _) = self.key_and_iv.as_chunks::<MASTER_KEY_BYTES>();
+        let [key, iv] = parts.first_chunk().unwrap_or(&[[0; MASTER_KEY_BYTES]; 2]);
+        (key, iv)
+    }
+
     /// Ready to open and seal.
     ///
     /// # Errors

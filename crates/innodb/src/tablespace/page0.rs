@@ -161,7 +161,8 @@ impl Page0 {
 /// Where MySQL's encryption information begins: behind the extent descriptors.
 ///
 /// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
-pub(crate) fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
+#[must_use]
+pub fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     let extent_pages = SpaceFlags::extent_pages(logical_page_bytes);
     let descriptor_bytes = u64::from(extent_pages.div_ceil(4)).saturating_add(24);
     let descriptors = physical_page_bytes.checked_div(extent_pages).unwrap_or(0);

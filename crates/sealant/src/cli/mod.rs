@@ -4,6 +4,9 @@ mod audit;
 mod bench;
 mod checks;
 mod generate;
+mod receive;
+mod send;
+mod transfer;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +28,8 @@ enum Verb {
     Audit(Box<audit::Audit>),
     Bench(bench::Bench),
     Checks(checks::Checks),
+    Receive(Box<receive::Receive>),
+    Send(Box<send::Send>),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
     Generate(generate::Generate),
@@ -37,6 +42,8 @@ impl Cli {
             Verb::Audit(verb) => verb.run(),
             Verb::Bench(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
+            Verb::Receive(verb) => verb.run(),
+            Verb::Send(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }

@@ -148,7 +148,8 @@ impl Verify {
 }
 
 impl KeyStores {
-    fn any(&self) -> bool {
+    /// Whether any store was named.
+    pub(crate) fn any(&self) -> bool {
         !self.keyring.is_empty() || self.keyring_config.is_some() || !self.mariadb_key_file.is_empty()
     }
 

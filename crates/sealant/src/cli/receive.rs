@@ -1,0 +1,163 @@
+//! `sealant receive`: a data directory from another host.
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::transfer::progress::Progress;
+use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
+use clap::Args;
+
+use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure, parse_time};
+use super::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::message::Failure;
+
+/// Receive a data directory from another host
+///
+/// Listens, and prints a pairing code as the first line of its output. The code is good for one sender
+/// and for ten minutes: it carries this side's address, the fingerprint of its key, and a secret. Whoever has it
+/// can send into this directory, once.
+///
+/// Everything is written below `.sealant-staging` in the target, checked, flushed to disk, and then moved into place
+/// together with a list of all files and their hashes, `sealant-manifest`. If the transfer is cut
+/// off, the next `sealant receive` into the same directory goes on where it stopped.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Receive {
+    /// Where to put what comes: a directory that does not exist or is empty
+    #[arg(long, value_name = "DIR")]
+    into: PathBuf,
+    /// Address and port to listen on; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Addresses for the pairing code, where the sender sees this host under others (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    advertise: Vec<IpAddr>,
+    /// The most connections that a sender gets
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
+    streams: u16,
+    /// Owner of everything, by number or name; default: numbers as on the donor, if this is root
+    #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
+    owner: Option<Owner>,
+    /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
+    #[arg(long, conflicts_with = "anew")]
+    resume: bool,
+    /// Take away what a transfer that was cut off left, and begin anew
+    #[arg(long)]
+    anew: bool,
+    /// Wait so long for the sender
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+    expiry: Duration,
+    /// End if the sender is silent for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    timeout: Duration,
+    #[command(flatten)]
+    certificates: Certificates,
+    #[command(flatten)]
+    following: Following,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --owner mysql:mysql
+  sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 \\
+      --tls-cert joiner.pem --tls-key joiner-key.pem --tls-ca ca.pem
+
+Exit codes:
+  0  everything is in place, verified and on disk
+  1  nothing was committed; what arrived is kept for another try
+  2  wrong usage";
+
+impl Receive {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        self.following.check()?;
+        let trust = match self.certificates.read()? {
+            Some((identity, authorities)) => Trust::Certificates { identity, authorities },
+            None => Trust::Pairing,
+        };
+        let settings = ReceiveSettings {
+            into: self.into,
+            listen: self.listen,
+            advertise: self.advertise,
+            streams: self.streams,
+            expiry: self.expiry,
+            patience: self.timeout,
+            owner: self.owner,
+            anew: self.anew,
+        };
+        let receiver = Receiver::bind(settings, &trust).map_err(|error| failure(&error))?;
+        announce(&receiver, &self.following)?;
+        let progress = Progress::default();
+        let outcome = self.following.follow(&progress, || receiver.run(&progress));
+        match outcome {
+            Ok(received) => {
+                let summary = summary(&received, &progress);
+                self.following.over(Ok(&summary))?;
+                if !self.following.quiet && !self.following.json {
+                    let _ = writeln!(std::io::stderr(), "sealant: received {}", summary.line());
+                }
+                Ok(Exit::Clean)
+            }
+            Err(error) => {
+                self.following.over(Err(&error))?;
+                Err(failure(&error))
+            }
+        }
+    }
+}
+
+/// The code, or with certificates the address, as the first line of stdout.
+fn announce(receiver: &Receiver, following: &Following) -> Result<(), Failure> {
+    if receiver.is_committed() {
+        return Ok(());
+    }
+    let (address, code) = (receiver.address().to_string(), receiver.code().map(ToString::to_string));
+    if following.json {
+        following.event(&Event::Listening { address, code });
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{}", code.unwrap_or(address)).and_then(|()| out.flush());
+    written.map_err(|error| Failure::new(format!("the pairing code cannot be written: {error}")))
+}
+
+fn summary(received: &Received, progress: &Progress) -> Summary {
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
+    Summary {
+        schema: REPORT_SCHEMA,
+        entries: received.entries,
+        bytes: received.bytes,
+        kept_bytes: load(&progress.kept_bytes),
+        wire_bytes: load(&progress.wire_bytes),
+        opened_bytes: load(&progress.opened_bytes),
+        seconds: received.elapsed.unwrap_or_default().as_secs_f64(),
+        tree: received.tree.to_string(),
+        suite: None,
+        streams: progress.streams.load(std::sync::atomic::Ordering::Relaxed),
+    }
+}
+
+/// Numbers, or names as the files of this host have them.
+fn parse_owner(text: &str) -> Result<Owner, String> {
+    let (user, group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
+    let (uid, own_gid) = look_up("/etc/passwd", user).ok_or_else(|| format!("no user {user}"))?;
+    let gid = match group {
+        None => own_gid.ok_or("a number needs a group: UID:GID")?,
+        Some(group) => look_up("/etc/group", group).ok_or_else(|| format!("no group {group}"))?.0,
+    };
+    Ok(Owner { uid, gid })
+}
+
+/// Number of a name, and the fourth field, which in `/etc/passwd` is the group.
+fn look_up(file: &str, name: &str) -> Option<(u32, Option<u32>)> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let found = text.lines().map(|line| line.split(':').collect::<Vec<_>>()).find_map(|fields| {
+        let matches = fields.first() == Some(&name);
+        let number = fields.get(2)?.parse().ok()?;
+        matches.then(|| (number, fields.get(3).and_then(|group| group.parse().ok())))
+    });
+    found.or_else(|| Some((name.parse().ok()?, None)))
+}

@@ -1,0 +1,213 @@
+//! `sealant send`: a data directory to another host.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::transfer::codec::effort::Compression;
+use ::transfer::pairing::PairingCode;
+use ::transfer::plan::{Plan, Selection};
+use ::transfer::progress::Progress;
+use ::transfer::sender::{Destination, SendSettings, Sent, send};
+use clap::Args;
+use glob::Pattern;
+use innodb::keys::KeySource;
+use report::size;
+
+use super::transfer::{
+    Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure, parse_bytes, parse_time,
+};
+use super::verify::{KeyStores, forbid_dumps};
+use crate::exit::Exit;
+use crate::output::message::{Failure, hint, warning};
+
+/// Send a data directory to another host, encrypted and verified
+///
+/// The other host runs `sealant receive`, which prints a pairing code. Everything below SOURCE goes
+/// over several TLS 1.3 connections at once; each chunk is hashed here, and there again before
+/// it is written. Nothing takes its place there before all of it is verified and on disk. A transfer
+/// that was cut off goes on where it stopped when both sides are started again.
+///
+/// SOURCE has to be still: the directory of a stopped server, or a snapshot. A file that changes is
+/// named, and nothing is committed.
+///
+/// With the keys of the server, pages of encrypted tablespaces are opened, so that they compress,
+/// and sealed again by the receiver to the identical bytes. Between the two they are inside TLS, and the
+/// receiver needs no keyring.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Send {
+    /// The directory to send
+    source: PathBuf,
+    /// Pairing code that `sealant receive` printed, or HOST:PORT with certificates
+    #[arg(value_name = "CODE|HOST:PORT")]
+    destination: String,
+    /// Connections that carry data at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    streams: u16,
+    /// auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses as hard as the network is slow
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    compress: Compression,
+    /// Most bytes a second on the wire, for example 50MiB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    bwlimit: Option<u64>,
+    /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<Pattern>,
+    /// Do not send what matches this pattern, nor what is below it (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<Pattern>,
+    /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
+    #[arg(long)]
+    resume: bool,
+    /// Cipher of the data connections; default: the one that is fastest for both hosts
+    #[arg(long, value_enum, value_name = "CIPHER")]
+    cipher: Option<Cipher>,
+    /// End if the receiver is silent for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    timeout: Duration,
+    /// Show what would be sent, and send nothing
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    #[command(flatten)]
+    certificates: Certificates,
+    #[command(flatten)]
+    keys: KeyStores,
+    #[command(flatten)]
+    following: Following,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Cipher {
+    /// AES-128-GCM
+    Aes128,
+    /// AES-256-GCM
+    Aes256,
+    /// ChaCha20-Poly1305
+    Chacha20,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant send /snap/mysql sealant1-…
+  sealant send /snap/mysql sealant1-… --keyring-config /etc/mysql/component_keyring_file.cnf
+  sealant send /snap/mysql joiner:4444 --tls-cert donor.pem --tls-key donor-key.pem --tls-ca ca.pem
+
+Exit codes:
+  0  the receiver has committed everything
+  1  nothing was committed; what arrived is kept for another try
+  2  wrong usage";
+
+impl Send {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        self.following.check()?;
+        check_source(&self.source)?;
+        let destination = self.destination()?;
+        let keys = if self.keys.any() { Some(self.keys.read(Some(&self.source))?) } else { None };
+        let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
+        let plan = Plan::of(&self.source, &selection).map_err(|error| failure(&error))?;
+        self.tell(&plan);
+        if self.dry_run {
+            return self.show(&plan);
+        }
+        let settings = SendSettings {
+            streams: self.streams,
+            compression: self.compress,
+            bandwidth: self.bwlimit,
+            suite: self.cipher.map(|cipher| cipher as usize),
+            patience: self.timeout,
+        };
+        let progress = Progress::default();
+        let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
+        let outcome = self.following.follow(&progress, || send(&plan, &destination, keys, &settings, &progress));
+        match outcome {
+            Ok(sent) => {
+                let summary = summary(&plan, &sent, &progress);
+                self.following.over(Ok(&summary))?;
+                if !self.following.quiet && !self.following.json {
+                    eprint_line(&format!("sent {}", summary.line()));
+                }
+                Ok(Exit::Clean)
+            }
+            Err(error) => {
+                self.following.over(Err(&error))?;
+                Err(failure(&error))
+            }
+        }
+    }
+
+    fn destination(&self) -> Result<Destination, Failure> {
+        match self.certificates.read()? {
+            None => {
+                let code: PairingCode = self.destination.parse().map_err(|error: ::transfer::pairing::CodeError| {
+                    let failure = Failure::usage(error.to_string());
+                    match error {
+                        ::transfer::pairing::CodeError::Prefix => {
+                            failure.hint("HOST:PORT needs --tls-cert, --tls-key and --tls-ca")
+                        }
+                        _ => failure,
+                    }
+                })?;
+                Ok(Destination::Paired(code))
+            }
+            Some((identity, authorities)) => {
+                let parts = self.destination.rsplit_once(':');
+                let parts = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
+                let (host, port) =
+                    parts.ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT"))?;
+                Ok(Destination::Certified { host, port, identity, authorities })
+            }
+        }
+    }
+
+    fn tell(&self, plan: &Plan) {
+        for path in &plan.left_out {
+            warning(&format!("{}: not sent, it is a socket, a pipe or a device", path.display()));
+        }
+        for path in &plan.outward {
+            warning(&format!("{}: a link that leads out of the source; what it points at is not sent", path.display()));
+        }
+        let files = plan.entries.iter().filter(|planned| planned.file_bytes().is_some()).count();
+        self.following.event(&Event::Plan { files, bytes: plan.bytes });
+    }
+
+    fn show(&self, plan: &Plan) -> Result<Exit, Failure> {
+        if !self.following.json {
+            let write = |out: &mut dyn std::io::Write| {
+                for planned in &plan.entries {
+                    if let Some(bytes) = planned.file_bytes() {
+                        writeln!(out, "{:>12}  {}", size(bytes), planned.entry.path)?;
+                    }
+                }
+                writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())
+            };
+            crate::output::file::to_stdout(&write)?;
+        }
+        if !self.keys.any() {
+            hint("with the keys of the server, encrypted tablespaces compress: see --keyring and --mariadb-key-file");
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+fn summary(plan: &Plan, sent: &Sent, progress: &Progress) -> Summary {
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
+    Summary {
+        schema: REPORT_SCHEMA,
+        entries: plan.entries.len(),
+        bytes: plan.bytes,
+        kept_bytes: load(&progress.kept_bytes),
+        wire_bytes: load(&progress.wire_bytes),
+        opened_bytes: load(&progress.opened_bytes),
+        seconds: sent.elapsed.as_secs_f64(),
+        tree: sent.tree.to_string(),
+        suite: Some(sent.suite),
+        streams: usize::from(sent.streams),
+    }
+}
+
+fn eprint_line(text: &str) {
+    use std::io::Write;
+    // Nothing can be done if stderr is closed.
+    let _ = writeln!(std::io::stderr(), "sealant: {text}");
+}

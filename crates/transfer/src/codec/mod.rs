@@ -1,0 +1,203 @@
+//! How the bytes of a chunk travel.
+
+pub mod effort;
+pub mod page;
+
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+use zstd::bulk::{Compressor, Decompressor};
+
+pub use self::effort::Effort;
+use crate::{hash::CHUNK_BYTES, wire::Codec};
+
+/// What of a chunk is compressed first, to see whether the rest is worth it.
+const SAMPLE_BYTES: usize = 32 << 10;
+
+/// Compresses. Contexts and memory are used again and again.
+pub struct Encoder {
+    zstd: Option<(i32, Compressor<'static>)>,
+    out: Vec<u8>,
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Encoder")
+    }
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self { zstd: None, out: vec![0; get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)] }
+    }
+}
+
+impl Encoder {
+    /// Compresses `data` if that makes it at least a sixteenth smaller. `opened` says that it is a
+    /// description of pages and these, opened; it always has to be compressed, and `None` says that
+    /// it is not worth it.
+    pub fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
+        if !opened && is_zero(data) {
+            return Some((Codec::Zeros, &[]));
+        }
+        let raw = if opened { None } else { Some((Codec::Raw, data)) };
+        if effort == Effort::None || data.len() < 64 {
+            return raw;
+        }
+        if data.len() > 4 * SAMPLE_BYTES {
+            let middle = data.get(data.len() / 2..).and_then(|rest| rest.get(..SAMPLE_BYTES)).unwrap_or_default();
+            let head = data.get(..SAMPLE_BYTES).unwrap_or_default();
+            let worth = [middle, head].iter().any(|sample| {
+                let bytes = compress_into(sample, &mut self.out);
+                bytes.is_ok_and(|bytes| pays(bytes, sample.len()))
+            });
+            if !worth {
+                return raw;
+            }
+        }
+        let (codec, bytes) = match effort {
+            Effort::None => return raw,
+            Effort::Lz4 => {
+                let codec = if opened { Codec::PagesLz4 } else { Codec::Lz4 };
+                (codec, compress_into(data, &mut self.out).ok())
+            }
+            Effort::Zstd(level) => {
+                let codec = if opened { Codec::PagesZstd } else { Codec::Zstd };
+                (codec, self.zstd(data, level))
+            }
+        };
+        match bytes.filter(|bytes| pays(*bytes, data.len())).and_then(|bytes| self.out.get(..bytes)) {
+            Some(encoded) => Some((codec, encoded)),
+            None => raw,
+        }
+    }
+
+    fn zstd(&mut self, data: &[u8], level: i32) -> Option<usize> {
+        if self.zstd.as_ref().is_none_or(|(current, _)| *current != level) {
+            self.zstd = Compressor::new(level).ok().map(|compressor| (level, compressor));
+        }
+        let (_, compressor) = self.zstd.as_mut()?;
+        compressor.compress_to_buffer(data, &mut self.out[..]).ok()
+    }
+}
+
+fn pays(encoded_bytes: usize, bytes: usize) -> bool {
+    encoded_bytes < bytes - bytes / 16
+}
+
+/// Whether there is nothing but zeros; quick to say no.
+#[must_use]
+pub fn is_zero(data: &[u8]) -> bool {
+    data.chunks(4096).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0)
+}
+
+/// A payload that does not decode to what its message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a payload that cannot be decoded")]
+pub struct Undecodable;
+
+/// Decompresses.
+#[derive(Default)]
+pub struct Decoder {
+    zstd: Option<Decompressor<'static>>,
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Decoder")
+    }
+}
+
+impl Decoder {
+    /// Decompresses a payload into `into`, which it has to fill exactly.
+    ///
+    /// # Errors
+    /// [`Undecodable`].
+    pub fn decode(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<(), Undecodable> {
+        let bytes = self.decode_up_to(codec, payload, into)?;
+        if bytes == into.len() { Ok(()) } else { Err(Undecodable) }
+    }
+
+    /// Decompresses a payload into the front of `into`; returns how many bytes there are.
+    ///
+    /// # Errors
+    /// [`Undecodable`].
+    pub fn decode_up_to(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<usize, Undecodable> {
+        match codec {
+            Codec::Raw => {
+                into.get_mut(..payload.len()).ok_or(Undecodable)?.copy_from_slice(payload);
+                Ok(payload.len())
+            }
+            Codec::Zeros if payload.is_empty() => {
+                into.fill(0);
+                Ok(into.len())
+            }
+            Codec::Zeros => Err(Undecodable),
+            Codec::Lz4 | Codec::PagesLz4 => decompress_into(payload, into).map_err(|_| Undecodable),
+            Codec::Zstd | Codec::PagesZstd => {
+                if self.zstd.is_none() {
+                    self.zstd = Decompressor::new().ok();
+                }
+                let zstd = self.zstd.as_mut().ok_or(Undecodable)?;
+                zstd.decompress_to_buffer(payload, into).map_err(|_| Undecodable)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(bytes: usize) -> Vec<u8> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"noise");
+        let mut out = vec![0; bytes];
+        hasher.finalize_xof().fill(&mut out);
+        out
+    }
+
+    #[test]
+    fn every_effort_reads_back() {
+        let text: Vec<u8> = (0..CHUNK_BYTES).map(|at| b"all work and no play "[at / 3 % 21]).collect();
+        let cases: [(&[u8], &[Codec]); 4] = [
+            (&text, &[Codec::Raw, Codec::Lz4, Codec::Zstd, Codec::Zstd]),
+            (&noise(CHUNK_BYTES), &[Codec::Raw; 4]),
+            (&vec![0; CHUNK_BYTES], &[Codec::Zeros; 4]),
+            (b"short", &[Codec::Raw; 4]),
+        ];
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for (data, codecs) in cases {
+            for (effort, expected) in
+                [Effort::None, Effort::Lz4, Effort::Zstd(1), Effort::Zstd(5)].into_iter().zip(codecs)
+            {
+                let (codec, payload) = encoder.encode(data, effort, false).unwrap();
+                assert_eq!(codec, *expected, "{effort:?}");
+                let mut back = vec![7; data.len()];
+                decoder.decode(codec, payload, &mut back).unwrap();
+                assert!(back == data);
+            }
+        }
+    }
+
+    #[test]
+    fn opened_pages_that_do_not_compress_are_not_encoded() {
+        let mut encoder = Encoder::default();
+        assert!(encoder.encode(&noise(CHUNK_BYTES), Effort::Zstd(1), true).is_none());
+        assert!(encoder.encode(&[0; 4096], Effort::None, true).is_none());
+        assert_eq!(encoder.encode(&[0; 4096], Effort::Lz4, true).unwrap().0, Codec::PagesLz4);
+    }
+
+    #[test]
+    fn a_payload_of_another_length_is_refused() {
+        let mut decoder = Decoder::default();
+        let (mut encoder, data) = (Encoder::default(), vec![1; 5000]);
+        for effort in [Effort::None, Effort::Lz4, Effort::Zstd(1)] {
+            let (codec, payload) = encoder.encode(&data, effort, false).unwrap();
+            for length in [4999, 5001] {
+                assert_eq!(decoder.decode(codec, payload, &mut vec![0; length]), Err(Undecodable), "{effort:?}");
+            }
+            let cut = &payload[..payload.len() - 1];
+            assert_eq!(decoder.decode(codec, cut, &mut vec![0; 5000]), Err(Undecodable), "{effort:?}");
+        }
+        assert_eq!(decoder.decode(Codec::Zeros, b"x", &mut [0; 10]), Err(Undecodable));
+    }
+}

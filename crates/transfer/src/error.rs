@@ -1,0 +1,187 @@
+//! What can go wrong, by cause.
+
+use std::{io, net::SocketAddr, path::PathBuf};
+
+use crate::{pairing::CodeError, wire::Malformed};
+
+/// Why a transfer ended without a commit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// A file of the source cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Source {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of the source is not what it was when the transfer began.
+    #[error("{}: changed while it was sent ({change})", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What changed.
+        change: &'static str,
+    },
+    /// Something in or about the target failed.
+    #[error("{}: {doing}: {source}", path.display())]
+    Target {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The target holds something else.
+    #[error("{}: not empty, and not a transfer that was cut off", path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another receiver works in the target.
+    #[error("{}: another transfer into it is running", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The target's file system is too small.
+    #[error("{}: {wanted_bytes} bytes are needed, {free_bytes} are free", path.display())]
+    Space {
+        /// The directory.
+        path: PathBuf,
+        /// Needed.
+        wanted_bytes: u64,
+        /// Free.
+        free_bytes: u64,
+    },
+    /// The connection failed.
+    #[error("{peer}: {doing}: {source}")]
+    Network {
+        /// The other side.
+        peer: String,
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The other side went away in the middle.
+    #[error("{peer}: closed the connection in the middle of the transfer")]
+    Gone {
+        /// The other side.
+        peer: String,
+    },
+    /// Nothing came for too long.
+    #[error("{peer}: no sign of life for {seconds} s")]
+    Stalled {
+        /// The other side.
+        peer: String,
+        /// How long.
+        seconds: u64,
+    },
+    /// TLS failed: certificates, keys, or bytes changed on the way.
+    #[error("{peer}: {source}")]
+    Tls {
+        /// The other side.
+        peer: String,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// Certificates or keys given cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The other side proved nothing.
+    #[error("{peer}: tried the pairing code with a wrong secret, so the code is void")]
+    WrongSecret {
+        /// The other side.
+        peer: SocketAddr,
+    },
+    /// The receiver does not know the secret.
+    #[error("{peer}: is not the receiver that made the pairing code")]
+    NotTheReceiver {
+        /// The other side.
+        peer: String,
+    },
+    /// Nobody used the pairing code in time.
+    #[error("no sender came within {seconds} s, so the pairing code is void")]
+    Expired {
+        /// How long it was good.
+        seconds: u64,
+    },
+    /// The pairing code cannot be read.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// The other side speaks another version.
+    #[error("{peer}: speaks version {theirs} of the protocol, this side {ours}; use the same release on both sides")]
+    Version {
+        /// The other side.
+        peer: String,
+        /// Its version.
+        theirs: u16,
+        /// Ours.
+        ours: u16,
+    },
+    /// The other side breaks the protocol.
+    #[error("{peer}: broke the protocol ({what})")]
+    Protocol {
+        /// The other side.
+        peer: String,
+        /// How.
+        what: &'static str,
+    },
+    /// The other side gave up.
+    #[error("{peer}: gave up: {reason}")]
+    Peer {
+        /// The other side.
+        peer: String,
+        /// Its words.
+        reason: String,
+    },
+    /// Bytes arrived that are not those that were read.
+    #[error("{}: chunk {chunk} is not what was sent (its hash does not hold)", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Number of the chunk.
+        chunk: u64,
+    },
+    /// Both sides made another list of files.
+    #[error("the lists of files of both sides differ; nothing was committed")]
+    TreeDiffers,
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers")]
+    Randomness,
+    /// A key or certificate could not be made.
+    #[error("a key for the connection could not be made: {0}")]
+    Identity(String),
+    /// Another thread failed first; its error is the one to show.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl TransferError {
+    /// Makes an error of a malformed message.
+    pub(crate) fn malformed(peer: &str) -> impl Fn(Malformed) -> Self + '_ {
+        move |_| Self::Protocol { peer: peer.to_owned(), what: "malformed message" }
+    }
+
+    pub(crate) fn protocol(peer: &str, what: &'static str) -> Self {
+        Self::Protocol { peer: peer.to_owned(), what }
+    }
+
+    /// Whether this only says that something else failed.
+    pub(crate) const fn is_echo(&self) -> bool {
+        matches!(self, Self::Stopped)
+    }
+
+    /// Whether the other side's going away could be the consequence of an error it tells elsewhere.
+    pub(crate) const fn is_loss(&self) -> bool {
+        matches!(self, Self::Network { .. } | Self::Gone { .. } | Self::Stopped)
+    }
+}

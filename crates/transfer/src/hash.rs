@@ -1,0 +1,130 @@
+//! BLAKE3 of files, made of the hashes of their chunks.
+//!
+//! BLAKE3 is a tree. A chunk of [`CHUNK_BYTES`], a power of two, is a whole subtree, so its hash
+//! (its chaining value) can be made and compared alone, in any order and on any thread, and all of a
+//! file's together give the very hash that `b3sum` prints for the file.
+
+use blake3::{
+    Hasher,
+    hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
+};
+
+/// Bytes of every chunk of a file but the last.
+pub const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes of a hash.
+pub const HASH_BYTES: usize = 32;
+
+/// BLAKE3 of a file, or of the list of all files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Hash(pub [u8; HASH_BYTES]);
+
+impl Hash {
+    /// Of a few bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// From the text that `Display` writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+}
+
+impl std::fmt::Display for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(blake3::Hash::from_bytes(self.0).to_hex().as_str())
+    }
+}
+
+impl std::fmt::Debug for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// Number of chunks in a file. An empty file has one, of no bytes.
+#[must_use]
+pub const fn chunks_of(file_bytes: u64) -> u64 {
+    if file_bytes == 0 { 1 } else { file_bytes.div_ceil(CHUNK_BYTES as u64) }
+}
+
+/// Bytes of one chunk of a file.
+#[must_use]
+pub fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
+    let from = chunk.saturating_mul(CHUNK_BYTES as u64);
+    usize::try_from(file_bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(CHUNK_BYTES)
+}
+
+/// Hash of chunk number `chunk` of a file of `file_bytes`. That of a file's only chunk is the
+/// file's.
+#[must_use]
+pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
+    if chunks_of(file_bytes) == 1 {
+        return Hash::of(bytes);
+    }
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(chunk.saturating_mul(CHUNK_BYTES as u64));
+    hasher.update(bytes);
+    Hash(hasher.finalize_non_root())
+}
+
+/// Hash of a file from those of all its chunks; `None` if there are none.
+#[must_use]
+pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
+    match chunks {
+        [] => None,
+        [only] => Some(*only),
+        many => {
+            let (left, right) = many.split_at(left_of(many.len()));
+            let root = merge_subtrees_root(&subtree(left), &subtree(right), Mode::Hash);
+            Some(Hash(*root.as_bytes()))
+        }
+    }
+}
+
+/// Chunks of the left subtree: the largest power of two below their number.
+const fn left_of(chunks: usize) -> usize {
+    chunks.div_ceil(2).next_power_of_two()
+}
+
+/// Recursion is as deep as the logarithm of the number of chunks.
+fn subtree(chunks: &[Hash]) -> ChainingValue {
+    match chunks {
+        [] => [0; HASH_BYTES],
+        [only] => only.0,
+        many => {
+            let (left, right) = many.split_at(left_of(many.len()));
+            merge_subtrees_non_root(&subtree(left), &subtree(right), Mode::Hash)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_file_is_blake3_of_its_bytes() {
+        for length in [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, 7 * CHUNK_BYTES + 12345] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at * 7 % 251) as u8).collect();
+            let total = length as u64;
+            let mut hashes = Vec::new();
+            for chunk in 0..chunks_of(total) {
+                let from = chunk as usize * CHUNK_BYTES;
+                let bytes = &bytes[from..from + chunk_bytes(total, chunk)];
+                hashes.push(chunk_hash(total, chunk, bytes));
+            }
+            assert_eq!(file_hash(&hashes), Some(Hash::of(&bytes)), "{length}");
+        }
+    }
+
+    #[test]
+    fn the_left_subtree_is_the_largest_power_of_two_below() {
+        let expected = [(2, 1), (3, 2), (4, 2), (5, 4), (8, 4), (9, 8), (16, 8), (17, 16)];
+        for (chunks, left) in expected {
+            assert_eq!(left_of(chunks), left, "{chunks}");
+        }
+    }
+}

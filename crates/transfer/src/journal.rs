@@ -1,0 +1,138 @@
+//! Which chunks of a transfer are written: what a transfer that was cut off goes on from.
+//!
+//! Records of [`RECORD_BYTES`] are appended as chunks are written:
+//!
+//! ```text
+//! 16  the first bytes of BLAKE3 over the path
+//! 8   number of the chunk
+//! 32  hash of the chunk
+//! 4   the first bytes of BLAKE3 over the above
+//! ```
+//!
+//! A record is a claim, not a proof: after a power cut it may be there and its chunk not. So chunks
+//! are read and hashed again before they count, and the sender compares the hash with its own file.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufReader, ErrorKind, Read, Write},
+    sync::Mutex,
+};
+
+use crate::{
+    hash::{HASH_BYTES, Hash},
+    path::RelativePath,
+    wire::Fields,
+};
+
+const RECORD_BYTES: usize = PATH_BYTES + 8 + HASH_BYTES + CHECK_BYTES;
+const PATH_BYTES: usize = 16;
+const CHECK_BYTES: usize = 4;
+
+/// A path, as records name it.
+type PathId = [u8; PATH_BYTES];
+
+/// The journal of a transfer, open for appending.
+#[derive(Debug)]
+pub(crate) struct Journal(Mutex<File>);
+
+impl Journal {
+    pub(crate) const fn new(file: File) -> Self {
+        Self(Mutex::new(file))
+    }
+
+    /// Notes that a chunk is written.
+    pub(crate) fn add(&self, path: &RelativePath, chunk: u64, hash: Hash) -> io::Result<()> {
+        let mut record = Vec::with_capacity(RECORD_BYTES);
+        record.extend(id(path));
+        record.extend(chunk.to_be_bytes());
+        record.extend(hash.0);
+        let check = check(&record);
+        record.extend(check);
+        let mut file = self.0.lock().map_err(|_| io::Error::from(ErrorKind::Other))?;
+        file.write_all(&record)
+    }
+}
+
+/// What a journal claims.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(HashMap<PathId, Vec<(u64, Hash)>>);
+
+impl Claims {
+    /// Reads a journal; what is torn or damaged is left out.
+    pub(crate) fn read(file: File) -> io::Result<Self> {
+        let mut claims = Self::default();
+        let mut input = BufReader::new(file);
+        let mut record = [0; RECORD_BYTES];
+        loop {
+            match input.read_exact(&mut record) {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(claims),
+                other => other?,
+            }
+            if let Some((path, chunk, hash)) = parse(&record) {
+                claims.0.entry(path).or_default().push((chunk, hash));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Claims for one file, in order of the chunks.
+    pub(crate) fn of(&mut self, path: &RelativePath) -> Vec<(u64, Hash)> {
+        let mut claims = self.0.remove(&id(path)).unwrap_or_default();
+        // A chunk that was written twice: the newest counts.
+        claims.reverse();
+        claims.sort_by_key(|(chunk, _)| *chunk);
+        claims.dedup_by_key(|(chunk, _)| *chunk);
+        claims
+    }
+}
+
+fn parse(record: &[u8; RECORD_BYTES]) -> Option<(PathId, u64, Hash)> {
+    let (body, sum) = record.split_last_chunk::<CHECK_BYTES>()?;
+    if check(body) != *sum {
+        return None;
+    }
+    let mut fields = Fields(body);
+    Some((fields.array().ok()?, fields.u64().ok()?, Hash(fields.array().ok()?)))
+}
+
+fn id(path: &RelativePath) -> PathId {
+    front(path.as_bytes())
+}
+
+fn check(body: &[u8]) -> [u8; CHECK_BYTES] {
+    front(body)
+}
+
+fn front<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut front = [0; N];
+    front.iter_mut().zip(Hash::of(bytes).0).for_each(|(to, from)| *to = from);
+    front
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Seek;
+
+    use super::*;
+
+    #[test]
+    fn a_journal_reads_back_but_for_what_is_torn() {
+        let mut file = tempfile::tempfile().unwrap();
+        let journal = Journal::new(file.try_clone().unwrap());
+        let [a, b] = [b"a", b"b"].map(|path| RelativePath::parse(path).unwrap());
+        journal.add(&a, 1, Hash([1; 32])).unwrap();
+        journal.add(&a, 0, Hash([2; 32])).unwrap();
+        journal.add(&b, 7, Hash([3; 32])).unwrap();
+        journal.add(&a, 1, Hash([4; 32])).unwrap();
+        file.write_all(b"torn").unwrap();
+        file.rewind().unwrap();
+        let mut claims = Claims::read(file).unwrap();
+        assert_eq!(claims.of(&a), [(0, Hash([2; 32])), (1, Hash([4; 32]))]);
+        assert_eq!(claims.of(&b), [(7, Hash([3; 32]))]);
+        assert!(claims.is_empty());
+    }
+}

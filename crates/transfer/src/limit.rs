@@ -1,0 +1,54 @@
+//! A limit of bytes per second over all connections.
+
+use std::{
+    sync::Mutex,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// Hands out bytes at a steady rate.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    bytes_per_second: f64,
+    /// When what was handed out so far will have been sent at that rate.
+    due: Mutex<Instant>,
+}
+
+/// Unused time that may be made up for.
+const SLACK: Duration = Duration::from_millis(50);
+
+impl Limiter {
+    pub(crate) fn new(bytes_per_second: u64) -> Self {
+        #[allow(clippy::cast_precision_loss, reason = "a rate")]
+        let bytes_per_second = bytes_per_second.max(1) as f64;
+        Self { bytes_per_second, due: Mutex::new(Instant::now()) }
+    }
+
+    /// Waits until so many bytes may go; returns how long that took.
+    pub(crate) fn wait(&self, bytes: u64) -> Duration {
+        let Ok(mut due) = self.due.lock() else { return Duration::ZERO };
+        let now = Instant::now();
+        #[allow(clippy::cast_precision_loss, reason = "a rate")]
+        let takes = Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
+        let earliest = now.checked_sub(SLACK).unwrap_or(now);
+        let begin = (*due).max(earliest);
+        *due = begin + takes;
+        drop(due);
+        let pause = begin.saturating_duration_since(now);
+        sleep(pause);
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_spread_over_time() {
+        let limiter = Limiter::new(1000);
+        let waited: Duration = (0..4).map(|_| limiter.wait(50)).sum();
+        // 200 bytes take 200 ms; the last 50 ms need not be waited for, and 50 ms may be made up for.
+        assert!(waited >= Duration::from_millis(90), "{waited:?}");
+    }
+}

@@ -1,0 +1,242 @@
+//! The list of everything that was transferred, with the hash of every file, stored beside the data.
+//!
+//! One JSON object a line: first a head (`schema`, number of entries, bytes, `tree`), then one per
+//! entry. A file's `blake3` is what `b3sum` prints. `tree` is BLAKE3 over all entries as they
+//! travelled, each file's hash behind it, so that no line can be lost or changed unseen.
+
+use std::{
+    io::{self, BufRead, Write},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    hash::Hash,
+    path::RelativePath,
+    wire::{Control, Entry, Kind},
+};
+
+/// Schema of this version's manifests.
+pub const SCHEMA: &str = "sealant.manifest/1";
+
+/// Entries in the order in which they travelled, with the hashes of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The entries.
+    pub entries: Vec<(Entry, Option<Hash>)>,
+}
+
+/// A manifest that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A line is not as this version writes it.
+    #[error("line {0} is not that of a manifest")]
+    Line(usize),
+    /// Its list is not the one its head was made for.
+    #[error("the list does not match its own hash: lines were changed or lost")]
+    Tree,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    schema: String,
+    entries: usize,
+    bytes: u64,
+    tree: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    /// The path, with bytes that are no UTF-8 replaced.
+    path: String,
+    /// The path's bytes in hexadecimal, if it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    path_bytes: Option<String>,
+    kind: LineKind,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    blake3: Option<String>,
+    /// Of a link, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    target_bytes: Option<String>,
+    /// Octal.
+    mode: String,
+    uid: u32,
+    gid: u32,
+    /// Seconds since 1970 and nanoseconds.
+    modified: (i64, u32),
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum LineKind {
+    File,
+    Directory,
+    Link,
+}
+
+impl Manifest {
+    /// Hash of the list.
+    #[must_use]
+    pub fn tree(&self) -> Hash {
+        let mut hasher = blake3::Hasher::new();
+        let mut bytes = Vec::new();
+        for (entry, hash) in &self.entries {
+            bytes.clear();
+            Control::Entry(entry.clone()).encode(&mut bytes);
+            bytes.extend(hash.map(|hash| hash.0).unwrap_or_default());
+            hasher.update(&bytes);
+        }
+        Hash(*hasher.finalize().as_bytes())
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.entries.iter().map(|(entry, _)| match entry.kind {
+            Kind::File { bytes } => bytes,
+            _ => 0,
+        });
+        bytes.sum()
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let tree = self.tree().to_string();
+        let head = Head { schema: SCHEMA.to_owned(), entries: self.entries.len(), bytes: self.bytes(), tree };
+        serde_json::to_writer(&mut *out, &head)?;
+        out.write_all(b"\n")?;
+        for (entry, hash) in &self.entries {
+            serde_json::to_writer(&mut *out, &line(entry, *hash))?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`ManifestError`].
+    pub fn read(input: &mut dyn BufRead) -> Result<Self, ManifestError> {
+        let mut lines = input.lines();
+        let head = lines.next().ok_or(ManifestError::Line(1))??;
+        let head: Head = serde_json::from_str(&head).map_err(|_| ManifestError::Line(1))?;
+        if head.schema != SCHEMA {
+            return Err(ManifestError::Line(1));
+        }
+        let mut entries = Vec::new();
+        for (number, text) in lines.enumerate() {
+            let line = serde_json::from_str(&text?).ok().and_then(parse);
+            entries.push(line.ok_or(ManifestError::Line(number + 2))?);
+        }
+        let manifest = Self { entries };
+        let whole = manifest.entries.len() == head.entries && Some(manifest.tree()) == Hash::parse(&head.tree);
+        if whole { Ok(manifest) } else { Err(ManifestError::Tree) }
+    }
+}
+
+fn line(entry: &Entry, hash: Option<Hash>) -> Line {
+    let path = entry.path.as_path();
+    let (kind, bytes, target) = match &entry.kind {
+        Kind::File { bytes } => (LineKind::File, Some(*bytes), None),
+        Kind::Directory => (LineKind::Directory, None, None),
+        Kind::Link { target } => (LineKind::Link, None, Some(hex(target))),
+    };
+    Line {
+        path: path.to_string_lossy().into_owned(),
+        path_bytes: path.to_str().is_none().then(|| hex(entry.path.as_bytes())),
+        kind,
+        bytes,
+        blake3: hash.map(|hash| hash.to_string()),
+        target_bytes: target,
+        mode: format!("{:04o}", entry.mode),
+        uid: entry.uid,
+        gid: entry.gid,
+        modified: entry.modified,
+    }
+}
+
+fn parse(line: Line) -> Option<(Entry, Option<Hash>)> {
+    let path = match line.path_bytes {
+        Some(bytes) => unhex(&bytes)?,
+        None => PathBuf::from(line.path).as_os_str().as_bytes().to_vec(),
+    };
+    let hash = match line.blake3 {
+        Some(text) => Some(Hash::parse(&text)?),
+        None => None,
+    };
+    let kind = match line.kind {
+        LineKind::File => Kind::File { bytes: hash.and(line.bytes)? },
+        LineKind::Directory => Kind::Directory,
+        LineKind::Link => Kind::Link { target: unhex(&line.target_bytes?)? },
+    };
+    let mode = u32::from_str_radix(&line.mode, 8).ok()?;
+    let path = RelativePath::parse(&path)?;
+    let (uid, gid, modified) = (line.uid, line.gid, line.modified);
+    Some((Entry { path, kind, mode, uid, gid, modified }, hash))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (digits, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    if rest.is_empty() { digits.iter().map(byte).collect() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let entry = |path: &[u8], kind| Entry {
+            path: RelativePath::parse(path).unwrap(),
+            kind,
+            mode: 0o640,
+            uid: 27,
+            gid: 27,
+            modified: (-1, 5),
+        };
+        Manifest {
+            entries: vec![
+                (entry(b"d", Kind::Directory), None),
+                (entry(b"d/\xff\n", Kind::File { bytes: 7 }), Some(Hash::of(b"x"))),
+                (entry(b"l", Kind::Link { target: b"d/\xfe".to_vec() }), None),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_manifest_reads_back() {
+        let mut text = Vec::new();
+        manifest().write(&mut text).unwrap();
+        assert_eq!(Manifest::read(&mut text.as_slice()).unwrap(), manifest());
+    }
+
+    #[test]
+    fn a_changed_manifest_is_refused() {
+        let mut text = Vec::new();
+        manifest().write(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lost: Vec<&str> = text.lines().filter(|line| !line.contains("\"link\"")).collect();
+        for changed in
+            [text.replace("0640", "0777"), text.replace("\"bytes\":7,\"b", "\"bytes\":8,\"b"), lost.join("\n")]
+        {
+            assert_ne!(changed, text);
+            assert!(matches!(Manifest::read(&mut changed.as_bytes()), Err(ManifestError::Tree)), "{changed}");
+        }
+        assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestError::Line(1))));
+    }
+}

@@ -1,0 +1,358 @@
+//! The pairing code: one line that carries where the receiver listens, the fingerprint of its key,
+//! and a secret that is good once.
+//!
+//! ```text
+//! sealant1-<base32, lower case, no padding>
+//!
+//! 1            number of addresses, 1 to 4
+//! 5 or 17 each kind (4 or 6), address
+//! 2            port
+//! 20           fingerprint: the first 20 bytes of SHA-256 over the receiver's SubjectPublicKeyInfo
+//! 16           secret
+//! 4            checksum: the first 4 bytes of SHA-256 over all of the above
+//! ```
+//!
+//! The secret itself never crosses the wire: each side sends an HMAC of the TLS exporter of the
+//! connection under it (`docs/wire-protocol.md`, "Pairing").
+
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
+
+use aws_lc_rs::{
+    digest::{SHA256, digest},
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
+use zeroize::Zeroizing;
+
+use crate::error::TransferError;
+
+/// What every code begins with; the number is the version of the code.
+pub const PREFIX: &str = "sealant1-";
+/// Addresses in a code.
+pub const MAX_ADDRESSES: usize = 4;
+/// Bytes of a fingerprint.
+pub const PIN_BYTES: usize = 20;
+/// Bytes of a proof.
+pub const PROOF_BYTES: usize = 32;
+/// Bytes of TLS exporter output that proofs are made over.
+pub const EXPORTER_BYTES: usize = 32;
+const SECRET_BYTES: usize = 16;
+const CHECKSUM_BYTES: usize = 4;
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// The longest code: four IPv6 addresses.
+const MAX_CHARS: usize = 256;
+
+/// Fingerprint of a public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pin(pub [u8; PIN_BYTES]);
+
+impl Pin {
+    /// Of a SubjectPublicKeyInfo in DER.
+    #[must_use]
+    pub fn of(spki: &[u8]) -> Self {
+        let mut pin = [0; PIN_BYTES];
+        pin.iter_mut().zip(digest(&SHA256, spki).as_ref()).for_each(|(to, from)| *to = *from);
+        Self(pin)
+    }
+}
+
+/// The one-time secret. Wiped on drop.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<[u8; SECRET_BYTES]>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Which side a proof is made by. A proof of one side is of no use to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The donor.
+    Sender,
+    /// The joiner.
+    Receiver,
+}
+
+impl Secret {
+    /// A new one from the system's generator.
+    ///
+    /// # Errors
+    /// [`TransferError::Randomness`] if the system has none.
+    pub fn generate() -> Result<Self, TransferError> {
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| TransferError::Randomness)?;
+        Ok(Self(bytes))
+    }
+
+    /// Proof of knowing the secret, for one connection only.
+    #[must_use]
+    pub fn proof(&self, side: Side, exporter: &[u8; EXPORTER_BYTES]) -> [u8; PROOF_BYTES] {
+        let tag = hmac::sign(&self.key(), &Self::message(side, exporter));
+        let mut proof = [0; PROOF_BYTES];
+        proof.iter_mut().zip(tag.as_ref()).for_each(|(to, from)| *to = *from);
+        proof
+    }
+
+    /// Whether a proof is that of `side`; takes the same time whatever the proof.
+    #[must_use]
+    pub fn is_proven(&self, side: Side, exporter: &[u8; EXPORTER_BYTES], proof: &[u8]) -> bool {
+        hmac::verify(&self.key(), &Self::message(side, exporter), proof).is_ok()
+    }
+
+    fn key(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, self.0.as_slice())
+    }
+
+    fn message(side: Side, exporter: &[u8; EXPORTER_BYTES]) -> Vec<u8> {
+        let label: &[u8] = match side {
+            Side::Sender => b"sealant pairing 1 sender",
+            Side::Receiver => b"sealant pairing 1 receiver",
+        };
+        [label, exporter].concat()
+    }
+}
+
+/// A pairing code. Its Debug shows everything but the secret; `Display` is the code itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairingCode {
+    /// Where the receiver may be reached, most likely first.
+    pub addresses: Vec<IpAddr>,
+    /// The port there.
+    pub port: u16,
+    /// The receiver's key.
+    pub pin: Pin,
+    /// The secret.
+    pub secret: Secret,
+}
+
+/// Why a text is no pairing code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// It does not begin like one.
+    #[error("not a pairing code: it does not begin with {PREFIX}")]
+    Prefix,
+    /// It has a character that no code has.
+    #[error("the pairing code has the character {0:?}, which no code has: check that it was copied whole")]
+    Character(char),
+    /// Its checksum does not hold: a typing error, or part of it is missing.
+    #[error("the pairing code is mistyped or cut short: its checksum does not hold")]
+    Checksum,
+    /// Its checksum holds, but it is not made as this version makes them.
+    #[error("the pairing code was made by another version of sealant")]
+    Version,
+}
+
+impl PairingCode {
+    /// The addresses with the port.
+    pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> + '_ {
+        self.addresses.iter().map(|address| SocketAddr::new(*address, self.port))
+    }
+
+    fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::new());
+        let addresses = self.addresses.iter().take(MAX_ADDRESSES);
+        bytes.push(u8::try_from(addresses.len()).unwrap_or_default());
+        for address in addresses {
+            match address {
+                IpAddr::V4(address) => {
+                    bytes.push(4);
+                    bytes.extend(address.octets());
+                }
+                IpAddr::V6(address) => {
+                    bytes.push(6);
+                    bytes.extend(address.octets());
+                }
+            }
+        }
+        bytes.extend(self.port.to_be_bytes());
+        bytes.extend(self.pin.0);
+        bytes.extend(self.secret.0.as_slice());
+        let sum = checksum(&bytes);
+        bytes.extend(sum);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, CodeError> {
+        let (body, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(CodeError::Checksum)?;
+        if checksum(body) != *sum {
+            return Err(CodeError::Checksum);
+        }
+        Self::parse(body).ok_or(CodeError::Version)
+    }
+
+    fn parse(body: &[u8]) -> Option<Self> {
+        let (count, mut rest) = body.split_first()?;
+        let count = usize::from(*count);
+        let mut addresses = Vec::new();
+        if count == 0 || count > MAX_ADDRESSES {
+            return None;
+        }
+        for _ in 0..count {
+            let (kind, after) = rest.split_first()?;
+            let address = match kind {
+                4 => take::<4>(after).map(|(octets, after)| (IpAddr::from(octets), after)),
+                6 => take::<16>(after).map(|(octets, after)| (IpAddr::from(octets), after)),
+                _ => None,
+            };
+            let (address, after) = address?;
+            addresses.push(address);
+            rest = after;
+        }
+        let (port, rest) = take::<2>(rest)?;
+        let (pin, rest) = take::<PIN_BYTES>(rest)?;
+        let (secret, rest) = take::<SECRET_BYTES>(rest)?;
+        let secret = Secret(Zeroizing::new(secret));
+        rest.is_empty().then_some(Self { addresses, port: u16::from_be_bytes(port), pin: Pin(pin), secret })
+    }
+}
+
+fn take<const N: usize>(bytes: &[u8]) -> Option<([u8; N], &[u8])> {
+    bytes.split_first_chunk::<N>().map(|(first, rest)| (*first, rest))
+}
+
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let mut sum = [0; CHECKSUM_BYTES];
+    sum.iter_mut().zip(digest(&SHA256, bytes).as_ref()).for_each(|(to, from)| *to = *from);
+    sum
+}
+
+impl fmt::Display for PairingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(PREFIX)?;
+        f.write_str(&base32(&self.encode()))
+    }
+}
+
+impl FromStr for PairingCode {
+    type Err = CodeError;
+
+    /// Case and surrounding blanks do not matter.
+    fn from_str(text: &str) -> Result<Self, CodeError> {
+        let text = Zeroizing::new(text.trim().to_ascii_lowercase());
+        let digits = text.strip_prefix(PREFIX).ok_or(CodeError::Prefix)?;
+        if digits.len() > MAX_CHARS {
+            return Err(CodeError::Checksum);
+        }
+        Self::decode(&unbase32(digits)?)
+    }
+}
+
+/// RFC 4648 base32 in lower case, without padding.
+fn base32(bytes: &[u8]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::new());
+    for group in bytes.chunks(5) {
+        let mut value = 0_u64;
+        for at in 0..5 {
+            value = value << 8 | u64::from(group.get(at).copied().unwrap_or_default());
+        }
+        let digits = (group.len() * 8).div_ceil(5);
+        for at in 0..digits {
+            let digit = (value >> (35 - 5 * at)) & 31;
+            let digit = usize::try_from(digit).ok().and_then(|digit| ALPHABET.get(digit));
+            text.push(char::from(digit.copied().unwrap_or(b'a')));
+        }
+    }
+    text
+}
+
+fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeError> {
+    let mut bytes = Zeroizing::new(Vec::new());
+    let (mut value, mut bits) = (0_u32, 0_u32);
+    for digit in text.chars() {
+        let place = ALPHABET.iter().position(|letter| char::from(*letter) == digit);
+        let place = place.and_then(|place| u32::try_from(place).ok()).ok_or(CodeError::Character(digit))?;
+        value = (value << 5 | place) & 0xffff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(value >> bits & 0xff).unwrap_or_default());
+        }
+    }
+    // Bits that fill no byte are zero in what we make.
+    if bits >= 5 || value & ((1 << bits) - 1) != 0 {
+        return Err(CodeError::Checksum);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn code() -> PairingCode {
+        PairingCode {
+            addresses: vec![IpAddr::from([192, 0, 2, 7])],
+            port: 4444,
+            pin: Pin([0x5a; PIN_BYTES]),
+            secret: Secret(Zeroizing::new([0xa5; SECRET_BYTES])),
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let shown = format!("{:?}", code());
+        assert!(!shown.contains("165") && !shown.to_lowercase().contains("a5a5"), "{shown}");
+    }
+
+    #[test]
+    fn a_code_reads_back_in_any_case() {
+        let text = code().to_string();
+        assert_eq!(text.len(), PREFIX.len() + 77);
+        assert_eq!(text.parse(), Ok(code()));
+        assert_eq!(format!(" {}\n", text.to_uppercase()).parse(), Ok(code()));
+    }
+
+    #[test]
+    fn every_typing_error_is_told_as_one() {
+        let text = code().to_string();
+        for at in PREFIX.len()..text.len() {
+            for digit in ALPHABET {
+                let mut typed = text.clone().into_bytes();
+                if typed[at] == *digit {
+                    continue;
+                }
+                typed[at] = *digit;
+                let typed = String::from_utf8(typed).unwrap();
+                assert_eq!(typed.parse::<PairingCode>(), Err(CodeError::Checksum), "{typed}");
+            }
+        }
+        for end in PREFIX.len()..text.len() {
+            assert_eq!(text[..end].parse::<PairingCode>(), Err(CodeError::Checksum), "{end}");
+        }
+        assert_eq!("host:4444".parse::<PairingCode>(), Err(CodeError::Prefix));
+        assert_eq!("sealant1-abc!".parse::<PairingCode>(), Err(CodeError::Character('!')));
+    }
+
+    #[test]
+    fn a_proof_is_of_one_side_one_secret_one_connection() {
+        let (secret, other) = (Secret::generate().unwrap(), Secret::generate().unwrap());
+        let proof = secret.proof(Side::Sender, &[1; 32]);
+        assert!(secret.is_proven(Side::Sender, &[1; 32], &proof));
+        assert!(!secret.is_proven(Side::Receiver, &[1; 32], &proof));
+        assert!(!secret.is_proven(Side::Sender, &[2; 32], &proof));
+        assert!(!other.is_proven(Side::Sender, &[1; 32], &proof));
+        assert!(!secret.is_proven(Side::Sender, &[1; 32], &proof[..31]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_without_panic(text in ".{0,300}") {
+            let _ = text.parse::<PairingCode>();
+            let _ = format!("{PREFIX}{text}").parse::<PairingCode>();
+        }
+
+        #[test]
+        fn any_bytes_survive_base32(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            prop_assert_eq!(unbase32(&base32(&bytes)).unwrap().to_vec(), bytes);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! What a transfer consists of: every file, directory and link below the source, looked at once.
+
+use std::{
+    fs::{self, Metadata},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use glob::Pattern;
+
+use crate::{
+    error::TransferError,
+    path::RelativePath,
+    wire::{Entry, Kind},
+};
+
+/// What manifests are called; files so called in the source are not part of a transfer.
+pub const MANIFEST: &str = "sealant-manifest";
+/// Where a target keeps what is not committed yet.
+pub const STAGING: &str = ".sealant-staging";
+
+/// Which files go.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// If there are any, only files and links whose path matches one go.
+    pub include: Vec<Pattern>,
+    /// What matches one of these does not go, nor what is below it.
+    pub exclude: Vec<Pattern>,
+}
+
+impl Selection {
+    fn excludes(&self, path: &Path) -> bool {
+        self.exclude.iter().any(|pattern| pattern.matches_path(path))
+    }
+
+    fn includes(&self, path: &Path) -> bool {
+        self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches_path(path))
+    }
+}
+
+/// A source, looked at.
+#[derive(Debug)]
+pub struct Plan {
+    /// The source.
+    pub root: PathBuf,
+    /// Everything that goes, parents before what is in them; an entry's number is its place here.
+    pub entries: Vec<Planned>,
+    /// What cannot go (sockets, devices, pipes).
+    pub left_out: Vec<PathBuf>,
+    /// Links whose target is not in the source: what they point at does not go.
+    pub outward: Vec<PathBuf>,
+    /// Bytes of all files, holes included.
+    pub bytes: u64,
+    root_identity: Identity,
+}
+
+/// One entry, and what it takes to see that it has changed.
+#[derive(Debug)]
+pub struct Planned {
+    /// As it travels.
+    pub entry: Entry,
+    /// Whether fewer blocks are allocated than its length takes: it has holes, or the file system
+    /// compresses.
+    pub sparse: bool,
+    identity: Identity,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+impl Planned {
+    /// What has changed since the plan was made; `None` if nothing has.
+    #[must_use]
+    pub fn change(&self, now: &Metadata) -> Option<&'static str> {
+        let now = Identity::of(now);
+        let then = self.identity;
+        if (now.device, now.inode) != (then.device, then.inode) {
+            Some("another file took its place")
+        } else if now.bytes != then.bytes {
+            Some("its length is another")
+        } else if now.modified != then.modified {
+            Some("it was written")
+        } else {
+            (now.changed != then.changed).then_some("its owner or permissions were changed, or it was written")
+        }
+    }
+
+    /// Length of a file; `None` for anything else.
+    #[must_use]
+    pub const fn file_bytes(&self) -> Option<u64> {
+        match self.entry.kind {
+            Kind::File { bytes } => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+impl Plan {
+    /// Looks at everything below `root`.
+    ///
+    /// # Errors
+    /// [`TransferError::Source`] names what cannot be read.
+    pub fn of(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
+        let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
+        let metadata = fs::metadata(root).map_err(unreadable)?;
+        if !metadata.is_dir() {
+            return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
+        }
+        let mut plan = Self {
+            root: root.to_path_buf(),
+            entries: Vec::new(),
+            left_out: Vec::new(),
+            outward: Vec::new(),
+            bytes: 0,
+            root_identity: Identity::of(&metadata),
+        };
+        let mut directories = vec![PathBuf::new()];
+        while let Some(directory) = directories.pop() {
+            plan.look_into(&directory, selection, &mut directories)?;
+        }
+        plan.entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
+        Ok(plan)
+    }
+
+    fn look_into(
+        &mut self,
+        directory: &Path,
+        selection: &Selection,
+        directories: &mut Vec<PathBuf>,
+    ) -> Result<(), TransferError> {
+        let absolute = self.root.join(directory);
+        let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
+        for item in fs::read_dir(&absolute).map_err(unreadable)? {
+            let name = item.map_err(unreadable)?.file_name();
+            let path = directory.join(&name);
+            let ours = directory.as_os_str().is_empty()
+                && (name == STAGING || name.as_bytes().starts_with(MANIFEST.as_bytes()));
+            if ours || selection.excludes(&path) {
+                continue;
+            }
+            self.add(&path, selection, directories)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, selection: &Selection, directories: &mut Vec<PathBuf>) -> Result<(), TransferError> {
+        let absolute = self.root.join(path);
+        let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
+        let metadata = fs::symlink_metadata(&absolute).map_err(unreadable)?;
+        let kind = if metadata.is_dir() {
+            directories.push(path.to_path_buf());
+            Kind::Directory
+        } else if !selection.includes(path) {
+            return Ok(());
+        } else if metadata.is_file() {
+            Kind::File { bytes: metadata.len() }
+        } else if metadata.is_symlink() {
+            let target = fs::read_link(&absolute).map_err(unreadable)?;
+            if leads_out(path, &target) {
+                self.outward.push(absolute.clone());
+            }
+            Kind::Link { target: target.as_os_str().as_bytes().to_vec() }
+        } else {
+            self.left_out.push(absolute);
+            return Ok(());
+        };
+        let Some(relative) = RelativePath::parse(path.as_os_str().as_bytes()) else {
+            return Err(unreadable(std::io::ErrorKind::InvalidFilename.into()));
+        };
+        if let Kind::File { bytes } = kind {
+            self.bytes += bytes;
+        }
+        let entry = Entry {
+            path: relative,
+            kind,
+            mode: metadata.mode() & 0o7777,
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            modified: (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default()),
+        };
+        let sparse = metadata.blocks().saturating_mul(512) < metadata.len();
+        self.entries.push(Planned { entry, sparse, identity: Identity::of(&metadata) });
+        Ok(())
+    }
+
+    /// Makes sure that the source is still what it was when the plan was made. A directory's time of
+    /// modification changes when a file comes or goes.
+    ///
+    /// # Errors
+    /// [`TransferError::Changed`] names the first thing that is not.
+    pub fn check_unchanged(&self) -> Result<(), TransferError> {
+        let changed = |path, change| Err(TransferError::Changed { path, change });
+        if !fs::metadata(&self.root).is_ok_and(|now| Identity::of(&now) == self.root_identity) {
+            return changed(self.root.clone(), "a file came or went");
+        }
+        for planned in &self.entries {
+            let path = self.absolute(planned);
+            match fs::symlink_metadata(&path).map(|now| planned.change(&now)) {
+                Ok(None) => {}
+                Ok(Some(change)) => return changed(path, change),
+                Err(_) => return changed(path, "it is gone"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an entry is.
+    #[must_use]
+    pub fn absolute(&self, planned: &Planned) -> PathBuf {
+        self.root.join(planned.entry.path.as_path())
+    }
+}
+
+/// Whether a link, as it is written, points out of the tree.
+fn leads_out(link: &Path, target: &Path) -> bool {
+    use std::path::Component;
+    let mut depth = link.components().count().saturating_sub(1);
+    for component in target.components() {
+        match component {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Makes sure that a list of entries that came from elsewhere can be made: every path once, every
+/// parent a directory before what is in it, nothing that is ours.
+///
+/// Returns the number of the first entry that breaks this.
+#[must_use]
+pub fn first_unsound(entries: &[Entry]) -> Option<usize> {
+    let mut directories = std::collections::BTreeSet::new();
+    let mut last: Option<&RelativePath> = None;
+    entries.iter().position(|entry| {
+        let in_order = last.is_none_or(|last| *last < entry.path);
+        let has_parent = entry.path.parent().is_none_or(|parent| directories.contains(&parent));
+        let first = entry.path.first().as_bytes();
+        let ours = first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes());
+        last = Some(&entry.path);
+        if entry.kind == Kind::Directory {
+            directories.insert(entry.path.clone());
+        }
+        !in_order || !has_parent || ours
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, kind: Kind) -> Entry {
+        let path = RelativePath::parse(path.as_bytes()).unwrap();
+        Entry { path, kind, mode: 0o644, uid: 0, gid: 0, modified: (0, 0) }
+    }
+
+    #[test]
+    fn lists_that_could_write_elsewhere_are_refused() {
+        let link = || Kind::Link { target: b"/etc".to_vec() };
+        let file = || Kind::File { bytes: 0 };
+        let cases = [
+            (vec![entry("a", Kind::Directory), entry("a/b", file()), entry("c", file())], None),
+            (vec![entry("a", link()), entry("a/b", file())], Some(1)),
+            (vec![entry("a", file()), entry("a/b", file())], Some(1)),
+            (vec![entry("a/b", file())], Some(0)),
+            (vec![entry("b", file()), entry("a", file())], Some(1)),
+            (vec![entry("a", file()), entry("a", link())], Some(1)),
+            (vec![entry("sealant-manifest", file())], Some(0)),
+            (vec![entry(".sealant-staging", Kind::Directory)], Some(0)),
+        ];
+        for (entries, unsound) in cases {
+            assert_eq!(first_unsound(&entries), unsound, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_listed_with_parents_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir_all(root.join("b/c")).unwrap();
+        fs::write(root.join("b/c/f"), "12345").unwrap();
+        fs::write(root.join("b.ibd"), "1").unwrap();
+        fs::write(root.join("a"), "").unwrap();
+        fs::write(root.join("sealant-manifest"), "").unwrap();
+        std::os::unix::fs::symlink("../x", root.join("b/out")).unwrap();
+        std::os::unix::fs::symlink("../../x", root.join("b/far")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(root.join("s.sock")).unwrap();
+        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let paths: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
+        assert_eq!(paths, ["a", "b", "b/c", "b/c/f", "b/far", "b/out", "b.ibd"]);
+        assert_eq!(plan.bytes, 6);
+        assert_eq!(plan.left_out, [root.join("s.sock")]);
+        assert_eq!(plan.outward, [root.join("b/far")]);
+        let entries: Vec<Entry> = plan.entries.into_iter().map(|planned| planned.entry).collect();
+        assert_eq!(first_unsound(&entries), None);
+    }
+
+    #[test]
+    fn a_selection_takes_whole_directories_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir_all(root.join("db")).unwrap();
+        fs::write(root.join("db/t.ibd"), "1").unwrap();
+        fs::write(root.join("db/t.frm"), "1").unwrap();
+        fs::write(root.join("x.ibd"), "1").unwrap();
+        let paths = |include: &[&str], exclude: &[&str]| {
+            let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
+            let selection = Selection { include: patterns(include), exclude: patterns(exclude) };
+            let plan = Plan::of(root, &selection).unwrap();
+            plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(paths(&[], &[]), "db db/t.frm db/t.ibd x.ibd");
+        assert_eq!(paths(&[], &["db"]), "x.ibd");
+        assert_eq!(paths(&["*.ibd"], &[]), "db db/t.ibd x.ibd");
+        assert_eq!(paths(&["*.ibd"], &["x*"]), "db db/t.ibd");
+    }
+
+    #[test]
+    fn a_change_is_seen() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        fs::write(&path, "one").unwrap();
+        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let change = |planned: &Planned| planned.change(&fs::metadata(&path).unwrap());
+        assert_eq!(change(&plan.entries[0]), None);
+        fs::write(&path, "other").unwrap();
+        assert_eq!(change(&plan.entries[0]), Some("its length is another"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Who may come in: the listening socket, and the first sender that proves itself.
+
+use std::{
+    io::ErrorKind,
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::{ReceiveSettings, data_config, token};
+use crate::{
+    error::TransferError,
+    pairing::{Secret, Side},
+    tls::{ControlChannel, identity::Identity, speed},
+    wire::{
+        Control,
+        message::{TOKEN_BYTES, VERSION},
+    },
+};
+
+/// How long a stranger may take to prove itself.
+pub(super) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
+/// Strangers that are heard at the same time.
+const MAX_STRANGERS: usize = 16;
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A listening socket.
+#[derive(Debug)]
+pub(super) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    config: Arc<rustls::ServerConfig>,
+    identity: Identity,
+    secret: Option<Secret>,
+}
+
+/// A sender that proved itself.
+pub(super) struct Visitor {
+    pub(super) control: ControlChannel,
+    pub(super) token: [u8; TOKEN_BYTES],
+    pub(super) streams: u16,
+    pub(super) data: Arc<rustls::ServerConfig>,
+}
+
+/// What came of a stranger.
+enum Verdict {
+    Sender(Box<Visitor>),
+    /// It claimed to be the sender and was not.
+    Burnt(TransferError),
+    /// A port scanner, another program, a broken connection.
+    Nobody,
+}
+
+impl Door {
+    pub(super) fn open(
+        listen: SocketAddr,
+        config: Arc<rustls::ServerConfig>,
+        identity: Identity,
+        secret: Option<Secret>,
+    ) -> Result<Self, TransferError> {
+        let failed = |source| TransferError::Network { peer: listen.to_string(), doing: "listening", source };
+        let listener = TcpListener::bind(listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, config, identity, secret })
+    }
+
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next connection, if one comes within `wait`.
+    pub(super) fn knock(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, TransferError> {
+        let failed =
+            |source| TransferError::Network { peer: self.address.to_string(), doing: "waiting for a sender", source };
+        let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos().max(1)) };
+        match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
+            Ok(_) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+        match self.listener.accept() {
+            Ok((socket, peer)) => {
+                let ready = socket.set_nonblocking(false).and_then(|()| socket.set_nodelay(true));
+                Ok(ready.ok().map(|()| (socket, peer)))
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Waits for the first sender that proves itself. One that tries the pairing code and fails ends
+    /// the wait: the code is void.
+    pub(super) fn wait_for_sender(&self, settings: &ReceiveSettings) -> Result<Visitor, TransferError> {
+        let until = Instant::now() + settings.expiry;
+        let strangers = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let (tell, told) = mpsc::channel();
+            while Instant::now() < until {
+                match told.try_recv() {
+                    Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
+                    Ok(Verdict::Burnt(error)) => return Err(error),
+                    Ok(Verdict::Nobody) | Err(_) => {}
+                }
+                let Some((socket, peer)) = self.knock(TICK)? else { continue };
+                if strangers.fetch_add(1, Ordering::Relaxed) >= MAX_STRANGERS {
+                    strangers.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                let (tell, strangers) = (tell.clone(), &strangers);
+                scope.spawn(move || {
+                    let verdict = self.judge(socket, peer, settings);
+                    strangers.fetch_sub(1, Ordering::Relaxed);
+                    // Whoever came first was let in.
+                    let _ = tell.send(verdict);
+                });
+            }
+            Err(TransferError::Expired { seconds: settings.expiry.as_secs() })
+        })
+    }
+
+    fn judge(&self, socket: TcpStream, peer: SocketAddr, settings: &ReceiveSettings) -> Verdict {
+        let Ok(mut control) = ControlChannel::accept(socket, self.config.clone(), peer.to_string(), HANDSHAKE_PATIENCE)
+        else {
+            return Verdict::Nobody;
+        };
+        let hello = control.expect();
+        let Ok(Control::Hello { version, proof, streams, .. }) = hello else { return Verdict::Nobody };
+        if version != VERSION {
+            let reason = format!("speaks version {VERSION} of the protocol, not {version}");
+            let _ = control.send(&Control::Failed { reason });
+            return Verdict::Nobody;
+        }
+        let Ok(exporter) = control.exporter() else { return Verdict::Nobody };
+        if let Some(secret) = &self.secret
+            && !secret.is_proven(Side::Sender, &exporter, &proof)
+        {
+            let _ = control.send(&Control::Failed { reason: "the pairing code's secret is wrong".to_owned() });
+            return Verdict::Burnt(TransferError::WrongSecret { peer });
+        }
+        let proof = self.secret.as_ref().map(|secret| secret.proof(Side::Receiver, &exporter)).unwrap_or_default();
+        self.welcome(control, proof, streams, settings)
+            .map_or(Verdict::Nobody, |visitor| Verdict::Sender(Box::new(visitor)))
+    }
+
+    fn welcome(
+        &self,
+        mut control: ControlChannel,
+        proof: [u8; 32],
+        streams: u16,
+        settings: &ReceiveSettings,
+    ) -> Result<Visitor, TransferError> {
+        let (token, streams) = (token()?, streams.clamp(1, settings.streams.max(1)));
+        let data = data_config(&self.identity, &control)?;
+        control.send(&Control::Welcome { proof, token, speeds: speed::measure(), streams })?;
+        control.set_patience(settings.patience)?;
+        Ok(Visitor { control, token, streams, data })
+    }
+}

@@ -1,0 +1,465 @@
+//! The joiner's side.
+
+mod door;
+mod resume;
+mod staging;
+mod stream;
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use aws_lc_rs::{
+    constant_time::verify_slices_are_equal,
+    rand::{SecureRandom, SystemRandom},
+};
+
+pub use self::staging::Owner;
+use self::{door::Door, resume::Proven, staging::Staging, stream::Stream};
+use crate::{
+    assembly::Assembly,
+    error::TransferError,
+    hash::Hash,
+    journal::Journal,
+    manifest::Manifest,
+    pairing::{MAX_ADDRESSES, PairingCode, Secret},
+    plan::first_unsound,
+    progress::{Progress, load},
+    stop::Stop,
+    tls::{
+        ControlChannel, DataChannel, Pinned,
+        identity::{Authorities, Identity},
+        server_config,
+    },
+    wire::{Control, Data, Entry, Kind, message::TOKEN_BYTES},
+};
+
+/// How the two sides know each other.
+#[derive(Debug)]
+pub enum Trust {
+    /// By a pairing code that this side makes.
+    Pairing,
+    /// By certificates of the site.
+    Certificates {
+        /// Who we are.
+        identity: Identity,
+        /// Who may have signed the sender's certificate.
+        authorities: Authorities,
+    },
+}
+
+/// How to receive.
+#[derive(Debug)]
+pub struct ReceiveSettings {
+    /// The target directory.
+    pub into: PathBuf,
+    /// Where to listen; port 0 is any free one.
+    pub listen: SocketAddr,
+    /// Addresses for the pairing code, instead of those of this host.
+    pub advertise: Vec<IpAddr>,
+    /// The most data connections that a sender gets.
+    pub streams: u16,
+    /// How long to wait for a sender.
+    pub expiry: Duration,
+    /// How long the sender may be silent.
+    pub patience: Duration,
+    /// Owner of everything, instead of the source's.
+    pub owner: Option<Owner>,
+    /// Take away what an earlier transfer left, instead of going on from it.
+    pub anew: bool,
+}
+
+/// What was received.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// Hash of the list of files.
+    pub tree: Hash,
+    /// Files, directories and links.
+    pub entries: usize,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Time since the sender came; `None` if only a commit that was cut off had to be finished.
+    pub elapsed: Option<Duration>,
+}
+
+/// A receiver that listens.
+#[derive(Debug)]
+pub struct Receiver {
+    settings: ReceiveSettings,
+    staging: Staging,
+    door: Door,
+    code: Option<PairingCode>,
+}
+
+/// What all connections share.
+struct Receiving<'r> {
+    staging: &'r Staging,
+    entries: &'r [Entry],
+    journal: Journal,
+    assembly: Assembly,
+    progress: &'r Progress,
+    stop: &'r Stop,
+    /// Whether files may hold bytes of an earlier try.
+    resumed: bool,
+}
+
+/// Entries that a list may have, and bytes of paths and link targets in it.
+const MAX_ENTRIES: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 128 << 20;
+/// How often the sender hears from this side.
+const TICK: Duration = Duration::from_millis(250);
+/// How long a sender may take between the commit and its good-bye.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+impl Receiver {
+    /// Prepares the target and listens.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
+        let staging = Staging::open(&settings.into)?;
+        if settings.anew {
+            staging.clear()?;
+        }
+        let (door, code) = match trust {
+            Trust::Certificates { identity, authorities } => {
+                let config = server_config(identity, authorities.client_verifier()?)?;
+                (Door::open(settings.listen, config, identity.duplicate(), None)?, None)
+            }
+            Trust::Pairing => {
+                let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
+                let (pin, config) = (identity.pin()?, server_config(&identity, Pinned::to_any())?);
+                let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
+                let addresses = match settings.advertise.as_slice() {
+                    [] => own_addresses(door.address().ip()),
+                    given => given.to_vec(),
+                };
+                let port = door.address().port();
+                let addresses = addresses.into_iter().take(MAX_ADDRESSES).collect();
+                (door, Some(PairingCode { addresses, port, pin, secret }))
+            }
+        };
+        Ok(Self { settings, staging, door, code })
+    }
+
+    /// The pairing code, if that is how the two sides know each other.
+    #[must_use]
+    pub const fn code(&self) -> Option<&PairingCode> {
+        self.code.as_ref()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
+
+    /// Whether all that is left to do is to finish a commit that was cut off.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.staging.is_committed()
+    }
+
+    /// Waits for a sender, receives, and returns when everything is in place and on disk.
+    ///
+    /// # Errors
+    /// [`TransferError`]: the first thing that went wrong, wherever it did. What was received stays
+    /// in the staging directory for the next try.
+    pub fn run(self, progress: &Progress) -> Result<Received, TransferError> {
+        if self.staging.is_committed() {
+            let manifest = self.staging.staged_manifest()?;
+            self.staging.finish(&manifest, self.settings.owner)?;
+            return Ok(received(&manifest, None));
+        }
+        let visitor = self.door.wait_for_sender(&self.settings)?;
+        let began = Instant::now();
+        let mut control = visitor.control;
+        let outcome = self.serve(&mut control, visitor.token, visitor.streams, visitor.data, progress);
+        match outcome {
+            Ok(manifest) => {
+                let tree = manifest.tree();
+                // The commit stands whether or not the sender still hears of it.
+                if control.send(&Control::Committed { tree }).is_ok() {
+                    let until = Instant::now() + FAREWELL;
+                    while Instant::now() < until && control.receive(TICK).is_ok() {}
+                }
+                Ok(received(&manifest, Some(began.elapsed())))
+            }
+            Err(error) => Err(explain(error, &mut control)),
+        }
+    }
+
+    fn serve(
+        &self,
+        control: &mut ControlChannel,
+        token: [u8; TOKEN_BYTES],
+        streams: u16,
+        data: Arc<rustls::ServerConfig>,
+        progress: &Progress,
+    ) -> Result<Manifest, TransferError> {
+        let entries = list(control)?;
+        let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
+        progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
+        progress.total_files.store(files as u64, Ordering::Relaxed);
+        let proven = alive(control, progress, || self.prepare(&entries))??;
+        for message in resume::messages(&proven) {
+            control.queue(&message)?;
+        }
+        let stop = Stop::default();
+        let receiving = Receiving {
+            staging: &self.staging,
+            entries: &entries,
+            journal: self.staging.journal()?,
+            assembly: Assembly::default(),
+            progress,
+            stop: &stop,
+            resumed: !proven.is_empty(),
+        };
+        for (file, chunks) in &proven {
+            let bytes = entries.get(*file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
+            for (chunk, hash) in chunks {
+                receiving.assembly.add(*file, bytes, *chunk, *hash);
+                Progress::add(&progress.bytes, crate::hash::chunk_bytes(bytes, *chunk) as u64);
+            }
+        }
+        control.send(&Control::Ready)?;
+        let tree = self.receive(control, &receiving, token, streams, &data)?;
+        let manifest = receiving.assembly.manifest(entries.iter().cloned());
+        let manifest = manifest.ok_or_else(|| TransferError::protocol(control.peer(), "some chunks never came"))?;
+        if manifest.tree() != tree {
+            return Err(TransferError::TreeDiffers);
+        }
+        // From here on the sender is not needed any more.
+        match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner)) {
+            Ok(committed) => committed?,
+            Err(_) if self.staging.is_gone() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(manifest)
+    }
+
+    /// Makes the files of a list, and finds out which chunks are there already.
+    fn prepare(&self, entries: &[Entry]) -> Result<Vec<Proven>, TransferError> {
+        let claims = self.staging.claims()?;
+        self.staging.make(entries)?;
+        let staged = self.staging.staged_bytes(entries);
+        self.staging.check_space(bytes_of(entries).saturating_sub(staged))?;
+        if claims.is_empty() {
+            return Ok(Vec::new());
+        }
+        let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        resume::prove(&self.staging, entries, claims, threads)
+    }
+
+    /// Takes data connections and waits for the sender's word that everything was sent.
+    fn receive(
+        &self,
+        control: &mut ControlChannel,
+        receiving: &Receiving<'_>,
+        token: [u8; TOKEN_BYTES],
+        streams: u16,
+        data: &Arc<rustls::ServerConfig>,
+    ) -> Result<Hash, TransferError> {
+        let stop = receiving.stop;
+        let tree = thread::scope(|scope| {
+            let accept = || -> Result<(), TransferError> {
+                let mut taken = 0;
+                while taken < streams {
+                    let Some((socket, peer)) = self.door.knock(TICK)? else {
+                        stop.check()?;
+                        continue;
+                    };
+                    // One that cannot prove that it belongs to the sender is none of ours.
+                    let patience = self.settings.patience;
+                    let Ok(channel) = attach(socket, peer, data.clone(), token, patience) else { continue };
+                    stop.watch(channel.handle()?);
+                    taken += 1;
+                    receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
+                    let stream = Stream::new(receiving, channel);
+                    scope.spawn(|| stream.run().unwrap_or_else(|error| stop.fail(error)));
+                }
+                Ok(())
+            };
+            scope.spawn(move || accept().unwrap_or_else(|error| stop.fail(error)));
+            let tree = self.attend(control, receiving);
+            if let Err(error) = tree {
+                stop.fail(error);
+                return None;
+            }
+            tree.ok()
+        });
+        match (stop.take(), tree) {
+            (Some(error), _) => Err(error),
+            (None, Some(tree)) => Ok(tree),
+            (None, None) => Err(TransferError::Stopped),
+        }
+    }
+
+    /// Tells the sender how things stand until it says that it has finished.
+    fn attend(&self, control: &mut ControlChannel, receiving: &Receiving<'_>) -> Result<Hash, TransferError> {
+        let (mut last, mut waited) = (Instant::now(), 0);
+        loop {
+            receiving.stop.check()?;
+            match control.receive(TICK)? {
+                Some(Control::Finish { tree }) => return Ok(tree),
+                Some(Control::Failed { reason }) => {
+                    return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+                }
+                Some(Control::Ping) | None => {}
+                Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            }
+            if last.elapsed() >= TICK {
+                let streams = receiving.progress.streams.load(Ordering::Relaxed).max(1);
+                let now = load(&receiving.progress.network_wait);
+                #[allow(clippy::cast_precision_loss, reason = "a share")]
+                let share = (now - waited) as f64 / (last.elapsed().as_secs_f64() * 1e9 * streams as f64);
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 1000")]
+                let starving = (share.clamp(0.0, 1.0) * 1000.0) as u16;
+                (last, waited) = (Instant::now(), now);
+                control.send(&Control::Progress { bytes: load(&receiving.progress.bytes), starving })?;
+            }
+        }
+    }
+}
+
+fn received(manifest: &Manifest, elapsed: Option<Duration>) -> Received {
+    Received { tree: manifest.tree(), entries: manifest.entries.len(), bytes: manifest.bytes(), elapsed }
+}
+
+fn bytes_of(entries: &[Entry]) -> u64 {
+    let bytes = entries.iter().map(|entry| match entry.kind {
+        Kind::File { bytes } => bytes,
+        _ => 0,
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// If the connection broke, the sender may have said why; if it did not, it should learn why.
+fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
+    if matches!(error, TransferError::Peer { .. }) {
+        return error;
+    }
+    if error.is_loss() {
+        let until = Instant::now() + Duration::from_secs(2);
+        while let Ok(Some(message)) = control.receive(until.saturating_duration_since(Instant::now())) {
+            if let Control::Failed { reason } = message {
+                return TransferError::Peer { peer: control.peer().to_owned(), reason };
+            }
+        }
+    }
+    let _ = control.send(&Control::Failed { reason: error.to_string() });
+    error
+}
+
+/// The list of files, made sure that it can be made and cannot lead out of the target.
+fn list(control: &mut ControlChannel) -> Result<Vec<Entry>, TransferError> {
+    let (mut entries, mut bytes) = (Vec::new(), 0_usize);
+    loop {
+        match control.expect()? {
+            Control::Entry(entry) => {
+                bytes += entry.path.as_bytes().len();
+                if let Kind::Link { target } = &entry.kind {
+                    bytes += target.len();
+                }
+                entries.push(entry);
+                if entries.len() > MAX_ENTRIES || bytes > MAX_LIST_BYTES {
+                    return Err(TransferError::protocol(control.peer(), "too many files"));
+                }
+            }
+            Control::PlanEnd { entries: count } if usize::try_from(count) == Ok(entries.len()) => break,
+            Control::Failed { reason } => {
+                return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+            }
+            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+        }
+    }
+    if first_unsound(&entries).is_some() {
+        return Err(TransferError::protocol(control.peer(), "a path that leads elsewhere"));
+    }
+    Ok(entries)
+}
+
+/// Does something that takes long, while the sender hears from this side. The outer error is that of
+/// the connection; the work is done to its end all the same.
+fn alive<T: Send>(
+    control: &mut ControlChannel,
+    progress: &Progress,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, TransferError> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(work);
+        let mut fate = Ok(());
+        while !worker.is_finished() {
+            if fate.is_ok() {
+                fate = greet(control, progress);
+            } else {
+                thread::sleep(TICK);
+            }
+        }
+        let done = worker.join().map_err(|_| TransferError::Stopped)?;
+        fate.map(|()| done)
+    })
+}
+
+fn greet(control: &mut ControlChannel, progress: &Progress) -> Result<(), TransferError> {
+    match control.receive(Duration::from_millis(20))? {
+        Some(Control::Ping) | None => {}
+        Some(Control::Failed { reason }) => {
+            return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+        }
+        Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+    }
+    control.send(&Control::Progress { bytes: load(&progress.bytes), starving: 0 })
+}
+
+/// A data connection of the sender whose control connection this is.
+fn attach(
+    socket: std::net::TcpStream,
+    peer: SocketAddr,
+    config: Arc<rustls::ServerConfig>,
+    token: [u8; TOKEN_BYTES],
+    patience: Duration,
+) -> Result<DataChannel, TransferError> {
+    let mut channel = DataChannel::accept(socket, config, peer.to_string(), door::HANDSHAKE_PATIENCE)?;
+    let mut body = Vec::new();
+    let message = channel.receive(&mut body)?.decode(&peer.to_string())?;
+    match message {
+        Data::Attach { token: theirs } if verify_slices_are_equal(&theirs, &token).is_ok() => {}
+        _ => return Err(TransferError::protocol(&peer.to_string(), "a connection of someone else")),
+    }
+    channel.send(&Data::Attached)?;
+    channel.set_patience(patience)?;
+    Ok(channel)
+}
+
+/// Addresses of this host by which others may reach `listening`.
+fn own_addresses(listening: IpAddr) -> Vec<IpAddr> {
+    if !listening.is_unspecified() {
+        return vec![listening];
+    }
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let mut addresses: Vec<IpAddr> = interfaces.iter().map(if_addrs::Interface::ip).collect();
+    let scoped = |address: &IpAddr| matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
+    addresses.retain(|address| !scoped(address) && (listening.is_ipv6() || address.is_ipv4()));
+    // Others cannot reach the loopback address, but a sender on this host can, where there is no other.
+    addresses.sort_by_key(|address| (address.is_loopback(), address.is_ipv6()));
+    addresses.dedup();
+    if addresses.is_empty() { vec![IpAddr::from([127, 0, 0, 1])] } else { addresses }
+}
+
+/// A token for data connections.
+fn token() -> Result<[u8; TOKEN_BYTES], TransferError> {
+    let mut token = [0; TOKEN_BYTES];
+    SystemRandom::new().fill(&mut token).map_err(|_| TransferError::Randomness)?;
+    Ok(token)
+}
+
+/// The configuration for data connections: only the key that the control connection proved.
+fn data_config(identity: &Identity, control: &ControlChannel) -> Result<Arc<rustls::ServerConfig>, TransferError> {
+    let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(control.peer(), "no certificate"))?;
+    server_config(identity, Pinned::to(pin))
+}

@@ -1,0 +1,391 @@
+//! Where a transfer lies until it is committed: `.sealant-staging` in the target, on its file
+//! system, with the files in their places below `files`.
+//!
+//! Everything is reached from an open directory, name by name, and no link is ever followed: what
+//! someone else puts into the target meanwhile cannot lead a write out of it.
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, ErrorKind, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
+        flock, fstatvfs, fsync, futimens, mkdirat, open, openat, readlinkat, renameat, statat, symlinkat, syncfs,
+        unlinkat, utimensat,
+    },
+    io::Errno,
+};
+
+use crate::{
+    error::TransferError,
+    journal::{Claims, Journal},
+    manifest::Manifest,
+    path::RelativePath,
+    plan::{MANIFEST, STAGING},
+    wire::{Entry, Kind},
+};
+
+const FILES: &str = "files";
+const JOURNAL: &str = "journal";
+const COMMIT: &str = "commit";
+/// What a file system puts into its root.
+const LOST_AND_FOUND: &str = "lost+found";
+const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
+const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
+
+/// A target, and what is staged in it.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    path: PathBuf,
+    target: OwnedFd,
+    staging: OwnedFd,
+    files: OwnedFd,
+}
+
+/// Owner to give everything, instead of the source's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+impl Staging {
+    /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off.
+    pub(crate) fn open(path: &Path) -> Result<Self, TransferError> {
+        let failed = |doing| move |source: io::Error| TransferError::Target { path: path.to_path_buf(), doing, source };
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            other => other.map_err(failed("cannot be made"))?,
+        }
+        // The target itself may be reached through links: it is the user who named it.
+        let target = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let target = target.map_err(|error| failed("cannot be opened")(error.into()))?;
+        for name in names(&target).map_err(failed("cannot be listed"))? {
+            if name != STAGING && name != LOST_AND_FOUND && !Self::is_committing(&target) {
+                return Err(TransferError::NotEmpty { path: path.to_path_buf() });
+            }
+        }
+        let make = |parent: &OwnedFd, name: &str| {
+            make_directory(parent, OsStr::new(name))?;
+            open_directory(parent.as_fd(), OsStr::new(name))
+        };
+        let staging = make(&target, STAGING).map_err(failed("a directory in it cannot be made"))?;
+        match flock(&staging, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(TransferError::Busy { path: path.to_path_buf() }),
+            other => other.map_err(|error| failed("cannot be locked")(error.into()))?,
+        }
+        let files = make(&staging, FILES).map_err(failed("a directory in it cannot be made"))?;
+        Ok(Self { path: path.to_path_buf(), target, staging, files })
+    }
+
+    fn is_committing(target: &OwnedFd) -> bool {
+        let staging = open_directory(target.as_fd(), OsStr::new(STAGING));
+        staging.is_ok_and(|staging| exists(&staging, OsStr::new(COMMIT)))
+    }
+
+    /// Whether a commit was cut off here, so that no sender is needed any more.
+    pub(crate) fn is_committed(&self) -> bool {
+        exists(&self.staging, OsStr::new(COMMIT))
+    }
+
+    /// Whether the staging directory is gone, as it is after a commit.
+    pub(crate) fn is_gone(&self) -> bool {
+        !exists(&self.target, OsStr::new(STAGING))
+    }
+
+    /// Takes away what an earlier transfer left.
+    pub(crate) fn clear(&self) -> Result<(), TransferError> {
+        let cleared = prune(&self.files, Path::new(""), &|_, _| false);
+        let cleared = cleared.and_then(|()| Ok(gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty()))?));
+        cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> TransferError + '_ {
+        move |source| TransferError::Target { path: self.path.clone(), doing, source }
+    }
+
+    fn failed_at<'s>(
+        &'s self,
+        path: &'s RelativePath,
+        doing: &'static str,
+    ) -> impl Fn(io::Error) -> TransferError + 's {
+        move |source| TransferError::Target { path: self.path.join(path.as_path()), doing, source }
+    }
+
+    /// Where an entry will be.
+    pub(crate) fn place(&self, path: &RelativePath) -> PathBuf {
+        self.path.join(path.as_path())
+    }
+
+    /// Makes sure that so many bytes fit.
+    pub(crate) fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
+        let system =
+            fstatvfs(&self.files).map_err(|error| self.failed("cannot be asked for its space")(error.into()))?;
+        let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
+        if wanted_bytes > free_bytes {
+            return Err(TransferError::Space { path: self.path.clone(), wanted_bytes, free_bytes });
+        }
+        Ok(())
+    }
+
+    /// Bytes that staged files take.
+    pub(crate) fn staged_bytes(&self, entries: &[Entry]) -> u64 {
+        let blocks = entries.iter().filter_map(|entry| {
+            let parent = self.parent(&self.files, &entry.path).ok()?;
+            let found = statat(parent.as_fd(), name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            u64::try_from(found.st_blocks).ok()
+        });
+        blocks.sum::<u64>().saturating_mul(512)
+    }
+
+    /// The journal, to append to.
+    pub(crate) fn journal(&self) -> Result<Journal, TransferError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.staging, JOURNAL, flags, PRIVATE_FILE);
+        let file = file.map_err(|error| self.failed("its journal cannot be opened")(error.into()))?;
+        Ok(Journal::new(file.into()))
+    }
+
+    /// What an earlier try says it has written.
+    pub(crate) fn claims(&self) -> Result<Claims, TransferError> {
+        match openat(&self.staging, JOURNAL, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => Claims::read(file.into()).map_err(self.failed("its journal cannot be read")),
+            Err(Errno::NOENT) => Ok(Claims::default()),
+            Err(error) => Err(self.failed("its journal cannot be read")(error.into())),
+        }
+    }
+
+    /// Makes every directory, link and file of a list, each file with its length and no bytes yet,
+    /// and takes away what an earlier try left and the list does not have.
+    pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), TransferError> {
+        self.prune(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
+        for entry in entries {
+            let parent = self.parent(&self.files, &entry.path);
+            let parent = parent.map_err(self.failed_at(&entry.path, "its directory cannot be opened"))?;
+            let made = match &entry.kind {
+                Kind::Directory => make_directory(&parent, name(&entry.path)),
+                Kind::Link { target } => make_link(&parent, name(&entry.path), target),
+                Kind::File { bytes } => {
+                    open_for_writing(&parent, name(&entry.path)).and_then(|file| file.set_len(*bytes))
+                }
+            };
+            made.map_err(self.failed_at(&entry.path, "cannot be made"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is not of the list, or is there as something else.
+    fn prune(&self, entries: &[Entry]) -> io::Result<()> {
+        let kind = |entry: &Entry| match entry.kind {
+            Kind::File { .. } => FileType::RegularFile,
+            Kind::Directory => FileType::Directory,
+            Kind::Link { .. } => FileType::Symlink,
+        };
+        let wanted: HashMap<&Path, FileType> =
+            entries.iter().map(|entry| (entry.path.as_path(), kind(entry))).collect();
+        prune(&self.files, Path::new(""), &|path, kind| wanted.get(path) == Some(&kind))
+    }
+
+    /// Opens a staged file for writing.
+    pub(crate) fn open_file(&self, path: &RelativePath) -> Result<File, TransferError> {
+        let parent = self.parent(&self.files, path);
+        let file = parent.and_then(|parent| open_for_writing(&parent, name(path)));
+        file.map_err(self.failed_at(path, "cannot be opened for writing"))
+    }
+
+    /// The directory that holds a path below `root`.
+    fn parent<'r>(&self, root: &'r OwnedFd, path: &RelativePath) -> io::Result<Parent<'r>> {
+        let Some(parent) = path.parent() else { return Ok(Parent::Root(root)) };
+        let mut names = parent.as_path().iter();
+        let first = names.next().unwrap_or_default();
+        let mut directory = open_directory(root.as_fd(), first)?;
+        for name in names {
+            directory = open_directory(directory.as_fd(), name)?;
+        }
+        Ok(Parent::Below(directory))
+    }
+
+    /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
+    /// commit that is cut off is finished by the next receiver.
+    pub(crate) fn commit(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+        for (entry, _) in &manifest.entries {
+            if !matches!(entry.kind, Kind::Directory) {
+                let parent = self.parent(&self.files, &entry.path);
+                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, owner));
+                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
+            }
+        }
+        self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
+        syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let marked = openat(&self.staging, COMMIT, flags, PRIVATE_FILE).and_then(|mark| fsync(&mark));
+        let marked = marked.and_then(|()| fsync(&self.staging));
+        marked.map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
+        self.finish(manifest, owner)
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o640);
+        let mut out = io::BufWriter::new(File::from(openat(&self.staging, MANIFEST, flags, mode)?));
+        manifest.write(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()
+    }
+
+    /// Reads the manifest of a commit that was cut off.
+    pub(crate) fn staged_manifest(&self) -> Result<Manifest, TransferError> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match openat(&self.staging, MANIFEST, flags, Mode::empty()) {
+            // The last move before the staging directory goes.
+            Err(Errno::NOENT) => openat(&self.target, MANIFEST, flags, Mode::empty()),
+            other => other,
+        };
+        let read = file
+            .map_err(io::Error::from)
+            .and_then(|file| Manifest::read(&mut io::BufReader::new(File::from(file))).map_err(io::Error::other));
+        read.map_err(self.failed("the manifest of the commit that was cut off cannot be read"))
+    }
+
+    /// Moves everything and takes the staging directory away. May be repeated.
+    pub(crate) fn finish(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+        let moving = self.failed("what was received cannot be moved into place");
+        for entry in names(&self.files).map_err(&moving)? {
+            renameat(&self.files, &entry, &self.target, &entry).map_err(|error| moving(error.into()))?;
+        }
+        // Children first: setting the time of a directory is the last thing that happens to it.
+        for (entry, _) in manifest.entries.iter().rev() {
+            if entry.kind == Kind::Directory {
+                let parent = self.parent(&self.target, &entry.path);
+                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, owner));
+                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
+            }
+        }
+        if exists(&self.staging, OsStr::new(MANIFEST)) {
+            renameat(&self.staging, MANIFEST, &self.target, MANIFEST).map_err(|error| moving(error.into()))?;
+        }
+        syncfs(&self.target).map_err(|error| moving(error.into()))?;
+        let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
+            .and_then(|()| gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty())))
+            .and_then(|()| unlinkat(&self.staging, COMMIT, AtFlags::empty()))
+            .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
+            .and_then(|()| fsync(&self.target));
+        removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
+    }
+}
+
+fn gone(result: Result<(), Errno>) -> Result<(), Errno> {
+    match result {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
+}
+
+/// An open directory, the root of a tree or one below it.
+enum Parent<'r> {
+    Root(&'r OwnedFd),
+    Below(OwnedFd),
+}
+
+impl AsFd for Parent<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(directory) => directory.as_fd(),
+            Self::Below(directory) => directory.as_fd(),
+        }
+    }
+}
+
+fn name(path: &RelativePath) -> &OsStr {
+    path.as_path().file_name().unwrap_or_default()
+}
+
+fn names(directory: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut found = Vec::new();
+    for item in Dir::read_from(directory)? {
+        let item = item?;
+        let name = OsStr::from_bytes(item.file_name().to_bytes());
+        if name != "." && name != ".." {
+            found.push(name.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+fn exists(directory: &OwnedFd, name: &OsStr) -> bool {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+fn open_directory(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(parent, name, flags, Mode::empty())?)
+}
+
+fn make_directory(parent: &impl AsFd, name: &OsStr) -> io::Result<()> {
+    match mkdirat(parent, name, PRIVATE_DIRECTORY) {
+        Err(Errno::EXIST) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn make_link(parent: &impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> {
+    if readlinkat(parent, name, Vec::new()).is_ok_and(|found| found.as_bytes() == target) {
+        return Ok(());
+    }
+    gone(unlinkat(parent, name, AtFlags::empty()))?;
+    Ok(symlinkat(target, parent, name)?)
+}
+
+fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
+}
+
+/// Gives an entry its owner, permissions and times. Only root can give files away: others keep what
+/// they receive.
+fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
+    let (uid, gid) = owner.map_or((entry.uid, entry.gid), |owner| (owner.uid, owner.gid));
+    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    let may_fail = owner.is_none() && !rustix::process::geteuid().is_root();
+    let given = |result: Result<(), Errno>| match result {
+        Err(Errno::PERM) if may_fail => Ok(()),
+        other => other,
+    };
+    let time = Timespec { tv_sec: entry.modified.0, tv_nsec: i64::from(entry.modified.1) };
+    let times = Timestamps { last_access: time, last_modification: time };
+    if let Kind::Link { .. } = entry.kind {
+        given(chownat(parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
+        return Ok(utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW)?);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let item = openat(parent, name, flags, Mode::empty())?;
+    given(fchown(&item, uid, gid))?;
+    fchmod(&item, Mode::from_raw_mode(entry.mode))?;
+    Ok(futimens(&item, &times)?)
+}
+
+fn prune(directory: &OwnedFd, path: &Path, wanted: &dyn Fn(&Path, FileType) -> bool) -> io::Result<()> {
+    for name in names(directory)? {
+        let below = path.join(&name);
+        let kind = FileType::from_raw_mode(statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
+        let keep = wanted(&below, kind);
+        if kind == FileType::Directory {
+            let inside = open_directory(directory.as_fd(), &name)?;
+            prune(&inside, &below, wanted)?;
+        }
+        if !keep {
+            let flags = if kind == FileType::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            unlinkat(directory, &name, flags)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! One data connection of the receiver: decodes, seals, checks, writes.
+
+use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, time::Instant};
+
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::Errno,
+};
+
+use crate::{
+    codec::{
+        Decoder,
+        page::{MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher},
+    },
+    error::TransferError,
+    hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
+    progress::Progress,
+    receiver::Receiving,
+    tls::DataChannel,
+    wire::{Chunk, Codec, Data, Entry, Kind, Segment},
+};
+
+/// Keys that one connection may have open at the same time.
+const MAX_SLOTS: usize = 1024;
+
+/// What one connection works with; memory is used again for each chunk.
+pub(super) struct Stream<'r> {
+    receiving: &'r Receiving<'r>,
+    channel: DataChannel,
+    worker: Worker,
+    open: Option<(u32, File)>,
+}
+
+/// Memory and keys for decoding.
+struct Worker {
+    decoder: Decoder,
+    ciphers: HashMap<u16, SpaceCipher>,
+    decoded: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl<'r> Stream<'r> {
+    pub(super) fn new(receiving: &'r Receiving<'r>, channel: DataChannel) -> Self {
+        let worker = Worker {
+            decoder: Decoder::default(),
+            ciphers: HashMap::new(),
+            decoded: vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES],
+            bytes: vec![0; CHUNK_BYTES],
+        };
+        Self { receiving, channel, worker, open: None }
+    }
+
+    /// Receives until the sender has nothing more.
+    pub(super) fn run(mut self) -> Result<(), TransferError> {
+        let mut body = Vec::new();
+        let peer = self.channel.peer().to_owned();
+        loop {
+            let message = self.channel.receive(&mut body)?;
+            Progress::add_time(&self.receiving.progress.network_wait, self.channel.take_waited());
+            self.receiving.stop.check()?;
+            match message.decode(&peer)? {
+                Data::Chunk(chunk) => self.chunk(&chunk, &peer)?,
+                Data::Key { slot, material } => {
+                    let cipher = SpaceCipher::decode(material).map_err(TransferError::malformed(&peer))?;
+                    self.worker.ciphers.insert(slot, cipher);
+                    if self.worker.ciphers.len() > MAX_SLOTS {
+                        return Err(TransferError::protocol(&peer, "too many keys"));
+                    }
+                }
+                Data::End => return self.channel.send(&Data::Drained),
+                _ => return Err(TransferError::protocol(&peer, "unexpected message")),
+            }
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), TransferError> {
+        let number = usize::try_from(chunk.file).unwrap_or(usize::MAX);
+        let entry = self.receiving.entries.get(number);
+        let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
+            return Err(TransferError::protocol(peer, "a chunk of no file"));
+        };
+        if chunk.number >= chunks_of(file_bytes) {
+            return Err(TransferError::protocol(peer, "a chunk behind the end of its file"));
+        }
+        let length = chunk_bytes(file_bytes, chunk.number);
+        let bytes = self.worker.decode(chunk, length);
+        let bytes = bytes.ok_or_else(|| TransferError::protocol(peer, "a chunk that cannot be decoded"))?;
+        if chunk_hash(file_bytes, chunk.number, bytes) != chunk.hash {
+            let path = self.receiving.staging.place(&entry.path);
+            return Err(TransferError::Damaged { path, chunk: chunk.number });
+        }
+        if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
+            self.open = Some((chunk.file, self.receiving.staging.open_file(&entry.path)?));
+        }
+        let Some((_, file)) = &self.open else { return Ok(()) };
+        let began = Instant::now();
+        let written = write(file, chunk, bytes, self.receiving.resumed);
+        let noted = written.and_then(|()| self.receiving.journal.add(&entry.path, chunk.number, chunk.hash));
+        noted.map_err(|source| TransferError::Target {
+            path: self.receiving.staging.place(&entry.path),
+            doing: "cannot be written",
+            source,
+        })?;
+        Progress::add_time(&self.receiving.progress.disk_wait, began.elapsed());
+        Progress::add(&self.receiving.progress.bytes, length as u64);
+        Progress::add(&self.receiving.progress.wire_bytes, chunk.payload.len() as u64);
+        self.receiving.assembly.add(number, file_bytes, chunk.number, chunk.hash);
+        Ok(())
+    }
+}
+
+fn file_bytes(entry: &Entry) -> Option<u64> {
+    match entry.kind {
+        Kind::File { bytes } => Some(bytes),
+        _ => None,
+    }
+}
+
+impl Worker {
+    /// The bytes of a chunk of `length`, holes included; `None` if the payload is not such a chunk.
+    fn decode<'w>(&'w mut self, chunk: &Chunk<'w>, length: usize) -> Option<&'w [u8]> {
+        if chunk.codec == Codec::Raw && chunk.segments.is_none() {
+            return (chunk.payload.len() == length).then_some(chunk.payload);
+        }
+        let bytes = self.bytes.get_mut(..length)?;
+        match (chunk.codec, &chunk.segments) {
+            (Codec::PagesLz4 | Codec::PagesZstd, _) => {
+                let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, &mut self.decoded).ok()?;
+                let decoded = self.decoded.get(..count)?;
+                let opened = OpenedChunk::parse(decoded).ok()?;
+                opened.seal(self.ciphers.get(&opened.slot)?, decoded, bytes).ok()?;
+            }
+            (codec, None) => self.decoder.decode(codec, chunk.payload, bytes).ok()?,
+            (codec, Some(segments)) => {
+                let count = segments.iter().map(|segment| segment.bytes as usize).sum();
+                let parts = self.decoded.get_mut(..count)?;
+                self.decoder.decode(codec, chunk.payload, parts).ok()?;
+                scatter(parts, segments, bytes)?;
+            }
+        }
+        Some(bytes)
+    }
+}
+
+/// Puts parts in their places, with zeros between them.
+fn scatter(mut parts: &[u8], segments: &[Segment], bytes: &mut [u8]) -> Option<()> {
+    bytes.fill(0);
+    for segment in segments {
+        let (from, count) = (segment.from as usize, segment.bytes as usize);
+        let (part, rest) = parts.split_at_checked(count)?;
+        bytes.get_mut(from..from + count)?.copy_from_slice(part);
+        parts = rest;
+    }
+    Some(())
+}
+
+/// Writes a chunk; holes stay holes, and zeros that were allocated are allocated without being
+/// written.
+fn write(file: &File, chunk: &Chunk<'_>, bytes: &[u8], resumed: bool) -> io::Result<()> {
+    let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+    let length = bytes.len() as u64;
+    match &chunk.segments {
+        _ if bytes.is_empty() => Ok(()),
+        Some(segments) => {
+            if resumed {
+                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                if let Err(error) = fallocate(file, flags, offset, length) {
+                    unsupported(error)?;
+                    return file.write_all_at(bytes, offset);
+                }
+            }
+            segments.iter().try_for_each(|segment| {
+                let (from, count) = (segment.from as usize, segment.bytes as usize);
+                let part = bytes.get(from..from + count).unwrap_or_default();
+                file.write_all_at(part, offset + u64::from(segment.from))
+            })
+        }
+        None if chunk.codec == Codec::Zeros => {
+            match fallocate(file, FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE, offset, length) {
+                Ok(()) => Ok(()),
+                Err(error) => unsupported(error).and_then(|()| file.write_all_at(bytes, offset)),
+            }
+        }
+        None => file.write_all_at(bytes, offset),
+    }
+}
+
+/// File systems that cannot do it are written to instead.
+fn unsupported(error: Errno) -> io::Result<()> {
+    if matches!(error, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) { Ok(()) } else { Err(error.into()) }
+}

@@ -1,0 +1,118 @@
+//! One file of the source: its chunks, and where its holes are.
+
+use std::{fs::File, io, os::unix::fs::OpenOptionsExt, path::PathBuf};
+
+use innodb::ReadAt;
+use rustix::{
+    fs::{OFlags, SeekFrom, seek},
+    io::Errno,
+};
+use verify::read::{Buffer, Reader};
+
+use crate::{
+    error::TransferError,
+    hash::{CHUNK_BYTES, chunk_bytes},
+    plan::{Plan, Planned},
+    wire::Segment,
+};
+
+/// A file, open for reading around the page cache where it is not in it.
+#[derive(Debug)]
+pub(super) struct SourceFile<'p> {
+    planned: &'p Planned,
+    path: PathBuf,
+    reader: Reader,
+    bytes: u64,
+}
+
+impl<'p> SourceFile<'p> {
+    pub(super) fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
+        let planned = plan.entries.get(number).ok_or(TransferError::Stopped)?;
+        let path = plan.absolute(planned);
+        let unreadable = |source| TransferError::Source { path: path.clone(), source };
+        // A link or a pipe that took the file's place is neither followed nor waited for.
+        let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+        let file = File::options().read(true).custom_flags(flags).open(&path).map_err(unreadable)?;
+        let reader = Reader::new(file, &path);
+        let source = Self { planned, bytes: planned.file_bytes().unwrap_or_default(), path, reader };
+        source.check()?;
+        Ok(source)
+    }
+
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the file is still the one of the plan.
+    pub(super) fn check(&self) -> Result<(), TransferError> {
+        let metadata = self.reader.file().metadata();
+        let metadata = metadata.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
+        match self.planned.change(&metadata) {
+            Some(change) => Err(TransferError::Changed { path: self.path.clone(), change }),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a chunk.
+    pub(super) fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<&'b mut [u8], TransferError> {
+        let wanted = chunk_bytes(self.bytes, chunk);
+        let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
+        // Direct reads take whole blocks; the end of the file comes short.
+        let room = buffer.take(wanted.next_multiple_of(4096));
+        let cached = self.reader.read_cached(offset, room).min(wanted);
+        let read = if cached == wanted { Ok(cached) } else { self.reader.read_disk(offset, room, cached) };
+        match read {
+            Ok(read) if read >= wanted => Ok(room.get_mut(..wanted).unwrap_or_default()),
+            Ok(_) => Err(TransferError::Changed { path: self.path.clone(), change: "it became shorter" }),
+            Err(source) => Err(TransferError::Source { path: self.path.clone(), source }),
+        }
+    }
+
+    /// The beginning of the file.
+    pub(super) fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
+        let mut head = vec![0; most];
+        let mut read = 0;
+        while let Some(room) = head.get_mut(read..).filter(|room| !room.is_empty()) {
+            match self.reader.read_at(read as u64, room) {
+                Ok(0) => break,
+                Ok(count) => read += count,
+                Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
+            }
+        }
+        head.truncate(read);
+        Ok(head)
+    }
+
+    /// The parts of a chunk that are not holes; `None` if there is no hole.
+    pub(super) fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
+        if !self.planned.sparse {
+            return Ok(None);
+        }
+        let from = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let end = from + chunk_bytes(self.bytes, chunk) as u64;
+        let unreadable = |source| TransferError::Source { path: self.path.clone(), source };
+        let segments = segments(self.reader.file(), from, end).map_err(unreadable)?;
+        let whole = matches!(segments.as_slice(), [only] if only.from == 0 && u64::from(only.bytes) == end - from);
+        Ok((!whole).then_some(segments))
+    }
+}
+
+fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    let mut at = from;
+    while at < end {
+        let data = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            Err(Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        if data >= end {
+            break;
+        }
+        let hole = seek(file, SeekFrom::Hole(data))?.min(end);
+        let relative = |place: u64| u32::try_from(place - from).unwrap_or_default();
+        segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });
+        at = hole;
+    }
+    Ok(segments)
+}

@@ -1,0 +1,196 @@
+//! One data connection of the sender: takes work from the queue, reads, opens, compresses, sends.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use innodb::KeyVersion;
+use verify::read::Buffer;
+
+use crate::{
+    codec::{
+        Effort, Encoder,
+        page::{HEAD_BYTES, SpaceCipher, SpaceKeys},
+    },
+    error::TransferError,
+    hash::{CHUNK_BYTES, Hash, chunk_hash},
+    progress::Progress,
+    sender::{Sending, queue::Part, source::SourceFile},
+    tls::DataChannel,
+    wire::{Chunk, Codec, Data, Segment},
+};
+
+/// Slots of keys before the other side's are used again: files of one connection that are open at
+/// the same time is one.
+const SLOTS: u16 = 1024;
+
+/// What one connection works with; memory is used again for each chunk.
+pub(super) struct Stream<'s> {
+    sending: &'s Sending<'s>,
+    channel: DataChannel,
+    buffer: Buffer,
+    encoder: Encoder,
+    pages: Vec<u8>,
+    check: Vec<u8>,
+    keys: Option<FileKeys>,
+    next_slot: u16,
+}
+
+/// Keys of the file that is being sent.
+struct FileKeys {
+    file: usize,
+    space: Option<SpaceKeys>,
+    cipher: Option<(KeyVersion, u16, SpaceCipher)>,
+}
+
+impl<'s> Stream<'s> {
+    pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
+        Self {
+            sending,
+            channel,
+            buffer: Buffer::new(CHUNK_BYTES),
+            encoder: Encoder::default(),
+            pages: Vec::new(),
+            check: Vec::new(),
+            keys: None,
+            next_slot: 0,
+        }
+    }
+
+    /// Sends until the queue is empty, and waits until the other side has written all of it.
+    pub(super) fn run(mut self) -> Result<(), TransferError> {
+        while let Some(part) = self.sending.queue.next() {
+            self.part(&part)?;
+        }
+        self.channel.send(&Data::End)?;
+        let mut body = Vec::new();
+        let peer = self.channel.peer().to_owned();
+        match self.channel.receive(&mut body)?.decode(&peer)? {
+            Data::Drained => Ok(()),
+            _ => Err(TransferError::protocol(&peer, "unexpected message")),
+        }
+    }
+
+    fn part(&mut self, part: &Part) -> Result<(), TransferError> {
+        let source = SourceFile::open(self.sending.plan, part.file)?;
+        for chunk in part.chunks.clone() {
+            self.sending.stop.check()?;
+            let hash = self.chunk(&source, part.file, chunk)?;
+            self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
+        }
+        source.check()
+    }
+
+    /// Sends one chunk, unless the other side has it; returns its hash.
+    fn chunk(&mut self, source: &SourceFile<'_>, file: usize, number: u64) -> Result<Hash, TransferError> {
+        let progress = self.sending.progress;
+        let began = Instant::now();
+        let segments = source.segments(number)?;
+        let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
+        let bytes = source.read(number, &mut buffer)?;
+        Progress::add_time(&progress.disk_wait, began.elapsed());
+        let hash = chunk_hash(source.bytes(), number, bytes);
+        let length = bytes.len() as u64;
+        if self.sending.has(file, number, hash) {
+            Progress::add(&progress.kept_bytes, length);
+        } else {
+            self.encode_and_send(source, file, number, hash, segments, bytes)?;
+        }
+        self.buffer = buffer;
+        Progress::add(&progress.bytes, length);
+        progress.chunks.fetch_add(1, Ordering::Relaxed);
+        Ok(hash)
+    }
+
+    fn encode_and_send(
+        &mut self,
+        source: &SourceFile<'_>,
+        file: usize,
+        number: u64,
+        hash: Hash,
+        segments: Option<Vec<Segment>>,
+        bytes: &mut [u8],
+    ) -> Result<(), TransferError> {
+        let file_number = u32::try_from(file).unwrap_or(u32::MAX);
+        let effort = self.sending.governor.effort();
+        let mut chunk = Chunk { file: file_number, number, hash, codec: Codec::Raw, segments, payload: &[] };
+        if effort != Effort::None
+            && self.open_pages(source, file, bytes)?
+            && let Some((codec, payload)) = self.encoder.encode(&self.pages, effort, true)
+        {
+            chunk.codec = codec;
+            Progress::add(&self.sending.progress.opened_bytes, bytes.len() as u64);
+            return send(self.sending, &mut self.channel, chunk, payload);
+        }
+        let kept = chunk.segments.as_ref().map(|segments| gather(bytes, segments));
+        let data = bytes.get(..kept.unwrap_or(bytes.len())).unwrap_or_default();
+        let Some((codec, payload)) = self.encoder.encode(data, effort, false) else {
+            return Err(TransferError::Stopped);
+        };
+        chunk.codec = codec;
+        send(self.sending, &mut self.channel, chunk, payload)
+    }
+
+    /// Opens the chunk's pages if its file is an encrypted tablespace whose key is at hand.
+    fn open_pages(&mut self, source: &SourceFile<'_>, file: usize, bytes: &[u8]) -> Result<bool, TransferError> {
+        let Some(keys) = self.sending.keys else { return Ok(false) };
+        if self.keys.as_ref().is_none_or(|known| known.file != file) {
+            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys);
+            self.keys = Some(FileKeys { file, space, cipher: None });
+        }
+        let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else { return Ok(false) };
+        let version = space.version_of(bytes);
+        if cipher.as_ref().is_none_or(|(known, ..)| *known != version) {
+            let Some(made) = space.cipher(version, bytes, keys) else { return Ok(false) };
+            let slot = self.next_slot;
+            self.next_slot = (slot + 1) % SLOTS;
+            self.channel.queue(&Data::Key { slot, material: &made.encode() }, &[])?;
+            *cipher = Some((version, slot, made));
+        }
+        let Some((_, slot, cipher)) = cipher else { return Ok(false) };
+        Ok(cipher.open(*slot, bytes, &mut self.pages, &mut self.check) > 0)
+    }
+}
+
+fn send(
+    sending: &Sending<'_>,
+    channel: &mut DataChannel,
+    chunk: Chunk<'_>,
+    payload: &[u8],
+) -> Result<(), TransferError> {
+    let mut waited = Duration::ZERO;
+    if let Some(limiter) = &sending.limiter {
+        waited = limiter.wait(payload.len() as u64);
+    }
+    let wire_bytes = channel.queue(&Data::Chunk(chunk), payload)?;
+    Progress::add(&sending.progress.wire_bytes, wire_bytes);
+    Progress::add_time(&sending.progress.network_wait, waited + channel.take_waited());
+    Ok(())
+}
+
+/// Moves the parts that are not holes together at the front; returns how many bytes they have.
+fn gather(bytes: &mut [u8], segments: &[Segment]) -> usize {
+    let mut to = 0;
+    for segment in segments {
+        let (from, count) = (segment.from as usize, segment.bytes as usize);
+        if from + count <= bytes.len() {
+            bytes.copy_within(from..from + count, to);
+            to += count;
+        }
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_move_to_the_front() {
+        let mut bytes = *b"ab..cd.e";
+        let segments = [(0, 2), (4, 2), (7, 1)].map(|(from, bytes)| Segment { from, bytes });
+        assert_eq!(gather(&mut bytes, &segments), 5);
+        assert_eq!(&bytes[..5], b"abcde");
+    }
+}

@@ -1,0 +1,67 @@
+//! The first error ends everything: connections are shut, so that no thread waits for the other side.
+
+use std::{
+    net::{Shutdown, TcpStream},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crate::error::TransferError;
+
+/// Shared by all threads of one side.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    stopped: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    first: Option<TransferError>,
+    sockets: Vec<TcpStream>,
+}
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// [`TransferError::Stopped`] if some other thread has failed.
+    pub(crate) fn check(&self) -> Result<(), TransferError> {
+        if self.is_set() { Err(TransferError::Stopped) } else { Ok(()) }
+    }
+
+    /// Registers a connection to be shut.
+    pub(crate) fn watch(&self, socket: TcpStream) {
+        if let Ok(mut state) = self.state.lock() {
+            if self.is_set() {
+                let _ = socket.shutdown(Shutdown::Both);
+            }
+            state.sockets.push(socket);
+        }
+    }
+
+    /// Notes an error and ends everything. A cause displaces what is only its consequence.
+    pub(crate) fn fail(&self, error: TransferError) {
+        let Ok(mut state) = self.state.lock() else { return };
+        let better = state
+            .first
+            .as_ref()
+            .is_none_or(|first| (first.is_echo() && !error.is_echo()) || (first.is_loss() && !error.is_loss()));
+        if better {
+            state.first = Some(error);
+        }
+        self.stopped.store(true, Ordering::Relaxed);
+        for socket in state.sockets.drain(..) {
+            // One that is gone already is as good.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// The error that ended it.
+    pub(crate) fn take(&self) -> Option<TransferError> {
+        self.state.lock().ok().and_then(|mut state| state.first.take())
+    }
+}

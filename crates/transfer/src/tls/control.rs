@@ -1,0 +1,235 @@
+//! The control connection: few messages, both ways, and the TLS exporter that proofs are bound to.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::{Shutdown, TcpStream},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls_pki_types::ServerName;
+
+use crate::{
+    error::TransferError,
+    pairing::{EXPORTER_BYTES, Pin},
+    tls::spki_of,
+    wire::{Control, HEADER_BYTES, frame},
+};
+
+const EXPORTER_LABEL: &[u8] = b"EXPORTER-sealant-transfer-1";
+/// Plain bytes that are encrypted before they are written.
+const WRITE_BYTES: usize = 16 << 10;
+
+/// A connection for [`Control`] messages.
+pub(crate) struct ControlChannel {
+    tls: Connection,
+    socket: TcpStream,
+    peer: String,
+    patience: Duration,
+    heard: Instant,
+    /// Decrypted, and not yet a whole message.
+    plain: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl ControlChannel {
+    /// Connects as the sender. `patience` is how long nothing may come from the other side.
+    pub(crate) fn connect(
+        socket: TcpStream,
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        peer: String,
+        patience: Duration,
+    ) -> Result<Self, TransferError> {
+        let tls = ClientConnection::new(config, name);
+        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        Self::handshake(tls.into(), socket, peer, patience)
+    }
+
+    /// Accepts as the receiver.
+    pub(crate) fn accept(
+        socket: TcpStream,
+        config: Arc<ServerConfig>,
+        peer: String,
+        patience: Duration,
+    ) -> Result<Self, TransferError> {
+        let tls = ServerConnection::new(config);
+        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        Self::handshake(tls.into(), socket, peer, patience)
+    }
+
+    fn handshake(tls: Connection, socket: TcpStream, peer: String, patience: Duration) -> Result<Self, TransferError> {
+        let heard = Instant::now();
+        let mut channel = Self { tls, socket, peer, patience, heard, plain: Vec::new(), body: Vec::new() };
+        let timeouts = channel.socket.set_write_timeout(Some(patience));
+        timeouts.map_err(|source| channel.network("setting a time limit", source))?;
+        channel.wait_at_most(patience)?;
+        while channel.tls.is_handshaking() {
+            channel.write_out()?;
+            if channel.tls.is_handshaking() && !channel.read_in()? {
+                return Err(channel.stalled());
+            }
+        }
+        channel.write_out()?;
+        Ok(channel)
+    }
+
+    /// Output of the TLS exporter, the same on both sides of this connection and on no other.
+    pub(crate) fn exporter(&self) -> Result<[u8; EXPORTER_BYTES], TransferError> {
+        let exported = self.tls.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, None);
+        exported.map_err(|source| TransferError::Tls { peer: self.peer.clone(), source })
+    }
+
+    /// Fingerprint of the other side's key.
+    pub(crate) fn peer_pin(&self) -> Option<Pin> {
+        let certificate = self.tls.peer_certificates()?.first()?;
+        spki_of(certificate).map(|spki| Pin::of(&spki))
+    }
+
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Changes how long nothing may come from the other side.
+    pub(crate) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
+        self.patience = patience;
+        let set = self.socket.set_write_timeout(Some(patience));
+        set.map_err(|source| self.network("setting a time limit", source))
+    }
+
+    /// Sends one message.
+    pub(crate) fn send(&mut self, message: &Control) -> Result<(), TransferError> {
+        self.queue(message)?;
+        self.write_out()
+    }
+
+    /// Sends one message together with others, at the latest with the next [`send`](Self::send).
+    pub(crate) fn queue(&mut self, message: &Control) -> Result<(), TransferError> {
+        self.body.clear();
+        let kind = message.encode(&mut self.body);
+        let header = frame::header(kind, self.body.len());
+        let body = std::mem::take(&mut self.body);
+        let written = self.write(&header).and_then(|()| self.write(&body));
+        self.body = body;
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
+        for part in bytes.chunks(WRITE_BYTES) {
+            let written = self.tls.writer().write_all(part);
+            written.map_err(|source| self.network("sending", source))?;
+            if part.len() == WRITE_BYTES {
+                self.write_out()?;
+            }
+        }
+        // Before the buffer for what is not encrypted yet could be full.
+        if self.tls.wants_write() && bytes.len() > HEADER_BYTES { self.write_out() } else { Ok(()) }
+    }
+
+    /// The next message, if one comes within `wait`.
+    ///
+    /// # Errors
+    /// [`TransferError::Stalled`] if the other side has been silent beyond its patience.
+    pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<Control>, TransferError> {
+        let until = Instant::now() + wait;
+        loop {
+            if let Some(message) = self.take_message()? {
+                return Ok(Some(message));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return if self.heard.elapsed() > self.patience { Err(self.stalled()) } else { Ok(None) };
+            }
+            self.wait_at_most(left)?;
+            self.read_in()?;
+        }
+    }
+
+    /// The next message, however long the other side takes, as long as it is patience.
+    pub(crate) fn expect(&mut self) -> Result<Control, TransferError> {
+        match self.receive(self.patience)? {
+            Some(message) => Ok(message),
+            None => Err(self.stalled()),
+        }
+    }
+
+    fn take_message(&mut self) -> Result<Option<Control>, TransferError> {
+        let Some(header) = self.plain.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        let (kind, length) = frame::parse_header(*header).map_err(TransferError::malformed(&self.peer))?;
+        let end = HEADER_BYTES + length;
+        let Some(body) = self.plain.get(HEADER_BYTES..end) else { return Ok(None) };
+        let message = Control::decode(kind, body).map_err(TransferError::malformed(&self.peer))?;
+        self.plain.drain(..end);
+        Ok(Some(message))
+    }
+
+    /// Reads from the socket once; whether anything came before the time limit.
+    fn read_in(&mut self) -> Result<bool, TransferError> {
+        match self.tls.read_tls(&mut self.socket) {
+            Ok(0) => return Err(TransferError::Gone { peer: self.peer.clone() }),
+            Ok(_) => {}
+            Err(error) if is_timeout(&error) => return Ok(false),
+            Err(source) => return Err(self.network("receiving", source)),
+        }
+        self.heard = Instant::now();
+        let state = self.tls.process_new_packets();
+        let state = match state {
+            Ok(state) => state,
+            Err(source) => {
+                // The other side should learn why: an alert is waiting.
+                let _ = self.write_out();
+                return Err(TransferError::Tls { peer: self.peer.clone(), source });
+            }
+        };
+        let (from, more) = (self.plain.len(), state.plaintext_bytes_to_read());
+        self.plain.resize(from + more, 0);
+        let room = self.plain.get_mut(from..).unwrap_or_default();
+        let read = self.tls.reader().read_exact(room);
+        read.map_err(|source| self.network("receiving", source))?;
+        Ok(true)
+    }
+
+    fn write_out(&mut self) -> Result<(), TransferError> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut self.socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_timeout(&error) => return Err(self.stalled()),
+                Err(source) => return Err(self.network("sending", source)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_at_most(&self, wait: Duration) -> Result<(), TransferError> {
+        let wait = wait.max(Duration::from_millis(1));
+        self.socket.set_read_timeout(Some(wait)).map_err(|source| self.network("setting a time limit", source))
+    }
+
+    /// Ends the connection in order.
+    pub(crate) fn close(mut self) {
+        self.tls.send_close_notify();
+        let _ = self.write_out();
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+
+    fn network(&self, doing: &'static str, source: io::Error) -> TransferError {
+        network(&self.peer, doing, source)
+    }
+
+    fn stalled(&self) -> TransferError {
+        TransferError::Stalled { peer: self.peer.clone(), seconds: self.patience.as_secs() }
+    }
+}
+
+pub(super) fn network(peer: &str, doing: &'static str, source: io::Error) -> TransferError {
+    match source.kind() {
+        ErrorKind::UnexpectedEof => TransferError::Gone { peer: peer.to_owned() },
+        _ => TransferError::Network { peer: peer.to_owned(), doing, source },
+    }
+}
+
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

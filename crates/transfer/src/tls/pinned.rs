@@ -1,0 +1,138 @@
+//! Certificates judged by their key alone: the one in the pairing code, or the one that the control
+//! connection proved.
+
+use std::sync::Arc;
+
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, verify_tls13_signature},
+    server::danger::{ClientCertVerified, ClientCertVerifier},
+};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::{pairing::Pin, tls::provider};
+
+/// SubjectPublicKeyInfo of a certificate, in DER.
+pub(crate) fn spki_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    Some(certificate.public_key().raw.to_vec())
+}
+
+/// Takes a certificate whose key has the fingerprint wanted; the handshake proves that the other
+/// side holds the key. Without a fingerprint any key will do, for the moment until the proof of the
+/// pairing code's secret has come.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    pin: Option<Pin>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    pub(crate) fn to(pin: Pin) -> Arc<Self> {
+        Arc::new(Self { pin: Some(pin), provider: provider(None) })
+    }
+
+    pub(crate) fn to_any() -> Arc<Self> {
+        Arc::new(Self { pin: None, provider: provider(None) })
+    }
+
+    fn judge(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+        let spki = spki_of(certificate).ok_or(CertificateError::BadEncoding)?;
+        match self.pin {
+            Some(pin) if pin != Pin::of(&spki) => Err(CertificateError::ApplicationVerificationFailure.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// TLS 1.2 is never offered.
+fn never() -> Error {
+    Error::General("TLS 1.2 is not used".to_owned())
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.judge(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(never())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.judge(end_entity).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(never())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}

@@ -1,0 +1,93 @@
+//! Fields of messages: integers in network order, byte strings behind their length.
+
+/// A message that is not as the protocol has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed message")]
+pub struct Malformed;
+
+/// Reads fields from the front of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'b>(pub &'b [u8]);
+
+impl<'b> Fields<'b> {
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`] if there are fewer.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`] if there are fewer.
+    pub fn bytes(&mut self, count: usize) -> Result<&'b [u8], Malformed> {
+        let (first, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(first)
+    }
+
+    /// An integer of one byte.
+    ///
+    /// # Errors
+    /// [`Malformed`] at the end of the message, as for the wider ones.
+    pub fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// An integer of two bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// An integer of four bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// An integer of eight bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// A byte string behind its length in two bytes.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn counted(&mut self) -> Result<&'b [u8], Malformed> {
+        let count = self.u16()?;
+        self.bytes(usize::from(count))
+    }
+
+    /// All that is left.
+    pub fn rest(&mut self) -> &'b [u8] {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Makes sure that nothing is left.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub const fn end(self) -> Result<(), Malformed> {
+        if self.0.is_empty() { Ok(()) } else { Err(Malformed) }
+    }
+}
+
+/// Writes a byte string behind its length; what does not fit two bytes of length is cut.
+pub(super) fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+    let count = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+    out.extend(count.to_be_bytes());
+    out.extend(bytes.iter().take(usize::from(count)));
+}

@@ -1,0 +1,550 @@
+//! The messages.
+
+use crate::{
+    hash::{CHUNK_BYTES, HASH_BYTES, Hash},
+    pairing::PROOF_BYTES,
+    path::RelativePath,
+    wire::{Fields, Malformed, field::put_counted},
+};
+
+/// Version of the protocol; both sides have to have the same.
+pub const VERSION: u16 = 1;
+/// Bytes of the token by which data connections are known.
+pub const TOKEN_BYTES: usize = 16;
+/// Cipher suites whose speeds are compared.
+pub const SUITES: usize = 3;
+/// In place of the number of parts: the chunk has no hole.
+const NO_HOLE: u16 = u16::MAX;
+/// Hashes in one [`Control::Have`].
+pub const MAX_HAVE: usize = 16 << 10;
+
+/// Messages of the control connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Control {
+    /// Sender: who I am. The first message.
+    Hello {
+        /// [`VERSION`].
+        version: u16,
+        /// Proof of the pairing code's secret; zeros with certificates.
+        proof: [u8; PROOF_BYTES],
+        /// Speed of each cipher suite here, in MB/s.
+        speeds: [u32; SUITES],
+        /// Data connections wanted.
+        streams: u16,
+    },
+    /// Receiver: so am I.
+    Welcome {
+        /// Proof of the pairing code's secret; zeros with certificates.
+        proof: [u8; PROOF_BYTES],
+        /// What data connections begin with.
+        token: [u8; TOKEN_BYTES],
+        /// Speed of each cipher suite here, in MB/s.
+        speeds: [u32; SUITES],
+        /// Data connections that may be made.
+        streams: u16,
+    },
+    /// Sender: one of the files, in order; its number is its place in that order.
+    Entry(Entry),
+    /// Sender: that was the last one.
+    PlanEnd {
+        /// How many there were.
+        entries: u32,
+    },
+    /// Receiver: chunks that an earlier try left here, from `first` on.
+    Have {
+        /// Number of the file.
+        file: u32,
+        /// Number of the first chunk.
+        first: u64,
+        /// Their hashes.
+        hashes: Vec<Hash>,
+    },
+    /// Receiver: make data connections and send.
+    Ready,
+    /// Sender: everything is sent; this is what it should be.
+    Finish {
+        /// Hash of the manifest's list of files.
+        tree: Hash,
+    },
+    /// Receiver: everything is in place, and on disk.
+    Committed {
+        /// Hash of the manifest's list of files.
+        tree: Hash,
+    },
+    /// Receiver: still here. Sent at least once a second.
+    Progress {
+        /// Bytes of files written so far.
+        bytes: u64,
+        /// How much of the time its connections waited for the network, in thousandths.
+        starving: u16,
+    },
+    /// Sender: still here.
+    Ping,
+    /// Either: I give up.
+    Failed {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// One file, directory or link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RelativePath,
+    /// What it is.
+    pub kind: Kind,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Modification time: seconds since 1970, nanoseconds.
+    pub modified: (i64, u32),
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file of so many bytes.
+    File {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link {
+        /// What it points at. Never followed.
+        target: Vec<u8>,
+    },
+}
+
+/// Messages of data connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Data<'b> {
+    /// Sender: the token. The first message.
+    Attach {
+        /// From [`Control::Welcome`].
+        token: [u8; TOKEN_BYTES],
+    },
+    /// Receiver: go on.
+    Attached,
+    /// Sender: how the pages of a tablespace are sealed, from here on called `slot` on this
+    /// connection.
+    Key {
+        /// Number.
+        slot: u16,
+        /// The key, as [`codec::page`](crate::codec::page) writes it.
+        material: &'b [u8],
+    },
+    /// Sender: part of a file.
+    Chunk(Chunk<'b>),
+    /// Sender: nothing more comes.
+    End,
+    /// Receiver: everything is written.
+    Drained,
+}
+
+/// Part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk<'b> {
+    /// Number of the file.
+    pub file: u32,
+    /// Number of the chunk in the file.
+    pub number: u64,
+    /// Hash of the chunk's bytes in the file.
+    pub hash: Hash,
+    /// How the payload is made.
+    pub codec: Codec,
+    /// The parts that are not holes; `None` if there is no hole.
+    pub segments: Option<Vec<Segment>>,
+    /// The bytes of the parts, encoded.
+    pub payload: &'b [u8],
+}
+
+/// Part of a chunk that is not a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it begins in the chunk.
+    pub from: u32,
+    /// How long it is, more than 0.
+    pub bytes: u32,
+}
+
+/// Ways to encode a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Codec {
+    /// As it is.
+    Raw,
+    /// Nothing but zeros, and no payload.
+    Zeros,
+    /// One LZ4 block.
+    Lz4,
+    /// One zstd frame.
+    Zstd,
+    /// Pages opened, as [`codec::page`](crate::codec::page) describes them, then LZ4.
+    PagesLz4,
+    /// The same, then zstd.
+    PagesZstd,
+}
+
+impl Codec {
+    const ALL: [Self; 6] = [Self::Raw, Self::Zeros, Self::Lz4, Self::Zstd, Self::PagesLz4, Self::PagesZstd];
+
+    fn number(self) -> u8 {
+        let place = Self::ALL.iter().position(|codec| *codec == self);
+        place.and_then(|place| u8::try_from(place).ok()).unwrap_or_default()
+    }
+}
+
+mod kind {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const ENTRY: u8 = 3;
+    pub(super) const PLAN_END: u8 = 4;
+    pub(super) const HAVE: u8 = 5;
+    pub(super) const READY: u8 = 6;
+    pub(super) const FINISH: u8 = 7;
+    pub(super) const COMMITTED: u8 = 8;
+    pub(super) const PROGRESS: u8 = 9;
+    pub(super) const PING: u8 = 10;
+    pub(super) const FAILED: u8 = 11;
+    pub(super) const ATTACH: u8 = 32;
+    pub(super) const ATTACHED: u8 = 33;
+    pub(super) const KEY: u8 = 34;
+    pub(super) const CHUNK: u8 = 35;
+    pub(super) const END: u8 = 36;
+    pub(super) const DRAINED: u8 = 37;
+}
+
+impl Control {
+    /// Appends the body to `out` and returns the type.
+    pub fn encode(&self, out: &mut Vec<u8>) -> u8 {
+        match self {
+            Self::Hello { version, proof, speeds, streams } => {
+                out.extend(version.to_be_bytes());
+                out.extend(proof);
+                put_speeds(out, *speeds);
+                out.extend(streams.to_be_bytes());
+                kind::HELLO
+            }
+            Self::Welcome { proof, token, speeds, streams } => {
+                out.extend(proof);
+                out.extend(token);
+                put_speeds(out, *speeds);
+                out.extend(streams.to_be_bytes());
+                kind::WELCOME
+            }
+            Self::Entry(entry) => {
+                entry.encode(out);
+                kind::ENTRY
+            }
+            Self::PlanEnd { entries } => {
+                out.extend(entries.to_be_bytes());
+                kind::PLAN_END
+            }
+            Self::Have { file, first, hashes } => {
+                out.extend(file.to_be_bytes());
+                out.extend(first.to_be_bytes());
+                hashes.iter().take(MAX_HAVE).for_each(|hash| out.extend(hash.0));
+                kind::HAVE
+            }
+            Self::Ready => kind::READY,
+            Self::Finish { tree } => {
+                out.extend(tree.0);
+                kind::FINISH
+            }
+            Self::Committed { tree } => {
+                out.extend(tree.0);
+                kind::COMMITTED
+            }
+            Self::Progress { bytes, starving } => {
+                out.extend(bytes.to_be_bytes());
+                out.extend(starving.to_be_bytes());
+                kind::PROGRESS
+            }
+            Self::Ping => kind::PING,
+            Self::Failed { reason } => {
+                put_counted(out, reason.as_bytes());
+                kind::FAILED
+            }
+        }
+    }
+
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn decode(kind: u8, body: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields(body);
+        let message = match kind {
+            kind::HELLO => Self::Hello {
+                version: fields.u16()?,
+                proof: fields.array()?,
+                speeds: speeds(&mut fields)?,
+                streams: fields.u16()?,
+            },
+            kind::WELCOME => Self::Welcome {
+                proof: fields.array()?,
+                token: fields.array()?,
+                speeds: speeds(&mut fields)?,
+                streams: fields.u16()?,
+            },
+            kind::ENTRY => Self::Entry(Entry::decode(&mut fields)?),
+            kind::PLAN_END => Self::PlanEnd { entries: fields.u32()? },
+            kind::HAVE => {
+                let (file, first) = (fields.u32()?, fields.u64()?);
+                let (hashes, rest) = fields.rest().as_chunks::<HASH_BYTES>();
+                if !rest.is_empty() || hashes.len() > MAX_HAVE {
+                    return Err(Malformed);
+                }
+                Self::Have { file, first, hashes: hashes.iter().copied().map(Hash).collect() }
+            }
+            kind::READY => Self::Ready,
+            kind::FINISH => Self::Finish { tree: Hash(fields.array()?) },
+            kind::COMMITTED => Self::Committed { tree: Hash(fields.array()?) },
+            kind::PROGRESS => Self::Progress { bytes: fields.u64()?, starving: fields.u16()? },
+            kind::PING => Self::Ping,
+            kind::FAILED => Self::Failed { reason: String::from_utf8_lossy(fields.counted()?).into_owned() },
+            _ => return Err(Malformed),
+        };
+        fields.end()?;
+        Ok(message)
+    }
+}
+
+impl Entry {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_counted(out, self.path.as_bytes());
+        out.extend(self.mode.to_be_bytes());
+        out.extend(self.uid.to_be_bytes());
+        out.extend(self.gid.to_be_bytes());
+        out.extend(self.modified.0.to_be_bytes());
+        out.extend(self.modified.1.to_be_bytes());
+        match &self.kind {
+            Kind::File { bytes } => {
+                out.push(0);
+                out.extend(bytes.to_be_bytes());
+            }
+            Kind::Directory => out.push(1),
+            Kind::Link { target } => {
+                out.push(2);
+                put_counted(out, target);
+            }
+        }
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
+        const PERMISSIONS: u32 = 0o7777;
+        const NANOSECONDS: u32 = 1_000_000_000;
+        let path = RelativePath::parse(fields.counted()?).ok_or(Malformed)?;
+        let (mode, uid, gid) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let modified = (fields.array().map(i64::from_be_bytes)?, fields.u32()?);
+        if mode & !PERMISSIONS != 0 || modified.1 >= NANOSECONDS {
+            return Err(Malformed);
+        }
+        let kind = match fields.u8()? {
+            0 => Kind::File { bytes: fields.u64().and_then(within_file_sizes)? },
+            1 => Kind::Directory,
+            2 => Kind::Link { target: link_target(fields.counted()?)? },
+            _ => return Err(Malformed),
+        };
+        Ok(Self { path, kind, mode, uid, gid, modified })
+    }
+}
+
+/// No file system has files that do not fit a signed offset.
+const fn within_file_sizes(bytes: u64) -> Result<u64, Malformed> {
+    if bytes > i64::MAX as u64 { Err(Malformed) } else { Ok(bytes) }
+}
+
+fn link_target(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let sound = !bytes.is_empty() && bytes.len() <= crate::path::MAX_PATH_BYTES && !bytes.contains(&0);
+    if sound { Ok(bytes.to_vec()) } else { Err(Malformed) }
+}
+
+fn put_speeds(out: &mut Vec<u8>, speeds: [u32; SUITES]) {
+    speeds.iter().for_each(|speed| out.extend(speed.to_be_bytes()));
+}
+
+fn speeds(fields: &mut Fields<'_>) -> Result<[u32; SUITES], Malformed> {
+    Ok([fields.u32()?, fields.u32()?, fields.u32()?])
+}
+
+impl<'b> Data<'b> {
+    /// Appends the body to `out`, but for the payload of a chunk, which follows it, and returns the
+    /// type.
+    pub fn encode(&self, out: &mut Vec<u8>) -> u8 {
+        match self {
+            Self::Attach { token } => {
+                out.extend(token);
+                kind::ATTACH
+            }
+            Self::Attached => kind::ATTACHED,
+            Self::Key { slot, material } => {
+                out.extend(slot.to_be_bytes());
+                out.extend(*material);
+                kind::KEY
+            }
+            Self::Chunk(chunk) => {
+                chunk.encode(out);
+                kind::CHUNK
+            }
+            Self::End => kind::END,
+            Self::Drained => kind::DRAINED,
+        }
+    }
+
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn decode(kind: u8, body: &'b [u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields(body);
+        let message = match kind {
+            kind::ATTACH => Self::Attach { token: fields.array()? },
+            kind::ATTACHED => Self::Attached,
+            kind::KEY => Self::Key { slot: fields.u16()?, material: fields.rest() },
+            kind::CHUNK => Self::Chunk(Chunk::decode(&mut fields)?),
+            kind::END => Self::End,
+            kind::DRAINED => Self::Drained,
+            _ => return Err(Malformed),
+        };
+        fields.end()?;
+        Ok(message)
+    }
+}
+
+impl<'b> Chunk<'b> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.file.to_be_bytes());
+        out.extend(self.number.to_be_bytes());
+        out.extend(self.hash.0);
+        out.push(self.codec.number());
+        let segments = self.segments.as_ref();
+        let count = segments.and_then(|segments| u16::try_from(segments.len()).ok()).unwrap_or(NO_HOLE);
+        out.extend(count.to_be_bytes());
+        for segment in segments.into_iter().flatten() {
+            out.extend(segment.from.to_be_bytes());
+            out.extend(segment.bytes.to_be_bytes());
+        }
+    }
+
+    fn decode(fields: &mut Fields<'b>) -> Result<Self, Malformed> {
+        let (file, number, hash) = (fields.u32()?, fields.u64()?, Hash(fields.array()?));
+        let codec = *Codec::ALL.get(usize::from(fields.u8()?)).ok_or(Malformed)?;
+        let count = fields.u16()?;
+        let segments = (0..count).map(|_| Ok(Segment { from: fields.u32()?, bytes: fields.u32()? }));
+        let segments = match count {
+            NO_HOLE => None,
+            _ => Some(segments.collect::<Result<Vec<_>, Malformed>>()?),
+        };
+        if segments.as_ref().is_some_and(|segments| !in_order(segments)) {
+            return Err(Malformed);
+        }
+        Ok(Self { file, number, hash, codec, segments, payload: fields.rest() })
+    }
+}
+
+/// Whether segments follow one another within a chunk.
+fn in_order(segments: &[Segment]) -> bool {
+    let mut end = 0_u64;
+    segments.iter().all(|segment| {
+        let follows = u64::from(segment.from) >= end && segment.bytes > 0;
+        end = u64::from(segment.from) + u64::from(segment.bytes);
+        follows && end <= CHUNK_BYTES as u64
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(text: &str) -> RelativePath {
+        RelativePath::parse(text.as_bytes()).unwrap()
+    }
+
+    fn entry(kind: Kind) -> Control {
+        let modified = (-5, 999_999_999);
+        Control::Entry(Entry { path: path("sakila/actor.ibd"), kind, mode: 0o640, uid: 27, gid: 28, modified })
+    }
+
+    #[test]
+    fn control_messages_read_back() {
+        let messages = [
+            Control::Hello { version: 1, proof: [1; 32], speeds: [1, 2, 3], streams: 4 },
+            Control::Welcome { proof: [2; 32], token: [3; 16], speeds: [4, 5, 6], streams: 7 },
+            entry(Kind::File { bytes: 1 << 40 }),
+            entry(Kind::Directory),
+            entry(Kind::Link { target: b"../x".to_vec() }),
+            Control::PlanEnd { entries: 3 },
+            Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32]); 3] },
+            Control::Ready,
+            Control::Finish { tree: Hash([7; 32]) },
+            Control::Committed { tree: Hash([8; 32]) },
+            Control::Progress { bytes: 1 << 33, starving: 1000 },
+            Control::Ping,
+            Control::Failed { reason: "no space left".to_owned() },
+        ];
+        for message in messages {
+            let mut body = Vec::new();
+            let kind = message.encode(&mut body);
+            assert_eq!(Control::decode(kind, &body), Ok(message.clone()));
+            body.push(0);
+            let longer = Control::decode(kind, &body);
+            assert!(longer.is_err(), "{message:?} with a byte behind it is {longer:?}");
+        }
+    }
+
+    #[test]
+    fn data_messages_read_back() {
+        let chunk = Chunk {
+            file: 1,
+            number: 2,
+            hash: Hash([3; 32]),
+            codec: Codec::Zstd,
+            segments: Some(vec![Segment { from: 0, bytes: 4096 }, Segment { from: 8192, bytes: 4096 }]),
+            payload: &[],
+        };
+        for message in [
+            Data::Attach { token: [1; 16] },
+            Data::Attached,
+            Data::Key { slot: 9, material: b"key" },
+            Data::Chunk(chunk),
+            Data::End,
+            Data::Drained,
+        ] {
+            let mut body = Vec::new();
+            let kind = message.encode(&mut body);
+            assert_eq!(Data::decode(kind, &body), Ok(message));
+        }
+    }
+
+    #[test]
+    fn segments_that_overlap_or_leave_the_chunk_are_refused() {
+        let bad = [
+            vec![Segment { from: 0, bytes: 0 }],
+            vec![Segment { from: 1 << 20, bytes: 1 }],
+            vec![Segment { from: u32::MAX, bytes: u32::MAX }],
+            vec![Segment { from: 0, bytes: 10 }, Segment { from: 9, bytes: 10 }],
+            vec![Segment { from: 20, bytes: 10 }, Segment { from: 0, bytes: 10 }],
+        ];
+        for segments in bad {
+            assert!(!in_order(&segments), "{segments:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_is_read_or_refused(kind in any::<u8>(), body in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Control::decode(kind, &body);
+            let _ = Data::decode(kind, &body);
+        }
+    }
+}
