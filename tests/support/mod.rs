@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub(crate) mod moving;
 pub(crate) mod proof;
 
 use std::ffi::OsStr;

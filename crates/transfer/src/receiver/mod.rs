@@ -4,6 +4,7 @@ mod door;
 mod resume;
 mod staging;
 mod stream;
+mod target;
 
 use std::{
     net::{IpAddr, SocketAddr},

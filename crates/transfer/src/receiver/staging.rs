@@ -201,6 +201,13 @@ impl Staging {
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
 
+    /// Opens a staged file to be written around the page cache.
+    pub(crate) fn open_file_directly(&self, path: &RelativePath) -> io::Result<File> {
+        let parent = self.parent(&self.files, path)?;
+        let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(parent, name(path), flags, Mode::empty())?.into())
+    }
+
     /// The directory that holds a path below `root`.
     fn parent<'r>(&self, root: &'r OwnedFd, path: &RelativePath) -> io::Result<Parent<'r>> {
         let Some(parent) = path.parent() else { return Ok(Parent::Root(root)) };

@@ -1,11 +1,8 @@
 //! One data connection of the receiver: decodes, seals, checks, writes.
 
-use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, time::Instant};
+use std::{collections::HashMap, time::Instant};
 
-use rustix::{
-    fs::{FallocateFlags, fallocate},
-    io::Errno,
-};
+use verify::read::Buffer;
 
 use crate::{
     codec::{
@@ -15,9 +12,9 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
-    receiver::Receiving,
-    tls::DataChannel,
-    wire::{Chunk, Codec, Data, Entry, Kind, Segment},
+    receiver::{Receiving, target::TargetFile},
+    tls::{DataChannel, MessageBuffer},
+    wire::{Chunk, Codec, Data, Entry, Kind, Segment, message::CHUNK_HEADER_BYTES},
 };
 
 /// Keys that one connection may have open at the same time.
@@ -28,7 +25,8 @@ pub(super) struct Stream<'r> {
     receiving: &'r Receiving<'r>,
     channel: DataChannel,
     worker: Worker,
-    open: Option<(u32, File)>,
+    open: Option<(u32, TargetFile)>,
+    spare: Buffer,
 }
 
 /// Memory and keys for decoding.
@@ -36,7 +34,7 @@ struct Worker {
     decoder: Decoder,
     ciphers: HashMap<u16, SpaceCipher>,
     decoded: Vec<u8>,
-    bytes: Vec<u8>,
+    bytes: Buffer,
 }
 
 impl<'r> Stream<'r> {
@@ -45,17 +43,17 @@ impl<'r> Stream<'r> {
             decoder: Decoder::default(),
             ciphers: HashMap::new(),
             decoded: vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES],
-            bytes: vec![0; CHUNK_BYTES],
+            bytes: Buffer::new(CHUNK_BYTES),
         };
-        Self { receiving, channel, worker, open: None }
+        Self { receiving, channel, worker, open: None, spare: Buffer::new(CHUNK_BYTES) }
     }
 
     /// Receives until the sender has nothing more.
     pub(super) fn run(mut self) -> Result<(), TransferError> {
-        let mut body = Vec::new();
+        let mut body = MessageBuffer::new(CHUNK_HEADER_BYTES);
         let peer = self.channel.peer().to_owned();
         loop {
-            let message = self.channel.receive(&mut body)?;
+            let message = self.channel.receive_aligned(&mut body)?;
             Progress::add_time(&self.receiving.progress.network_wait, self.channel.take_waited());
             self.receiving.stop.check()?;
             match message.decode(&peer)? {
@@ -90,11 +88,12 @@ impl<'r> Stream<'r> {
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
-            self.open = Some((chunk.file, self.receiving.staging.open_file(&entry.path)?));
+            let file = TargetFile::open(self.receiving.staging, entry, file_bytes, self.receiving.resumed)?;
+            self.open = Some((chunk.file, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let began = Instant::now();
-        let written = write(file, chunk, bytes, self.receiving.resumed);
+        let written = file.write(chunk, bytes, &mut self.spare);
         let noted = written.and_then(|()| self.receiving.journal.add(&entry.path, chunk.number, chunk.hash));
         noted.map_err(|source| TransferError::Target {
             path: self.receiving.staging.place(&entry.path),
@@ -122,7 +121,7 @@ impl Worker {
         if chunk.codec == Codec::Raw && chunk.segments.is_none() {
             return (chunk.payload.len() == length).then_some(chunk.payload);
         }
-        let bytes = self.bytes.get_mut(..length)?;
+        let bytes = self.bytes.take(length);
         match (chunk.codec, &chunk.segments) {
             (Codec::PagesLz4 | Codec::PagesZstd, _) => {
                 let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, &mut self.decoded).ok()?;
@@ -152,40 +151,4 @@ fn scatter(mut parts: &[u8], segments: &[Segment], bytes: &mut [u8]) -> Option<(
         parts = rest;
     }
     Some(())
-}
-
-/// Writes a chunk; holes stay holes, and zeros that were allocated are allocated without being
-/// written.
-fn write(file: &File, chunk: &Chunk<'_>, bytes: &[u8], resumed: bool) -> io::Result<()> {
-    let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
-    let length = bytes.len() as u64;
-    match &chunk.segments {
-        _ if bytes.is_empty() => Ok(()),
-        Some(segments) => {
-            if resumed {
-                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                if let Err(error) = fallocate(file, flags, offset, length) {
-                    unsupported(error)?;
-                    return file.write_all_at(bytes, offset);
-                }
-            }
-            segments.iter().try_for_each(|segment| {
-                let (from, count) = (segment.from as usize, segment.bytes as usize);
-                let part = bytes.get(from..from + count).unwrap_or_default();
-                file.write_all_at(part, offset + u64::from(segment.from))
-            })
-        }
-        None if chunk.codec == Codec::Zeros => {
-            match fallocate(file, FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE, offset, length) {
-                Ok(()) => Ok(()),
-                Err(error) => unsupported(error).and_then(|()| file.write_all_at(bytes, offset)),
-            }
-        }
-        None => file.write_all_at(bytes, offset),
-    }
-}
-
-/// File systems that cannot do it are written to instead.
-fn unsupported(error: Errno) -> io::Result<()> {
-    if matches!(error, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) { Ok(()) } else { Err(error.into()) }
 }

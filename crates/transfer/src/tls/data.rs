@@ -15,6 +15,7 @@ use rustls::{
     unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus},
 };
 use rustls_pki_types::ServerName;
+use verify::read::Buffer;
 
 use crate::{
     error::TransferError,
@@ -26,6 +27,10 @@ use crate::{
 const READ_BYTES: usize = 256 << 10;
 /// Encrypted bytes written to the socket at once.
 const WRITE_BYTES: usize = 256 << 10;
+/// The longest message but for chunks.
+const SHORT_BYTES: usize = 1 << 10;
+/// Alignment of memory for direct writes.
+const ALIGNMENT: usize = 4096;
 /// The most plain text that is encrypted in one go.
 const PART_BYTES: usize = 64 << 10;
 
@@ -67,6 +72,25 @@ enum Step {
     Open,
     /// The other side closed.
     Closed,
+}
+
+/// Memory for messages, such that what is behind their first bytes is aligned for direct writes.
+pub(crate) struct MessageBuffer {
+    memory: Buffer,
+    skip: usize,
+}
+
+impl MessageBuffer {
+    /// For messages of any length, of which the first `header_bytes` are not to be aligned.
+    pub(crate) fn new(header_bytes: usize) -> Self {
+        let skip = ALIGNMENT.saturating_sub(header_bytes);
+        Self { memory: Buffer::new(MAX_BODY_BYTES + ALIGNMENT), skip }
+    }
+
+    fn take(&mut self, length: usize) -> &mut [u8] {
+        let end = self.skip + length;
+        self.memory.take(end).get_mut(self.skip..end).unwrap_or_default()
+    }
 }
 
 /// A message whose body is in the caller's buffer.
@@ -199,17 +223,29 @@ impl DataChannel {
         written.map_err(|error| self.failure("sending", error))
     }
 
-    /// The next message; its body is put into `buffer`, which grows to at most the longest body.
+    /// The next message, of those that are short.
     pub(crate) fn receive<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Incoming<'b>, TransferError> {
-        let mut header = [0; HEADER_BYTES];
-        self.read_exact(&mut header)?;
-        let (kind, length) = frame::parse_header(header).map_err(TransferError::malformed(&self.peer))?;
-        if buffer.len() < length {
-            buffer.resize(length.next_multiple_of(4096).min(MAX_BODY_BYTES), 0);
+        let (kind, length) = self.read_header()?;
+        if length > SHORT_BYTES {
+            return Err(TransferError::protocol(&self.peer, "unexpected message"));
         }
-        let body = buffer.get_mut(..length).unwrap_or_default();
+        buffer.resize(length, 0);
+        self.read_exact(buffer)?;
+        Ok(Incoming { kind, body: buffer })
+    }
+
+    /// The next message, of any length.
+    pub(crate) fn receive_aligned<'b>(&mut self, buffer: &'b mut MessageBuffer) -> Result<Incoming<'b>, TransferError> {
+        let (kind, length) = self.read_header()?;
+        let body = buffer.take(length);
         self.read_exact(body)?;
         Ok(Incoming { kind, body })
+    }
+
+    fn read_header(&mut self) -> Result<(u8, usize), TransferError> {
+        let mut header = [0; HEADER_BYTES];
+        self.read_exact(&mut header)?;
+        frame::parse_header(header).map_err(TransferError::malformed(&self.peer))
     }
 
     fn read_exact(&mut self, mut into: &mut [u8]) -> Result<(), TransferError> {

@@ -17,7 +17,7 @@ use rustls::{
 
 pub(crate) use self::{
     control::ControlChannel,
-    data::DataChannel,
+    data::{DataChannel, MessageBuffer},
     pinned::{Pinned, spki_of},
 };
 use crate::{error::TransferError, tls::identity::Identity, wire::message::SUITES};

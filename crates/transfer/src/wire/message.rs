@@ -13,6 +13,8 @@ pub const VERSION: u16 = 1;
 pub const TOKEN_BYTES: usize = 16;
 /// Cipher suites whose speeds are compared.
 pub const SUITES: usize = 3;
+/// Bytes before the payload of a chunk without holes.
+pub const CHUNK_HEADER_BYTES: usize = 4 + 8 + HASH_BYTES + 1 + 2;
 /// In place of the number of parts: the chunk has no hole.
 const NO_HOLE: u16 = u16::MAX;
 /// Hashes in one [`Control::Have`].

@@ -1,0 +1,118 @@
+//! One file of the target: writes around the page cache.
+//!
+//! What is received will not be read again soon, and filling the page cache with it costs more than
+//! everything else a receiver does (measured: two thirds of its time), besides pushing out what other
+//! programs need.
+
+use std::{
+    fs::File,
+    io::{self, ErrorKind},
+    os::unix::fs::FileExt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::Errno,
+};
+use verify::read::Buffer;
+
+use crate::{
+    error::TransferError,
+    hash::CHUNK_BYTES,
+    receiver::staging::Staging,
+    wire::{Chunk, Codec, Entry, Segment},
+};
+
+/// Memory, offsets and lengths of direct writes are multiples of this.
+pub(super) const ALIGNMENT: usize = 4096;
+
+/// A staged file, open for writing.
+#[derive(Debug)]
+pub(super) struct TargetFile {
+    file: File,
+    /// The same file, opened to be written around the page cache.
+    direct: Option<File>,
+    bytes: u64,
+    /// Whether it may hold bytes of an earlier try.
+    resumed: bool,
+}
+
+/// Whether the file system refused direct writes, so that no other file is tried.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+impl TargetFile {
+    pub(super) fn open(staging: &Staging, entry: &Entry, bytes: u64, resumed: bool) -> Result<Self, TransferError> {
+        let file = staging.open_file(&entry.path)?;
+        let wanted = bytes >= ALIGNMENT as u64 && !REFUSED.load(Ordering::Relaxed);
+        let direct = if wanted { staging.open_file_directly(&entry.path).ok() } else { None };
+        Ok(Self { file, direct, bytes, resumed })
+    }
+
+    /// Writes a chunk; holes stay holes, and zeros that were allocated are allocated without being
+    /// written. `spare` is memory for what is not aligned.
+    pub(super) fn write(&self, chunk: &Chunk<'_>, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
+        let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+        match &chunk.segments {
+            _ if bytes.is_empty() => Ok(()),
+            Some(segments) => self.write_parts(offset, segments, bytes, spare),
+            None if chunk.codec == Codec::Zeros => {
+                let flags = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
+                match fallocate(&self.file, flags, offset, bytes.len() as u64) {
+                    Ok(()) => Ok(()),
+                    Err(error) => supported(error).and_then(|()| self.write_at(offset, bytes, spare)),
+                }
+            }
+            None => self.write_at(offset, bytes, spare),
+        }
+    }
+
+    fn write_parts(&self, offset: u64, segments: &[Segment], bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
+        if self.resumed {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            if let Err(error) = fallocate(&self.file, flags, offset, bytes.len() as u64) {
+                supported(error)?;
+                return self.write_at(offset, bytes, spare);
+            }
+        }
+        segments.iter().try_for_each(|segment| {
+            let (from, count) = (segment.from as usize, segment.bytes as usize);
+            let part = bytes.get(from..from + count).unwrap_or_default();
+            self.write_at(offset + u64::from(segment.from), part, spare)
+        })
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
+        let Some(direct) = &self.direct else { return self.file.write_all_at(bytes, offset) };
+        let end = offset + bytes.len() as u64;
+        let whole = bytes.len().is_multiple_of(ALIGNMENT);
+        if !offset.is_multiple_of(ALIGNMENT as u64) || !(whole || end == self.bytes) {
+            return self.file.write_all_at(bytes, offset);
+        }
+        let aligned = bytes.as_ptr().align_offset(ALIGNMENT) == 0;
+        let written = if whole && aligned {
+            direct.write_all_at(bytes, offset)
+        } else {
+            // The end of a file is written as a whole block, and the file is cut to its length again.
+            let room = spare.take(bytes.len().next_multiple_of(ALIGNMENT));
+            let (front, rest) = room.split_at_mut(bytes.len());
+            front.copy_from_slice(bytes);
+            rest.fill(0);
+            let written = direct.write_all_at(room, offset);
+            if whole { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
+        };
+        match written {
+            // The disk has larger blocks, or the file system cannot do it.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                REFUSED.store(true, Ordering::Relaxed);
+                self.file.write_all_at(bytes, offset)
+            }
+            other => other,
+        }
+    }
+}
+
+/// File systems that cannot do something are written to instead.
+fn supported(error: Errno) -> io::Result<()> {
+    if matches!(error, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) { Ok(()) } else { Err(error.into()) }
+}

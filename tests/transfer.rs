@@ -1,0 +1,236 @@
+//! `sealant send` and `sealant receive`: whole directories, real servers' data, and what goes wrong.
+
+mod support;
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use harness::certs::{Authority, Profile};
+use harness::{KeyringPlace, Kind, Server, require};
+
+use crate::support::moving::{Receiving, assert_same, moves, noise, send};
+use crate::support::proof::Proof;
+use crate::support::run;
+
+const MIB: usize = 1 << 20;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// Files of every kind that a data directory could have.
+fn odd_directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let root = directory.path();
+    fs::create_dir_all(root.join("db/deep/er")).expect("made");
+    fs::create_dir(root.join("empty-dir")).expect("made");
+    let files = [
+        ("empty", Vec::new()),
+        ("one-byte", vec![7]),
+        ("db/exactly-one-chunk", noise(1, MIB)),
+        ("db/chunks-and-a-bit", noise(2, 5 * MIB + 12_345)),
+        ("db/deep/er/text", b"all work and no play ".repeat(100_000)),
+        ("db/zeros", vec![0; 3 * MIB + 17]),
+    ];
+    for (name, content) in files {
+        fs::write(root.join(name), content).expect("written");
+    }
+    let sparse = File::create(root.join("db/sparse.ibd")).expect("made");
+    sparse.set_len(9 * MIB as u64 + 100).expect("long");
+    for (offset, bytes) in [(0, 4096), (MIB as u64 + 8192, 12288), (5 * MIB as u64, 2 * MIB)] {
+        sparse.write_all_at(&noise(3, bytes), offset).expect("written");
+    }
+    fs::write(root.join(std::ffi::OsStr::from_bytes(b"b\xff\xfe\n name")), "odd").expect("written");
+    symlink("db/zeros", root.join("link")).expect("linked");
+    symlink("/nowhere", root.join("db/far")).expect("linked");
+    fs::set_permissions(root.join("one-byte"), Permissions::from_mode(0o400)).expect("set");
+    fs::set_permissions(root.join("db/deep"), Permissions::from_mode(0o2750)).expect("set");
+    directory
+}
+
+#[test]
+fn a_directory_arrives_as_it_was() {
+    let source = odd_directory();
+    for compress in ["none", "lz4", "zstd:3", "auto"] {
+        let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let into = target.path().join("new");
+        let report = moves(source.path(), &into, &["--compress", compress, "--streams", "3"]);
+        assert_eq!(report["schema"], "sealant.transfer/1");
+        assert_eq!(report["kept_bytes"], 0);
+        let blocks = |root: &Path| fs::metadata(root.join("db/sparse.ibd")).expect("there").blocks();
+        assert_eq!(blocks(source.path()), blocks(&into), "holes stay holes");
+        assert!(!into.join(".sealant-staging").exists());
+        let manifest = fs::read_to_string(into.join("sealant-manifest")).expect("a manifest");
+        assert!(manifest.contains(report["tree"].as_str().expect("text")));
+    }
+}
+
+#[test]
+fn a_transfer_that_was_cut_off_goes_on() {
+    let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    for file in 0..6 {
+        fs::write(source.path().join(format!("t{file}.ibd")), noise(file, 8 * MIB)).expect("written");
+    }
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let receiving = Receiving::begin(target.path(), &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
+    let mut sender = sender.stderr(std::process::Stdio::null()).spawn().expect("it starts");
+    let journal = target.path().join(".sealant-staging/journal");
+    while fs::metadata(&journal).map_or(0, |metadata| metadata.len()) < 600 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    sender.kill().expect("it runs");
+    sender.wait().expect("it ends");
+    let (code, stderr) = receiving.end();
+    assert_eq!(code, 1, "{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.contains("error:")).count(), 1, "{stderr}");
+    let left: Vec<_> =
+        fs::read_dir(target.path()).expect("listed").map(|item| item.expect("item").file_name()).collect();
+    assert_eq!(left, [".sealant-staging"], "nothing took its place");
+
+    let report = moves(source.path(), target.path(), &["--resume"]);
+    assert!(report["kept_bytes"].as_u64().expect("a number") >= 10 * MIB as u64, "{report}");
+}
+
+#[test]
+fn a_source_that_changes_is_named_and_not_committed() {
+    let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let changing = source.path().join("ibdata1");
+    fs::write(&changing, noise(1, 20 * MIB)).expect("written");
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let receiving = Receiving::begin(target.path(), &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
+    let sender = sender.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    while !target.path().join(".sealant-staging/journal").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    File::options().write(true).open(&changing).and_then(|file| file.write_all_at(b"x", 100)).expect("written");
+    let sent = sender.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&sent.stderr);
+    assert_eq!(sent.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("ibdata1: changed while it was sent (it was written)"), "{stderr}");
+    let (code, stderr) = receiving.end();
+    assert!(code == 1 && stderr.contains("ibdata1: changed while it was sent"), "{stderr}");
+    assert!(!target.path().join("ibdata1").exists());
+}
+
+#[test]
+fn a_target_that_holds_something_else_is_refused() {
+    let target = tempfile::tempdir().expect("a directory");
+    fs::write(target.path().join("ibdata1"), "").expect("written");
+    let output = run(["receive", "--listen", "127.0.0.1:0", "--into", text(target.path())]);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("not empty") && stderr.contains("hint:"), "{stderr}");
+    assert!(output.stdout.is_empty(), "no code for a receiver that will not receive");
+}
+
+#[test]
+fn sites_with_certificates_need_no_code() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let authority = Authority::create(&directory.path().join("ca")).expect("made");
+    let other = Authority::create(&directory.path().join("other")).expect("made");
+    let [donor, joiner] = ["donor", "joiner"].map(|name| authority.issue(name, &Profile::default()).expect("issued"));
+    let stranger = other.issue("stranger", &Profile::default()).expect("issued");
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    fs::write(source.join("ibdata1"), noise(1, 3 * MIB)).expect("written");
+    let options = |files: &harness::certs::TlsFiles| {
+        let files = [&files.cert, &files.key, &files.ca].map(|path| text(path).to_owned());
+        let [cert, key, ca] = files;
+        ["--tls-cert".to_owned(), cert, "--tls-key".to_owned(), key, "--tls-ca".to_owned(), ca]
+    };
+    let (joiners, donors, strangers) = (options(&joiner), options(&donor), options(&stranger));
+    let into = directory.path().join("into");
+    let receiving = Receiving::begin(&into, &joiners.each_ref().map(String::as_str));
+    let port = receiving.code.rsplit(':').next().expect("a port").to_owned();
+
+    let refused = send(&source, &format!("localhost:{port}"), &strangers.each_ref().map(String::as_str));
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+    let sent = send(&source, &format!("localhost:{port}"), &donors.each_ref().map(String::as_str));
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.end().0, 0);
+    assert_same(&source, &into);
+}
+
+#[test]
+fn encrypted_mysql_tablespaces_compress_and_arrive_as_they_were() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let options =
+        ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--log-bin=binlog", "--binlog-encryption=ON"];
+    let builder = || Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options);
+    let mut server = builder().start().expect("MySQL starts");
+    let tables = "SET SESSION cte_max_recursion_depth = 40000; CREATE DATABASE demo; USE demo;
+        CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600)) ENCRYPTION='Y';
+        INSERT INTO enc WITH RECURSIVE s AS (SELECT 1 n UNION ALL SELECT n + 1 FROM s WHERE n < 40000)
+        SELECT n, REPEAT(CONCAT('row ', n, ' '), 40) FROM s;
+        CREATE TABLE pc (id INT PRIMARY KEY, name VARCHAR(600)) ENCRYPTION='Y' COMPRESSION='zlib';
+        INSERT INTO pc SELECT * FROM enc;
+        CREATE TABLE clear (id INT PRIMARY KEY, name VARCHAR(600)); INSERT INTO clear SELECT * FROM enc LIMIT 1000";
+    server.sql(tables).expect("tables are made");
+    server.stop().expect("it stops");
+    let keyring = server.dir().join("keyring");
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let wire = |name: &str, more: &[&str]| {
+        let options = [&["--compress", "zstd:3"], more].concat();
+        let report = moves(server.datadir(), &target.path().join(name), &options);
+        (report["wire_bytes"].as_u64().expect("a number"), report["opened_bytes"].as_u64().expect("a number"))
+    };
+    let (closed, nothing) = wire("closed", &[]);
+    let (open, opened) = wire("open", &["--keyring", text(&keyring)]);
+    assert_eq!(nothing, 0);
+    assert!(opened > 30 * MIB as u64, "{opened}");
+    assert!(open + 15 * (MIB as u64) < closed, "{open} bytes with the keyring, {closed} without");
+    Proof::mysql(&[&target.path().join("open")], Some(&keyring)).is_complete();
+
+    let keys = fs::read(&keyring).expect("a keyring");
+    let joiner = builder().datadir_seed(target.path().join("open")).file("keyring", keys).start();
+    let joiner = joiner.expect("a server starts on what arrived");
+    assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.enc JOIN demo.pc USING (id, name)").expect("rows"), "40000");
+}
+
+#[test]
+fn encrypted_mariadb_tablespaces_compress_and_arrive_as_they_were() {
+    const KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+    for (kind, algorithm) in [(Kind::MariaDb1011, "aes_cbc"), (Kind::MariaDb118, "aes_ctr")] {
+        let Some(_) = require(kind) else { continue };
+        let mut server = Server::builder(kind)
+            .mariadb_keys(KEYS)
+            .options(["--innodb-encrypt-tables=ON", "--innodb-encryption-threads=2", "--innodb-encrypt-log=ON"])
+            .option(format!("--file-key-management-encryption-algorithm={algorithm}"))
+            .start()
+            .expect("MariaDB starts");
+        let tables = "CREATE DATABASE demo; USE demo;
+            CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600)) ENCRYPTED=YES;
+            INSERT INTO enc SELECT seq, REPEAT(CONCAT('row ', seq, ' '), 40) FROM seq_1_to_40000;
+            CREATE TABLE pc (id INT PRIMARY KEY, name VARCHAR(600)) ENCRYPTED=YES PAGE_COMPRESSED=1;
+            INSERT INTO pc SELECT * FROM enc";
+        server.sql(tables).expect("tables are made");
+        server.stop().expect("it stops");
+        let keys = server.dir().join("keys.txt");
+        let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let options = ["--compress", "zstd:3", "--mariadb-key-file", text(&keys)];
+        let report = moves(server.datadir(), &target.path().join("open"), &options);
+        let [bytes, wire, opened] =
+            ["bytes", "wire_bytes", "opened_bytes"].map(|field| report[field].as_u64().expect("a number"));
+        assert!(opened > 10 * MIB as u64, "{report}");
+        assert!(wire * 3 < bytes, "{kind:?}: {report}");
+    }
+}
+
+#[test]
+fn a_dry_run_sends_nothing() {
+    let source = odd_directory();
+    let output = send(source.path(), "sealant1-x", &["--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "a code is checked all the same");
+    let target = tempfile::tempdir().expect("a directory");
+    let receiving = Receiving::begin(target.path(), &[]);
+    let output = send(source.path(), &receiving.code, &["--dry-run"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("db/chunks-and-a-bit"));
+    receiving.kill();
+}
