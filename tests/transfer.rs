@@ -64,6 +64,12 @@ fn a_directory_arrives_as_it_was() {
         assert!(!into.join(".sealant-staging").exists());
         let manifest = fs::read_to_string(into.join("sealant-manifest")).expect("a manifest");
         assert!(manifest.contains(report["tree"].as_str().expect("text")));
+        let check = || run(["verify", "--manifest", text(&into.join("sealant-manifest"))]);
+        assert_eq!(check().status.code(), Some(0), "{}", String::from_utf8_lossy(&check().stdout));
+        fs::write(into.join("db/zeros"), vec![1; 3 * MIB + 17]).expect("written");
+        let changed = check();
+        assert_eq!(changed.status.code(), Some(3));
+        assert!(String::from_utf8_lossy(&changed.stdout).contains("db/zeros: its bytes are others"));
     }
 }
 

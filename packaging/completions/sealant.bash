@@ -773,12 +773,16 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__verify)
-            opts="-o -v -q -j -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --format --output --verbose --quiet --jobs --help"
+            opts="-o -v -q -j -h --manifest --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --format --output --verbose --quiet --jobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --manifest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --keyring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -152,6 +152,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every file still what was received? PATH is the directory, if it is not the one that FILE lies in' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F

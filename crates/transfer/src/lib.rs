@@ -18,6 +18,7 @@
 )]
 
 mod assembly;
+pub mod check;
 pub mod codec;
 mod error;
 pub mod hash;

@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod checks;
 mod generate;
+mod manifest;
 mod receive;
 mod send;
 mod transfer;

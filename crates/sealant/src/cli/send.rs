@@ -12,6 +12,7 @@ use clap::Args;
 use glob::Pattern;
 use innodb::keys::KeySource;
 use report::size;
+use zeroize::Zeroizing;
 
 use super::transfer::{
     Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure, parse_bytes, parse_time,
@@ -38,7 +39,8 @@ use crate::output::message::{Failure, hint, warning};
 pub(crate) struct Send {
     /// The directory to send
     source: PathBuf,
-    /// Pairing code that `sealant receive` printed, or HOST:PORT with certificates
+    /// Pairing code that `sealant receive` printed, or - to read it from standard input, where other
+    /// users of this host cannot see it; HOST:PORT with certificates
     #[arg(value_name = "CODE|HOST:PORT")]
     destination: String,
     /// Connections that carry data at the same time
@@ -89,6 +91,7 @@ enum Cipher {
 const EXAMPLES: &str = "\
 Examples:
   sealant send /snap/mysql sealant1-…
+  ssh joiner cat code | sealant send /snap/mysql -
   sealant send /snap/mysql sealant1-… --keyring-config /etc/mysql/component_keyring_file.cnf
   sealant send /snap/mysql joiner:4444 --tls-cert donor.pem --tls-key donor-key.pem --tls-ca ca.pem
 
@@ -139,7 +142,7 @@ impl Send {
     fn destination(&self) -> Result<Destination, Failure> {
         match self.certificates.read()? {
             None => {
-                let code: PairingCode = self.destination.parse().map_err(|error: ::transfer::pairing::CodeError| {
+                let code: PairingCode = self.code()?.parse().map_err(|error: ::transfer::pairing::CodeError| {
                     let failure = Failure::usage(error.to_string());
                     match error {
                         ::transfer::pairing::CodeError::Prefix => {
@@ -158,6 +161,18 @@ impl Send {
                 Ok(Destination::Certified { host, port, identity, authorities })
             }
         }
+    }
+
+    fn code(&self) -> Result<Zeroizing<String>, Failure> {
+        let mut code = Zeroizing::new(self.destination.clone());
+        if *code == "-" {
+            code.clear();
+            let read = std::io::stdin().read_line(&mut code);
+            read.map_err(|error| {
+                Failure::new(format!("the pairing code cannot be read from standard input: {error}"))
+            })?;
+        }
+        Ok(code)
     }
 
     fn tell(&self, plan: &Plan) {

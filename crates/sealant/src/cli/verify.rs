@@ -28,8 +28,12 @@ use crate::output::progress::StatusLine;
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Verify {
     /// Data directories, backups or single files
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "manifest", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every
+    /// file still what was received? PATH is the directory, if it is not the one that FILE lies in
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keyring", "keyring_config", "mariadb_key_file"])]
+    manifest: Option<PathBuf>,
     #[command(flatten)]
     keys: KeyStores,
     /// Output format
@@ -68,7 +72,7 @@ pub(crate) struct KeyStores {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For people
     Table,
     /// For scripts, schema sealant.verify/1
@@ -81,6 +85,7 @@ Examples:
   sealant verify /var/lib/mysql --mariadb-key-file keys.enc --mariadb-key-file-password-file pw
   sealant verify t.ibd --keyring keyring.json --format json
   sealant verify /var/lib/mysql --keyring COPY-OF-KEYRING    # is this copy enough?
+  sealant verify --manifest /var/lib/mysql/sealant-manifest  # as it was received?
 
 Exit codes:
   0  every file is sound, and was opened with the keys given or needs none
@@ -92,6 +97,9 @@ Exit codes:
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.check()?;
+        if let Some(manifest) = &self.manifest {
+            return self.manifest(manifest);
+        }
         forbid_dumps();
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
@@ -109,6 +117,21 @@ impl Verify {
         }
         self.advise(&report);
         Ok(exit(&report))
+    }
+
+    fn manifest(&self, manifest: &Path) -> Result<Exit, Failure> {
+        if self.paths.len() > 1 {
+            return Err(Failure::usage("--manifest takes one directory"));
+        }
+        let check = super::manifest::Check {
+            manifest,
+            directory: self.paths.first(),
+            format: self.format,
+            output: self.output.as_deref(),
+            threads: self.jobs.unwrap_or_else(processors).get(),
+            quiet: self.quiet,
+        };
+        check.run()
     }
 
     /// Finds out before a long run that a path or the report's place is wrong.

@@ -1,0 +1,183 @@
+//! A manifest against a directory, later: is everything still what was received?
+
+use std::{
+    fs, io,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use verify::read::{Buffer, Reader};
+
+use crate::{
+    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},
+    manifest::Manifest,
+    wire::{Entry, Kind},
+};
+
+/// What is wrong with an entry.
+#[derive(Debug)]
+pub struct Difference {
+    /// Where it is, or should be.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// Ways to differ from a manifest.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is not there.
+    #[error("missing")]
+    Missing,
+    /// Something else has its name.
+    #[error("not a {expected} any more")]
+    Kind {
+        /// What it was.
+        expected: &'static str,
+    },
+    /// It has another length.
+    #[error("{found} bytes long, not {expected}")]
+    Length {
+        /// Bytes in the list.
+        expected: u64,
+        /// Bytes on disk.
+        found: u64,
+    },
+    /// It has other bytes.
+    #[error("its bytes are others (BLAKE3 {found}, not {expected})")]
+    Bytes {
+        /// The hash in the list.
+        expected: Hash,
+        /// That of the file.
+        found: Hash,
+    },
+    /// A link points elsewhere.
+    #[error("the link points elsewhere")]
+    Target,
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unread(io::Error),
+}
+
+/// Compares a directory with a manifest; `bytes` counts what was read. Files that the manifest does
+/// not have are not looked at: a server makes new ones.
+#[must_use]
+pub fn check(manifest: &Manifest, root: &Path, threads: usize, bytes: &AtomicU64) -> Vec<Difference> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let worker = || {
+        let mut buffer = Buffer::new(CHUNK_BYTES);
+        while let Some((entry, hash)) = manifest.entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let path = root.join(entry.path.as_path());
+            if let (Err(fault), Ok(mut found)) = (compare(entry, *hash, &path, &mut buffer, bytes), found.lock()) {
+                found.push(Difference { path, fault });
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(worker);
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn compare(
+    entry: &Entry,
+    hash: Option<Hash>,
+    path: &Path,
+    buffer: &mut Buffer,
+    bytes: &AtomicU64,
+) -> Result<(), Fault> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Fault::Missing,
+        _ => Fault::Unread(error),
+    })?;
+    match (&entry.kind, hash) {
+        (Kind::Directory, _) if metadata.is_dir() => Ok(()),
+        (Kind::Directory, _) => Err(Fault::Kind { expected: "directory" }),
+        (Kind::Link { .. }, _) if !metadata.is_symlink() => Err(Fault::Kind { expected: "link" }),
+        (Kind::Link { target }, _) => {
+            let found = fs::read_link(path).map_err(Fault::Unread)?;
+            if found.as_os_str().as_bytes() == target { Ok(()) } else { Err(Fault::Target) }
+        }
+        (Kind::File { .. }, _) if !metadata.is_file() => Err(Fault::Kind { expected: "file" }),
+        (Kind::File { bytes: expected }, _) if metadata.size() != *expected => {
+            Err(Fault::Length { expected: *expected, found: metadata.size() })
+        }
+        (Kind::File { bytes: length }, Some(expected)) => {
+            let found = hash_file(path, *length, buffer, bytes).map_err(Fault::Unread)?;
+            if found == expected { Ok(()) } else { Err(Fault::Bytes { expected, found }) }
+        }
+        (Kind::File { .. }, None) => Err(Fault::Unread(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+fn hash_file(path: &Path, length: u64, buffer: &mut Buffer, counter: &AtomicU64) -> io::Result<Hash> {
+    let reader = Reader::open(path)?;
+    let mut hashes = Vec::new();
+    for chunk in 0..chunks_of(length) {
+        let wanted = chunk_bytes(length, chunk);
+        let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let room = buffer.take(wanted.next_multiple_of(4096));
+        let cached = reader.read_cached(offset, room).min(wanted);
+        let read = if cached == wanted { cached } else { reader.read_disk(offset, room, cached)? };
+        let bytes = room.get(..wanted.min(read)).unwrap_or_default();
+        hashes.push(chunk_hash(length, chunk, bytes));
+        counter.fetch_add(wanted as u64, Ordering::Relaxed);
+    }
+    file_hash(&hashes).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Plan, Selection};
+
+    fn manifest(root: &Path) -> Manifest {
+        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let entries = plan.entries.into_iter().map(|planned| {
+            let bytes = planned.file_bytes().map(|_| fs::read(root.join(planned.entry.path.as_path())).unwrap());
+            (planned.entry, bytes.map(|bytes| Hash::of(&bytes)))
+        });
+        Manifest { entries: entries.collect() }
+    }
+
+    #[test]
+    fn every_difference_is_found() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("d")).unwrap();
+        for name in ["changed", "d/gone", "longer", "kept", "replaced"] {
+            fs::write(root.join(name), vec![7; 3 * CHUNK_BYTES / 2]).unwrap();
+        }
+        std::os::unix::fs::symlink("kept", root.join("link")).unwrap();
+        let manifest = manifest(root);
+        let differences = || {
+            let found = check(&manifest, root, 2, &AtomicU64::new(0));
+            found.iter().map(|difference| difference.fault.to_string()).collect::<Vec<_>>()
+        };
+        assert!(differences().is_empty());
+        let mut bytes = vec![7; 3 * CHUNK_BYTES / 2];
+        bytes[CHUNK_BYTES + 5] = 8;
+        fs::write(root.join("changed"), bytes).unwrap();
+        fs::remove_file(root.join("d/gone")).unwrap();
+        fs::write(root.join("longer"), vec![7; 2 * CHUNK_BYTES]).unwrap();
+        fs::remove_file(root.join("replaced")).unwrap();
+        fs::create_dir(root.join("replaced")).unwrap();
+        fs::remove_file(root.join("link")).unwrap();
+        std::os::unix::fs::symlink("longer", root.join("link")).unwrap();
+        let found = differences();
+        assert!(found[0].starts_with("its bytes are others"), "{found:?}");
+        let expected =
+            ["missing", "the link points elsewhere", "2097152 bytes long, not 1572864", "not a file any more"];
+        assert_eq!(found[1..], expected);
+    }
+}

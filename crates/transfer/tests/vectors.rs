@@ -1,0 +1,83 @@
+//! The test vectors of `docs/wire-protocol.md`: what the document says is what the code does.
+
+use transfer::{
+    hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
+    pairing::{PairingCode, Side},
+    path::RelativePath,
+    wire::{Chunk, Codec, Control, Data, Entry, Kind, Segment, frame},
+};
+
+const DOCUMENT: &str = include_str!("../../../docs/wire-protocol.md");
+const CODE: &str = "sealant1-aecmaaaca4ivyws2ljnfuws2ljnfuws2ljnfuws2ljnfvjnfuws2ljnfuws2ljnfuws2lji3jbibg";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The document has this vector, in one piece.
+#[track_caller]
+fn documented(name: &str, value: &str) {
+    let line = format!("{name}: {value}");
+    assert!(DOCUMENT.lines().any(|found| found.trim() == line), "docs/wire-protocol.md has no line\n{line}");
+}
+
+fn control(message: &Control) -> String {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    hex(&[frame::header(kind, body.len()).as_slice(), &body].concat())
+}
+
+fn data(message: &Data<'_>, payload: &[u8]) -> String {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    body.extend(payload);
+    hex(&[frame::header(kind, body.len()).as_slice(), &body].concat())
+}
+
+#[test]
+fn the_pairing_code_of_the_document_is_ours() {
+    documented("code", CODE);
+    let code: PairingCode = CODE.parse().expect("a code");
+    assert_eq!(code.sockets().next().expect("an address").to_string(), "192.0.2.7:4444");
+    documented("pin", &hex(&code.pin.0));
+    documented("proof of the sender", &hex(&code.secret.proof(Side::Sender, &[1; 32])));
+    documented("proof of the receiver", &hex(&code.secret.proof(Side::Receiver, &[1; 32])));
+}
+
+#[test]
+fn the_messages_of_the_document_are_ours() {
+    let path = RelativePath::parse(b"sakila/actor.ibd").expect("a path");
+    let entry = Entry {
+        path,
+        kind: Kind::File { bytes: 1 << 21 },
+        mode: 0o640,
+        uid: 27,
+        gid: 27,
+        modified: (1_700_000_000, 5),
+    };
+    documented("entry", &control(&Control::Entry(entry)));
+    documented("plan end", &control(&Control::PlanEnd { entries: 3 }));
+    documented("ready", &control(&Control::Ready));
+    documented("have", &control(&Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32])] }));
+    documented("progress", &control(&Control::Progress { bytes: 1 << 33, starving: 250 }));
+    documented("failed", &control(&Control::Failed { reason: "no space".to_owned() }));
+    let chunk = |segments| {
+        Data::Chunk(Chunk { file: 1, number: 2, hash: Hash([3; 32]), codec: Codec::Raw, segments, payload: &[] })
+    };
+    documented("chunk", &data(&chunk(None), b"bytes"));
+    documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
+    documented("end", &data(&Data::End, &[]));
+}
+
+#[test]
+fn the_hashes_of_the_document_are_ours() {
+    let bytes: Vec<u8> = (0..3 * CHUNK_BYTES / 2).map(|at| u8::try_from(at % 251).unwrap_or_default()).collect();
+    let length = bytes.len() as u64;
+    let (first, second) = bytes.split_at(CHUNK_BYTES);
+    let chunks = [chunk_hash(length, 0, first), chunk_hash(length, 1, second)];
+    documented("chunk 0", &chunks[0].to_string());
+    documented("chunk 1", &chunks[1].to_string());
+    let file = file_hash(&chunks).expect("a hash");
+    documented("file", &file.to_string());
+    assert_eq!(file, Hash::of(&bytes));
+}
