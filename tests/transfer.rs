@@ -6,6 +6,8 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
 use harness::{KeyringPlace, Kind, Server, require};
@@ -83,10 +85,10 @@ fn a_transfer_that_was_cut_off_goes_on() {
     let receiving = Receiving::begin(target.path(), &[]);
     let mut sender = support::sealant();
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
-    let mut sender = sender.stderr(std::process::Stdio::null()).spawn().expect("it starts");
+    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
     let journal = target.path().join(".sealant-staging/journal");
     while fs::metadata(&journal).map_or(0, |metadata| metadata.len()) < 600 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     sender.kill().expect("it runs");
     sender.wait().expect("it ends");
@@ -110,9 +112,9 @@ fn a_source_that_changes_is_named_and_not_committed() {
     let receiving = Receiving::begin(target.path(), &[]);
     let mut sender = support::sealant();
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
-    let sender = sender.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    let sender = sender.stderr(Stdio::piped()).spawn().expect("it starts");
     while !target.path().join(".sealant-staging/journal").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     File::options().write(true).open(&changing).and_then(|file| file.write_all_at(b"x", 100)).expect("written");
     let sent = sender.wait_with_output().expect("it ends");
@@ -239,4 +241,53 @@ fn a_dry_run_sends_nothing() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("db/chunks-and-a-bit"));
     receiving.kill();
+}
+
+/// Bytes of a file in the page cache, as `fincore` of util-linux tells.
+fn cached_bytes(path: &Path) -> Option<u64> {
+    let output =
+        Command::new("fincore").args(["--bytes", "--noheadings", "--output", "RES"]).arg(path).output().ok()?;
+    String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+}
+
+/// The most memory that a process has had, in KiB.
+fn peak_memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn neither_side_takes_much_memory_or_the_page_cache() {
+    const BYTES: usize = 96 * MIB;
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    let (table, unrelated) = (source.join("t.ibd"), directory.path().join("unrelated"));
+    fs::write(&table, noise(1, BYTES)).expect("written");
+    fs::write(&unrelated, noise(2, 8 * MIB)).expect("written");
+    if ::bench::forget(std::slice::from_ref(&table)).is_err() || cached_bytes(&unrelated).is_none() {
+        eprintln!("skipped: a file system in memory, or no fincore");
+        return;
+    }
+    ::bench::warm(std::slice::from_ref(&unrelated)).expect("read");
+    let into = directory.path().join("into");
+    let receiving = Receiving::begin(&into, &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", "zstd:1", "--streams", "8"]);
+    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
+    let mut peaks = [0, 0];
+    while sender.try_wait().expect("asked").is_none() {
+        peaks = [peaks[0].max(peak_memory(sender.id())), peaks[1].max(peak_memory(receiving.pid()))];
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(receiving.end().0, 0);
+    assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{peaks:?} KiB");
+    let few = BYTES as u64 / 10;
+    for path in [&table, &into.join("t.ibd")] {
+        let cached = cached_bytes(path).expect("a number");
+        assert!(cached < few, "{cached} bytes of {} are in the page cache", path.display());
+    }
+    assert!(cached_bytes(&unrelated).expect("a number") > 7 * MIB as u64);
+    assert_same(&source, &into);
 }

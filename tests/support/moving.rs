@@ -39,6 +39,10 @@ impl Receiving {
         (status.code().unwrap_or(-1), stderr)
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it was there");
         self.child.wait().expect("it ends");
