@@ -57,17 +57,40 @@ pub fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
     usize::try_from(file_bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(CHUNK_BYTES)
 }
 
-/// Hash of chunk number `chunk` of a file of `file_bytes`. That of a file's only chunk is the
-/// file's.
+/// Makes the hash of a chunk piece by piece, each while it is still in the processor's cache.
+#[derive(Debug)]
+pub struct ChunkHasher {
+    hasher: Hasher,
+    whole_file: bool,
+}
+
+impl ChunkHasher {
+    /// For chunk number `chunk` of a file of `file_bytes`.
+    #[must_use]
+    pub fn new(file_bytes: u64, chunk: u64) -> Self {
+        let mut hasher = Hasher::new();
+        hasher.set_input_offset(chunk.saturating_mul(CHUNK_BYTES as u64));
+        Self { hasher, whole_file: chunks_of(file_bytes) == 1 }
+    }
+
+    /// Takes the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+    }
+
+    /// The hash. That of a file's only chunk is the file's.
+    #[must_use]
+    pub fn finish(&self) -> Hash {
+        if self.whole_file { Hash(*self.hasher.finalize().as_bytes()) } else { Hash(self.hasher.finalize_non_root()) }
+    }
+}
+
+/// Hash of chunk number `chunk` of a file of `file_bytes`.
 #[must_use]
 pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
-    if chunks_of(file_bytes) == 1 {
-        return Hash::of(bytes);
-    }
-    let mut hasher = Hasher::new();
-    hasher.set_input_offset(chunk.saturating_mul(CHUNK_BYTES as u64));
+    let mut hasher = ChunkHasher::new(file_bytes, chunk);
     hasher.update(bytes);
-    Hash(hasher.finalize_non_root())
+    hasher.finish()
 }
 
 /// Hash of a file from those of all its chunks; `None` if there are none.

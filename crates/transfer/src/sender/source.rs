@@ -11,10 +11,15 @@ use verify::read::{Buffer, Reader};
 
 use crate::{
     error::TransferError,
-    hash::{CHUNK_BYTES, chunk_bytes},
+    hash::{CHUNK_BYTES, ChunkHasher, Hash, chunk_bytes},
     plan::{Plan, Planned},
     wire::Segment,
 };
+
+/// Direct reads take whole blocks.
+const BLOCK_BYTES: usize = 4096;
+/// What is read and hashed at a time.
+const PIECE_BYTES: usize = 128 << 10;
 
 /// A file, open for reading around the page cache where it is not in it.
 #[derive(Debug)]
@@ -53,19 +58,37 @@ impl<'p> SourceFile<'p> {
         }
     }
 
-    /// Reads a chunk.
-    pub(super) fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<&'b mut [u8], TransferError> {
+    /// Reads a chunk, and makes its hash.
+    pub(super) fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let mut hasher = ChunkHasher::new(self.bytes, chunk);
         // Direct reads take whole blocks; the end of the file comes short.
-        let room = buffer.take(wanted.next_multiple_of(4096));
-        let cached = self.reader.read_cached(offset, room).min(wanted);
-        let read = if cached == wanted { Ok(cached) } else { self.reader.read_disk(offset, room, cached) };
-        match read {
-            Ok(read) if read >= wanted => Ok(room.get_mut(..wanted).unwrap_or_default()),
-            Ok(_) => Err(TransferError::Changed { path: self.path.clone(), change: "it became shorter" }),
-            Err(source) => Err(TransferError::Source { path: self.path.clone(), source }),
+        let room = buffer.take(wanted.next_multiple_of(BLOCK_BYTES));
+        let mut done = 0;
+        // What is cached is copied and hashed in pieces that fit the processor's own cache.
+        while done < wanted {
+            let end = (done + PIECE_BYTES).min(room.len());
+            let piece = room.get_mut(done..end).unwrap_or_default();
+            let cached = self.reader.read_cached(offset + done as u64, piece).min(wanted - done);
+            hasher.update(piece.get(..cached).unwrap_or_default());
+            done += cached;
+            if done < end.min(wanted) {
+                break;
+            }
         }
+        if done < wanted {
+            // From the last whole block on, in one read.
+            let from = done - done % BLOCK_BYTES;
+            let rest = room.get_mut(from..).unwrap_or_default();
+            let read = self.reader.read_disk(offset + from as u64, rest, 0);
+            let read = read.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
+            if from + read < wanted {
+                return Err(TransferError::Changed { path: self.path.clone(), change: "it became shorter" });
+            }
+            hasher.update(room.get(done..wanted).unwrap_or_default());
+        }
+        Ok((room.get_mut(..wanted).unwrap_or_default(), hasher.finish()))
     }
 
     /// The beginning of the file.

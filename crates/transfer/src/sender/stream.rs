@@ -14,7 +14,7 @@ use crate::{
         page::{HEAD_BYTES, SpaceCipher, SpaceKeys},
     },
     error::TransferError,
-    hash::{CHUNK_BYTES, Hash, chunk_hash},
+    hash::{CHUNK_BYTES, Hash},
     progress::Progress,
     sender::{Sending, queue::Part, source::SourceFile},
     tls::DataChannel,
@@ -88,9 +88,8 @@ impl<'s> Stream<'s> {
         let began = Instant::now();
         let segments = source.segments(number)?;
         let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
-        let bytes = source.read(number, &mut buffer)?;
+        let (bytes, hash) = source.read(number, &mut buffer)?;
         Progress::add_time(&progress.disk_wait, began.elapsed());
-        let hash = chunk_hash(source.bytes(), number, bytes);
         let length = bytes.len() as u64;
         if self.sending.has(file, number, hash) {
             Progress::add(&progress.kept_bytes, length);
