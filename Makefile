@@ -48,7 +48,7 @@ $(TOOLS)/bin/cargo-fuzz:
 	cargo install --locked --quiet --root $(TOOLS) cargo-fuzz
 
 bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
-	$(SERVERS) tools mysql97 mariadb1011 fio
+	$(SERVERS) tools mysql97 mariadb1011 fio peers
 	cargo build --release --package sealant
 	cargo bench --package sealant
 
