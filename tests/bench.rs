@@ -3,9 +3,9 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -112,4 +112,154 @@ fn a_program_that_was_asked_for_has_to_be_there() {
     let output = bench(data.path(), &["--inno", "/no/such/inno"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/inno: no such program"));
+}
+
+/// A directory with what data directories have: files of several sizes, an empty one, a directory
+/// without files, a link.
+fn datadir(directory: &Path) {
+    fs::create_dir_all(directory.join("db/empty")).expect("a directory");
+    fs::write(directory.join("db/ib_logfile0"), vec![1; 1_500_000]).expect("written");
+    fs::write(directory.join("db/t.ibd"), noise(500_000)).expect("written");
+    fs::write(directory.join("db/a name with blanks"), "x").expect("written");
+    fs::write(directory.join("debian.flag"), "").expect("written");
+    symlink("ib_logfile0", directory.join("db/link")).expect("a link");
+}
+
+/// Measures copies below a directory of its own, which is empty again afterwards.
+fn transfer(directory: &Path, options: &[&str], change: impl FnOnce(&mut Command)) -> Output {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let mut command = sealant();
+    command.args(["bench", "transfer", "--rounds", "2", "--format", "json", "--into"]).arg(scratch.path());
+    command.arg(directory).args(options);
+    change(&mut command);
+    let output = command.output().expect("the binary starts");
+    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0, "copies are removed");
+    output
+}
+
+fn names<'v>(list: &'v Value, name: &str) -> Vec<&'v str> {
+    list.as_array().expect("a list").iter().map(|one| one[name].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn copies_are_measured_against_every_peer_that_is_there() {
+    let (data, results) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    datadir(data.path());
+    let [raw, html] = ["samples.jsonl", "page.html"].map(|name| results.path().join(name));
+    let mut options = vec!["--raw", raw.to_str().unwrap(), "--html", html.to_str().unwrap()];
+    if cfg!(target_arch = "x86_64") {
+        options.push("--peers-without-aes");
+    }
+    let document = json(&transfer(data.path(), &options, |_| {}));
+    assert_eq!(document["schema"], "sealant.bench/1");
+    assert_eq!(document["subject"]["files"], 4);
+    let experiment = &document["experiments"][0];
+    let arms = names(&experiment["arms"], "name");
+    assert_eq!(arms[..2], ["sealant", "cp"]);
+    // Each peer is measured or named as missing.
+    let missing = document["missing"].as_array().unwrap();
+    let slowed = arms.iter().filter(|arm| arm.ends_with(", no AES")).count();
+    assert_eq!(arms.len() - slowed + missing.len(), 8, "{arms:?} {missing:?}");
+    let with_openssl = arms.iter().filter(|arm| arm.ends_with("-tls")).count();
+    assert_eq!(slowed, if cfg!(target_arch = "x86_64") { with_openssl } else { 0 });
+    assert_eq!(names(&document["programs"], "name")[0], "cp");
+    let bytes = document["subject"]["bytes"].as_u64().unwrap();
+    assert!(experiment["arms"].as_array().unwrap().iter().all(|arm| arm["bytes"] == bytes), "{experiment}");
+    assert_eq!(names(&experiment["ratios"], "to"), arms[1..]);
+
+    assert_eq!(fs::read_to_string(raw).unwrap().lines().count(), 1 + 2 * arms.len());
+    let page = fs::read_to_string(html).unwrap();
+    assert_eq!(page.matches("<rect").count(), arms.len());
+}
+
+#[test]
+fn compressions_are_measured_against_each_other() {
+    let data = tempfile::tempdir().unwrap();
+    datadir(data.path());
+    let document = json(&transfer(data.path(), &["--no-peers", "--compress", "none,zstd:1", "--streams", "2"], |_| {}));
+    let experiment = &document["experiments"][0];
+    assert_eq!(names(&experiment["arms"], "name"), ["sealant, none", "sealant, zstd:1"]);
+    assert_eq!(names(&experiment["ratios"], "to"), ["sealant, zstd:1"]);
+    let notes: Vec<&str> = document["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    assert!(notes.iter().any(|note| note.contains("through 2 connections")), "{notes:?}");
+}
+
+#[test]
+fn a_copy_that_differs_ends_the_measurement() {
+    let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    datadir(data.path());
+    let cp = tools.path().join("cp");
+    // The last argument is the target.
+    fs::write(&cp, "#!/bin/sh\n/bin/cp \"$@\"\nfor to; do :; done\nprintf y >\"$to/db/a name with blanks\"\n").unwrap();
+    fs::set_permissions(&cp, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+    let output = transfer(data.path(), &["--peers", "cp"], |command| {
+        command.env("PATH", path);
+    });
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("cp: db/a name with blanks has other bytes in the copy"), "{stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn peers_that_are_missing_are_named_and_asked_for_an_error() {
+    let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    datadir(data.path());
+    symlink("/bin/cp", tools.path().join("cp")).unwrap();
+    let document = json(&transfer(data.path(), &[], |command| {
+        command.env("PATH", tools.path());
+    }));
+    assert_eq!(names(&document["experiments"][0]["arms"], "name"), ["sealant", "cp"]);
+    let missing: Vec<&str> =
+        document["missing"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!(missing[0], "tar-socat (needs tar, socat)");
+    assert_eq!(missing.len(), 6);
+
+    let output = transfer(data.path(), &["--peers", "cp,rsync"], |command| {
+        command.env("PATH", tools.path());
+    });
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("rsync: not in PATH: rsync"));
+}
+
+#[test]
+fn copies_go_over_a_link_of_a_given_rate_or_one_error_says_why_not() {
+    let data = tempfile::tempdir().unwrap();
+    fs::write(data.path().join("random"), noise(4 << 20)).unwrap();
+    let output = transfer(data.path(), &["--no-peers", "--rate", "200Mbit"], |_| {});
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(1) {
+        // Without root, or without the modules of the kernel.
+        assert!(stderr.contains("a link of that rate cannot be made") && stderr.contains("hint: "), "{stderr}");
+        return;
+    }
+    let document = json(&output);
+    let experiment = &document["experiments"][0];
+    assert_eq!(experiment["name"], "copy over a link of 200 Mbit/s");
+    // The first burst is not slowed.
+    let fastest = experiment["arms"][0]["rate"]["high"].as_f64().unwrap();
+    assert!(fastest < 200e6 / 8.0 * 1.1, "{fastest} bytes a second");
+}
+
+/// Bytes that do not compress.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+#[test]
+fn a_scratch_within_the_source_and_peers_without_a_network_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    datadir(data.path());
+    let inside = sealant().args(["bench", "transfer", "--into"]).args([data.path(), data.path()]).output().unwrap();
+    assert_eq!(inside.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&inside.stderr).contains("lies within what is to be copied"));
+    let local = transfer(data.path(), &["--peers", "cp", "--rate", "1Gbit"], |_| {});
+    assert_eq!(local.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&local.stderr).contains("cp uses no network"));
 }

@@ -22,6 +22,12 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A link between two network namespaces could not be made.
+    #[error("a link of that rate cannot be made: {reason}")]
+    Link {
+        /// Why.
+        reason: String,
+    },
     /// A file stays in the page cache: another process has it mapped, or its file system keeps
     /// everything in memory.
     #[error("{}: cannot be dropped from the page cache; another process may have it mapped", path.display())]

@@ -10,6 +10,7 @@
 
 pub mod arms;
 mod cache;
+mod copy;
 mod environment;
 mod error;
 mod experiment;
@@ -19,6 +20,7 @@ mod record;
 mod stats;
 
 pub use cache::{Residency, forget, residency, warm};
+pub use copy::{COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, Scratch, Site, Tree, programs_of};
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Work};

@@ -142,10 +142,11 @@ impl Peer {
     }
 }
 
-/// `9.7.4` of `innochecksum  Ver 9.7.4-2 for Linux`, `5.2.0` of `inno 5.2.0`.
-fn version(words: &str) -> &str {
+/// `9.7.4` of `innochecksum  Ver 9.7.4-2 for Linux`, `5.2.0` of `inno 5.2.0`, `1.1.1` of `v1.1.1`.
+pub(crate) fn version(words: &str) -> &str {
     let starts_with_digit = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
-    let word = words.split_whitespace().find(starts_with_digit).unwrap_or_default();
+    let words = words.split_whitespace().map(|word| word.strip_prefix('v').unwrap_or(word));
+    let word = { words }.find(starts_with_digit).unwrap_or_default();
     word.split(['-', ',']).next().unwrap_or_default()
 }
 
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(version("/usr/bin/innochecksum Ver 10.11.19, for debian-linux-gnu"), "10.11.19");
         assert_eq!(version("innochecksum  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"), "9.7.4");
         assert_eq!(version("inno 5.2.0"), "5.2.0");
+        assert_eq!(version("*** Zstandard CLI (64-bit) v1.5.4, by Yann Collet ***"), "1.5.4");
         assert_eq!(version(""), "");
     }
 

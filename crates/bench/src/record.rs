@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Environment, Interval, Opinion, Stop};
+use crate::{Environment, Interval, Opinion, Program, Stop};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -16,6 +16,10 @@ pub struct Record {
     pub environment: Environment,
     /// What it was measured on.
     pub subject: Subject,
+    /// Other programs that took part.
+    pub programs: Vec<Program>,
+    /// What would have taken part, but is not on this machine.
+    pub missing: Vec<String>,
     /// The experiments.
     pub experiments: Vec<ExperimentRecord>,
     /// What other programs say of files that are sound.

@@ -1,14 +1,18 @@
 //! Measurements: a table for people, JSON for scripts.
 
+mod html;
+
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, RatioRecord, Record, Sample, Stop, Subject,
+    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject,
 };
 
 use crate::Error;
 use crate::proof::size;
 use crate::text::{columns, count, pad, visible};
+
+pub use html::write_bench_html;
 
 /// Writes the document of scripts, schema `sealant.bench/1`.
 ///
@@ -40,6 +44,7 @@ pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &
 pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     environment(&record.environment, out)?;
     subject(&record.subject, out)?;
+    programs(record, out)?;
     for one in &record.experiments {
         writeln!(out)?;
         experiment(one, out)?;
@@ -79,21 +84,35 @@ fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "{}, {}{parts}", count(files, "file"), size(subject.bytes))?)
 }
 
+fn programs(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    if !record.programs.is_empty() {
+        writeln!(out, "against {}", program_names(record).join(", "))?;
+    }
+    if !record.missing.is_empty() {
+        writeln!(out, "not on this machine: {}", visible(&record.missing.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Programs with their versions.
+fn program_names(record: &Record) -> Vec<String> {
+    let name = |program: &Program| {
+        let version = program.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+        visible(&format!("{}{version}", program.name)).to_string()
+    };
+    record.programs.iter().map(name).collect()
+}
+
 const NUMBER: usize = 9;
 const INTERVAL: usize = 18;
 
 fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
-    let rounds = count(usize::try_from(experiment.rounds).unwrap_or(usize::MAX), "round");
-    let stop = match experiment.stopped {
-        Stop::Narrow => "intervals narrow",
-        Stop::Rounds => "as asked for",
-        Stop::Budget => "time over",
-    };
     let arms = experiment.arms.iter().map(|arm| columns(&arm.name));
     let ratios = experiment.ratios.iter().map(|ratio| columns(&ratio_name(ratio)));
     let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
     let name = pad(&visible(&experiment.name), width);
-    writeln!(out, "{name}{:>NUMBER$}{:>INTERVAL$}{:>NUMBER$}   {rounds}, {stop}", "MB/s", "95 %", "SECONDS")?;
+    let rounds = experiment_rounds(experiment);
+    writeln!(out, "{name}{:>NUMBER$}{:>INTERVAL$}{:>NUMBER$}   {rounds}", "MB/s", "95 %", "SECONDS")?;
     for one in &experiment.arms {
         arm(one, width, out)?;
     }
@@ -101,6 +120,16 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
         ratio(one, width, out)?;
     }
     notes(&experiment.notes, "  ", out)
+}
+
+fn experiment_rounds(experiment: &ExperimentRecord) -> String {
+    let rounds = count(usize::try_from(experiment.rounds).unwrap_or(usize::MAX), "round");
+    let stop = match experiment.stopped {
+        Stop::Narrow => "intervals narrow",
+        Stop::Rounds => "as asked for",
+        Stop::Budget => "time over",
+    };
+    format!("{rounds}, {stop}")
 }
 
 fn arm(arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
@@ -158,7 +187,7 @@ mod tests {
     use super::*;
     use crate::text::collect;
 
-    fn record() -> Record {
+    pub(super) fn record() -> Record {
         let rate = |estimate: f64| Interval { estimate, low: estimate * 0.9, high: estimate * 1.1 };
         let arm = |name: &str, mb: f64| ArmRecord {
             name: name.to_owned(),
@@ -172,6 +201,8 @@ mod tests {
             schema: SCHEMA,
             environment,
             subject: Subject { files: 2, bytes: 2 << 30, opened_bytes: 1 << 30, clear_bytes: 1 << 30, unsound: 0 },
+            programs: vec![Program { name: "socat".to_owned(), version: Some("1.7.4.4".to_owned()) }],
+            missing: vec!["tar-age-socat (needs age)".to_owned()],
             experiments: vec![ExperimentRecord {
                 name: "warm".to_owned(),
                 rounds: 5,
@@ -205,6 +236,8 @@ mod tests {
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         for wanted in [
             "2 files, 2.0 GiB: 1.0 GiB encrypted and opened, 1.0 GiB clear",
+            "against socat 1.7.4.4",
+            "not on this machine: tar-age-socat (needs age)",
             "warm MB/s 95 % SECONDS 5 rounds, intervals narrow",
             "sealant, 1 thread 2000 1800 to 2200 0.500",
             "sealant, 1 thread / read only 0.25x 0.23 to 0.28",

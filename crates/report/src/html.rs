@@ -17,6 +17,8 @@ use audit::outcome::Outcome;
 
 use crate::Error;
 
+pub(crate) use policy::content_security;
+
 /// The style, as it stands in the file.
 const STYLE: &str = include_str!("../templates/report.css");
 /// The script, as it stands in the file: a filter, copy buttons, unfolding before printing.

@@ -22,6 +22,7 @@ mod proof;
 mod reference;
 mod sarif;
 mod standards;
+mod svg;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -35,7 +36,7 @@ use std::str::FromStr;
 
 use audit::outcome::Outcome;
 
-pub use bench::{write_bench_json, write_bench_samples, write_bench_table};
+pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;

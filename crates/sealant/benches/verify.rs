@@ -330,6 +330,8 @@ impl Bench {
                 clear_bytes: bytes - self.tables.encrypted_bytes(),
                 unsound: 0,
             },
+            programs: Vec::new(),
+            missing: Vec::new(),
             experiments: self.experiments,
             opinions: self.opinions,
             notes,

@@ -1,10 +1,12 @@
 //! Things to measure.
 
+mod copy;
 mod fio;
 mod peer;
 mod read;
 mod verify;
 
+pub use copy::{copy_by_ours, copy_by_peer};
 pub use fio::fio;
 pub use peer::peer;
 pub use read::{read_cached, read_direct};

@@ -4,7 +4,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 /// Nothing but this style and this script, and nothing from anywhere (CSP Level 3).
 #[must_use]
-pub(super) fn content_security(style: &str, script: &str) -> String {
+pub(crate) fn content_security(style: &str, script: &str) -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         base64(digest(&SHA256, style.as_bytes()).as_ref()),

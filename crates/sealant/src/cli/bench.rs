@@ -1,5 +1,7 @@
 //! `sealant bench`: what this program costs on this machine, against what it competes with.
 
+mod transfer;
+
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -32,6 +34,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Transfer(Box<transfer::BenchTransfer>),
     Verify(Box<BenchVerify>),
 }
 
@@ -107,6 +110,7 @@ const LARGE: u64 = 16 << 20;
 impl Bench {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.what {
+            What::Transfer(verb) => verb.run(),
             What::Verify(verb) => verb.run(),
         }
     }
@@ -130,7 +134,8 @@ impl BenchVerify {
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
         }
-        let record = Record { schema: SCHEMA, environment, subject, experiments, opinions, notes };
+        let (programs, missing) = (Vec::new(), Vec::new());
+        let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
         file::to_stdout(&|out| {
             let written = match self.format {
                 Format::Table => write_bench_table(&record, out),
@@ -331,13 +336,7 @@ impl<'a> Measuring<'a> {
 
     /// What a reader has to know of the conditions.
     fn notes(&self, environment: &Environment) -> Vec<String> {
-        let mut notes = Vec::new();
-        if !environment.optimised {
-            notes.push("this program was built without optimisation: the figures say nothing".to_owned());
-        }
-        if environment.is_busy() {
-            notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());
-        }
+        let mut notes = conditions(environment);
         let unsound = self.subject().unsound;
         if unsound > 0 {
             notes.push(format!("not proven sound, as `sealant verify` tells: {unsound} of the files"));
@@ -350,6 +349,18 @@ impl<'a> Measuring<'a> {
         }
         notes
     }
+}
+
+/// What of the machine makes figures doubtful.
+fn conditions(environment: &Environment) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !environment.optimised {
+        notes.push("this program was built without optimisation: the figures say nothing".to_owned());
+    }
+    if environment.is_busy() {
+        notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());
+    }
+    notes
 }
 
 fn group_of(file: &FileResult) -> &'static str {

@@ -1,5 +1,6 @@
 //! `sealant verify`: proof, without a server, that files can be opened with the keys at hand.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -174,6 +175,18 @@ impl KeyStores {
     /// Whether any store was named.
     pub(crate) fn any(&self) -> bool {
         !self.keyring.is_empty() || self.keyring_config.is_some() || !self.mariadb_key_file.is_empty()
+    }
+
+    /// The same options for another run of this program.
+    pub(crate) fn options(&self) -> Vec<OsString> {
+        let named = [
+            ("--keyring", self.keyring.as_slice()),
+            ("--keyring-config", self.keyring_config.as_slice()),
+            ("--mariadb-key-file", self.mariadb_key_file.as_slice()),
+            ("--mariadb-key-file-password-file", self.mariadb_key_file_password_file.as_slice()),
+        ];
+        let options = named.iter().flat_map(|(name, paths)| paths.iter().map(move |path| (*name, path)));
+        options.flat_map(|(name, path)| [name.into(), path.clone().into_os_string()]).collect()
     }
 
     /// Reads every store; what is wrong with single keys is a warning.

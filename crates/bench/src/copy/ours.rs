@@ -1,0 +1,53 @@
+//! `sealant receive` and `sealant send`, as other programs are run.
+
+use std::{
+    ffi::OsString,
+    io::{BufRead, BufReader},
+    path::PathBuf,
+};
+
+use super::{
+    Site,
+    process::{Pipeline, finish_both},
+};
+use crate::{Error, program::failed};
+
+/// This program as receiver and sender.
+#[derive(Clone, Debug)]
+pub struct Ours {
+    /// The binary.
+    pub program: PathBuf,
+    /// Options of `send`.
+    pub send: Vec<OsString>,
+    /// Where `send` writes its report, over that of the run before.
+    pub report: PathBuf,
+}
+
+impl Ours {
+    pub(crate) fn copy(&self, site: &Site<'_>) -> Result<f64, Error> {
+        let program = self.program.to_string_lossy();
+        let mut receive = site.link.far(&program);
+        receive.args(["receive", "--quiet", "--expiry", "60s", "--listen", &format!("{}:0", site.link.address())]);
+        receive.arg("--into").arg(site.target());
+        let mut far = Pipeline::heard(receive)?;
+        let code = self.code(&mut far)?;
+        let mut send = site.link.near(&program);
+        send.args(["send", "--quiet"]).args(&self.send).arg("--report").arg(&self.report);
+        send.arg("--").arg(site.source()).arg(code);
+        site.timed(|| finish_both(&mut Pipeline::start(vec![send])?, &mut far))
+    }
+
+    /// The receiver prints it when it listens.
+    fn code(&self, far: &mut Pipeline) -> Result<String, Error> {
+        let mut line = String::new();
+        if let Some(output) = far.output() {
+            BufReader::new(output).read_line(&mut line).map_err(Error::file(&self.program))?;
+        }
+        let code = line.trim().to_owned();
+        if code.starts_with("sealant1") {
+            return Ok(code);
+        }
+        far.finish()?;
+        Err(failed(&std::process::Command::new(&self.program), "printed no pairing code"))
+    }
+}

@@ -1,0 +1,74 @@
+//! A directory of our own for copies.
+
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{CWD, Mode, OFlags, openat, statvfs, syncfs};
+
+use crate::Error;
+
+/// A directory that only this user may read, removed with this value.
+#[derive(Debug)]
+pub struct Scratch {
+    directory: PathBuf,
+}
+
+impl Scratch {
+    /// A new one below `parent`.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn below(parent: &Path) -> Result<Self, Error> {
+        let parent = fs::canonicalize(parent).map_err(Error::file(parent))?;
+        let directory = parent.join(format!("sealant-bench-{}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&directory).map_err(Error::file(&directory))?;
+        Ok(Self { directory })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Bytes that its file system has room for.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn room_bytes(&self) -> Result<u64, Error> {
+        let system = statvfs(&self.directory).map_err(|errno| Error::file(&self.directory)(errno.into()))?;
+        Ok(system.f_bavail.saturating_mul(system.f_frsize))
+    }
+
+    /// Where copies go.
+    #[must_use]
+    pub fn target(&self) -> PathBuf {
+        self.directory.join("copy")
+    }
+
+    /// Removes the copy before, and leaves nothing of it to be written later.
+    pub(crate) fn empty(&self) -> Result<(), Error> {
+        let target = self.target();
+        match fs::remove_dir_all(&target) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(target)(error)),
+            _ => {}
+        }
+        fs::create_dir(&target).map_err(Error::file(&target))?;
+        self.sync()
+    }
+
+    /// Waits until everything is on disk: `sync -f`.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        let open = openat(CWD, &self.directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        open.and_then(syncfs).map_err(|errno| Error::file(&self.directory)(errno.into()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}

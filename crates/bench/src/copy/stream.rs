@@ -1,0 +1,103 @@
+//! One stream of `tar` through `socat`.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use super::{
+    Site,
+    process::{Pipeline, finish_both},
+};
+use crate::{Error, program};
+
+/// In the clear.
+pub(super) fn clear(site: &Site<'_>) -> Result<f64, Error> {
+    stream(site, &Wire::Clear, None)
+}
+
+/// Through TLS of OpenSSL.
+pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
+    stream(site, &Wire::tls(site)?, None)
+}
+
+/// Compressed by two threads, then through TLS of OpenSSL.
+pub(super) fn zstd_tls(site: &Site<'_>) -> Result<f64, Error> {
+    let (mut pack, mut unpack) = (site.near("zstd"), site.far("zstd"));
+    pack.args(["-1", "-T2", "-cq"]);
+    unpack.arg("-dcq");
+    stream(site, &Wire::tls(site)?, Some(Filter { pack, unpack }))
+}
+
+/// Encrypted by age, for a key made for this.
+pub(super) fn age(site: &Site<'_>) -> Result<f64, Error> {
+    let key = site.scratch.path().join("age.key");
+    if !key.exists() {
+        succeed(Command::new("age-keygen").arg("-o").arg(&key))?;
+    }
+    let text = fs::read_to_string(&key).map_err(Error::file(&key))?;
+    let recipient = text.split_whitespace().find(|word| word.starts_with("age1")).unwrap_or_default();
+    let (mut pack, mut unpack) = (site.near("age"), site.far("age"));
+    pack.args(["-r", recipient]);
+    unpack.arg("-d").arg("-i").arg(&key);
+    stream(site, &Wire::Clear, Some(Filter { pack, unpack }))
+}
+
+/// What the stream goes through on either side.
+struct Filter {
+    pack: Command,
+    unpack: Command,
+}
+
+enum Wire {
+    Clear,
+    /// With a key and its certificate in one file.
+    Tls(PathBuf),
+}
+
+impl Wire {
+    fn tls(site: &Site<'_>) -> Result<Self, Error> {
+        let file = site.scratch.path().join("tls.pem");
+        if !file.exists() {
+            let mut command = Command::new("openssl");
+            command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
+            command.args(["-days", "3", "-subj", "/CN=localhost", "-keyout"]).arg(&file).arg("-out").arg(&file);
+            succeed(&mut command)?;
+        }
+        Ok(Self::Tls(file))
+    }
+
+    /// Both addresses, as socat has them. A listener that nobody comes to ends by itself.
+    fn addresses(&self, site: &Site<'_>, port: u16) -> [String; 2] {
+        let address = site.link.address();
+        let listen = format!("{port},bind={address},reuseaddr,accept-timeout=60");
+        match self {
+            Self::Clear => [format!("TCP-LISTEN:{listen}"), format!("TCP:{address}:{port}")],
+            Self::Tls(file) => [
+                format!("OPENSSL-LISTEN:{listen},cert={},verify=0", file.display()),
+                format!("OPENSSL:{address}:{port},verify=0"),
+            ],
+        }
+    }
+}
+
+fn stream(site: &Site<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
+    let port = site.port()?;
+    let [listen, connect] = wire.addresses(site, port);
+    let (mut pack, mut unpack) = (site.near("tar"), site.far("tar"));
+    pack.args(["-cf", "-", "-C"]).arg(site.source()).arg(".");
+    unpack.args(["-xf", "-", "-C"]).arg(site.target());
+    let (mut send, mut receive) = (site.near("socat"), site.far("socat"));
+    send.args(["-u", "STDIN", &connect]);
+    receive.args(["-u", &listen, "STDOUT"]);
+    let (near, far) = match filter {
+        None => (vec![pack, send], vec![receive, unpack]),
+        Some(filter) => (vec![pack, filter.pack, send], vec![receive, filter.unpack, unpack]),
+    };
+    let mut far = Pipeline::start(far)?;
+    far.listens_on(port)?;
+    site.timed(|| finish_both(&mut Pipeline::start(near)?, &mut far))
+}
+
+fn succeed(command: &mut Command) -> Result<(), Error> {
+    let output = program::output(command)?;
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if output.status.success() { Ok(()) } else { Err(program::failed(command, &words)) }
+}

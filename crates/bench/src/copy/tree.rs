@@ -1,0 +1,197 @@
+//! What is copied, and whether a copy equals it.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use crate::Error;
+
+/// A directory with everything below it that can be copied: files, directories, links.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    root: PathBuf,
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    File(u64),
+    Directory,
+    Link(PathBuf),
+}
+
+/// What ours leaves beside the data.
+const MANIFEST: &str = "sealant-manifest";
+
+impl Tree {
+    /// Looks at everything below `root`.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn of(root: &Path) -> Result<Self, Error> {
+        let root = fs::canonicalize(root).map_err(Error::file(root))?;
+        let mut entries = BTreeMap::new();
+        let mut directories = vec![PathBuf::new()];
+        while let Some(directory) = directories.pop() {
+            let path = root.join(&directory);
+            for found in fs::read_dir(&path).map_err(Error::file(&path))? {
+                let name = directory.join(found.map_err(Error::file(&path))?.file_name());
+                let Some(entry) = Entry::of(&root.join(&name))? else { continue };
+                if entry == Entry::Directory {
+                    directories.push(name.clone());
+                }
+                entries.insert(name, entry);
+            }
+        }
+        entries.retain(|name, _| !name.to_string_lossy().starts_with(MANIFEST));
+        Ok(Self { root, entries })
+    }
+
+    /// The directory, without links in its path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its files, by their whole path.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.lengths().map(|(name, _)| self.root.join(name)).collect()
+    }
+
+    /// Bytes of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lengths().map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Files and links, by their path below the root.
+    pub(crate) fn largest_first(&self) -> Vec<&Path> {
+        let mut files: Vec<(&Path, u64)> = self.lengths().collect();
+        files.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let links = self.entries.iter().filter(|(_, entry)| matches!(entry, Entry::Link(_)));
+        files.into_iter().map(|(name, _)| name).chain(links.map(|(name, _)| name.as_path())).collect()
+    }
+
+    /// Says what differs first in a copy: names, kinds, bytes. Times and owners are not compared,
+    /// since `cp -r` does not keep them.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn difference(&self, copy: &Path) -> Result<Option<String>, Error> {
+        let other = Self::of(copy)?;
+        let names = self.entries.keys().chain(other.entries.keys());
+        let unlike = names.into_iter().find(|name| self.entries.get(*name) != other.entries.get(*name));
+        if let Some(name) = unlike {
+            let what = match (self.entries.get(name), other.entries.get(name)) {
+                (_, None) => "is missing in the copy",
+                (None, _) => "is in the copy only",
+                _ => "has another kind or length in the copy",
+            };
+            return Ok(Some(format!("{} {what}", name.display())));
+        }
+        for (name, _) in self.lengths() {
+            if !same_bytes(&self.root.join(name), &copy.join(name))? {
+                return Ok(Some(format!("{} has other bytes in the copy", name.display())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = (&Path, u64)> {
+        self.entries.iter().filter_map(|(name, entry)| match entry {
+            Entry::File(bytes) => Some((name.as_path(), *bytes)),
+            _ => None,
+        })
+    }
+}
+
+impl Entry {
+    /// `None` of what cannot be copied: a socket, a pipe, a device.
+    fn of(path: &Path) -> Result<Option<Self>, Error> {
+        let metadata = fs::symlink_metadata(path).map_err(Error::file(path))?;
+        let kind = metadata.file_type();
+        Ok(if kind.is_file() {
+            Some(Self::File(metadata.len()))
+        } else if kind.is_dir() {
+            Some(Self::Directory)
+        } else if kind.is_symlink() {
+            Some(Self::Link(fs::read_link(path).map_err(Error::file(path))?))
+        } else {
+            None
+        })
+    }
+}
+
+fn same_bytes(one: &Path, other: &Path) -> Result<bool, Error> {
+    const CHUNK: usize = 1 << 20;
+    let (mut a, mut b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
+    let mut first = File::open(one).map_err(Error::file(one))?;
+    let mut second = File::open(other).map_err(Error::file(other))?;
+    loop {
+        read_chunk(&mut first, &mut a, CHUNK).map_err(Error::file(one))?;
+        read_chunk(&mut second, &mut b, CHUNK).map_err(Error::file(other))?;
+        if a != b {
+            return Ok(false);
+        }
+        if a.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+fn read_chunk(file: &mut File, chunk: &mut Vec<u8>, most: usize) -> std::io::Result<usize> {
+    chunk.clear();
+    file.take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn make(root: &Path) {
+        fs::create_dir_all(root.join("db/empty")).unwrap();
+        fs::write(root.join("db/t.ibd"), vec![7; (1 << 20) + 3]).unwrap();
+        fs::write(root.join("auto.cnf"), "x").unwrap();
+        symlink("t.ibd", root.join("db/link")).unwrap();
+    }
+
+    #[test]
+    fn whatever_differs_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("source");
+        make(&source);
+        let tree = Tree::of(&source).unwrap();
+        assert_eq!((tree.files().len(), tree.bytes()), (2, (1 << 20) + 4));
+        let names: Vec<&str> = tree.largest_first().iter().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["db/t.ibd", "auto.cnf", "db/link"]);
+        type Damage = fn(&Path);
+        let damages: [(Option<&str>, Damage); 8] = [
+            (None, |_| {}),
+            (None, |copy| fs::write(copy.join("sealant-manifest"), "ours").unwrap()),
+            (Some("db/more is in the copy only"), |copy| fs::write(copy.join("db/more"), "").unwrap()),
+            (Some("auto.cnf is missing in the copy"), |copy| fs::remove_file(copy.join("auto.cnf")).unwrap()),
+            (Some("db/empty is missing in the copy"), |copy| fs::remove_dir(copy.join("db/empty")).unwrap()),
+            (Some("auto.cnf has another kind or length in the copy"), |copy| {
+                fs::write(copy.join("auto.cnf"), "xy").unwrap();
+            }),
+            (Some("auto.cnf has other bytes in the copy"), |copy| fs::write(copy.join("auto.cnf"), "y").unwrap()),
+            (Some("db/t.ibd has other bytes in the copy"), |copy| {
+                let mut bytes = vec![7; (1 << 20) + 3];
+                bytes[(1 << 20) + 1] = 8;
+                fs::write(copy.join("db/t.ibd"), bytes).unwrap();
+            }),
+        ];
+        for (index, (expected, damage)) in damages.into_iter().enumerate() {
+            let copy = dir.path().join(index.to_string());
+            make(&copy);
+            damage(&copy);
+            assert_eq!(tree.difference(&copy).unwrap().as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Measurements as one self-contained HTML file: a chart and the figures of every experiment.
+
+use std::io::Write;
+
+use ::bench::{ExperimentRecord, Record};
+use askama::Template;
+
+use super::{environment, experiment_rounds, programs, ratio_name, scaled, subject};
+use crate::Error;
+use crate::html::content_security;
+use crate::svg::{Bar, BarChart};
+use crate::text::{collect, visible};
+
+const STYLE: &str = include_str!("../../templates/bench.css");
+
+#[derive(Template)]
+#[template(path = "bench.html")]
+struct Page {
+    policy: String,
+    style: &'static str,
+    head: Vec<String>,
+    sections: Vec<Section>,
+    notes: Vec<String>,
+}
+
+struct Section {
+    name: String,
+    rounds: String,
+    chart: String,
+    arms: Vec<(String, String, String, String)>,
+    ratios: Vec<(String, String, String)>,
+}
+
+/// Writes the page. It loads nothing and runs nothing.
+///
+/// # Errors
+/// [`Error::Write`], [`Error::Template`].
+pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    let head = collect(|out| {
+        environment(&record.environment, out)?;
+        subject(&record.subject, out)?;
+        programs(record, out)
+    })?;
+    let sections = record.experiments.iter().enumerate().map(|(id, one)| section(id, one));
+    let page = Page {
+        policy: content_security(STYLE, ""),
+        style: STYLE,
+        head: head.lines().map(str::to_owned).collect(),
+        sections: sections.collect::<Result<_, _>>()?,
+        notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
+    };
+    Ok(out.write_all(page.render()?.as_bytes())?)
+}
+
+fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
+    let name = visible(&experiment.name).into_owned();
+    let mut bars = Vec::new();
+    let mut arms = Vec::new();
+    for arm in &experiment.arms {
+        let rate = scaled(&arm.rate, 1e-6);
+        let (label, words) = (visible(&arm.name).into_owned(), format!("{:.0}", rate.estimate));
+        let interval = format!("{:.0} to {:.0}", rate.low, rate.high);
+        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", arm.seconds.estimate)));
+        bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, words });
+    }
+    let ratios = experiment.ratios.iter().map(|ratio| {
+        let figures = &ratio.ratio;
+        let interval = format!("{:.2} to {:.2}", figures.low, figures.high);
+        (ratio_name(ratio), format!("{:.2}", figures.estimate), interval)
+    });
+    Ok(Section {
+        chart: BarChart::of(id, &name, "MB/s", bars).render()?,
+        rounds: experiment_rounds(experiment),
+        arms,
+        ratios: ratios.collect(),
+        name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::tests::record;
+    use crate::testing::assert_well_formed;
+
+    #[test]
+    fn the_page_has_every_figure_and_loads_nothing() {
+        let page = collect(|out| write_bench_html(&record(), out)).unwrap();
+        let markup = page.replace(STYLE, "").replace("<!DOCTYPE html>\n", "");
+        assert_well_formed(&markup);
+        for wanted in [
+            "<td>sealant, 1 thread</td><td>2000</td><td>1800 to 2200</td><td>0.500</td>",
+            "<td>sealant, 1 thread / read only</td><td>0.25</td><td>0.23 to 0.28</td>",
+            "class=\"ours\"",
+            "class=\"peer\"",
+            "against socat 1.7.4.4",
+            "5 rounds, intervals narrow",
+        ] {
+            assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
+        }
+        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+        assert!(!STYLE.contains("</"));
+    }
+}
