@@ -65,6 +65,7 @@ impl<'r> Stream<'r> {
                         return Err(TransferError::protocol(&peer, "too many keys"));
                     }
                 }
+                Data::Ping => {}
                 Data::End => return self.channel.send(&Data::Drained),
                 _ => return Err(TransferError::protocol(&peer, "unexpected message")),
             }

@@ -360,7 +360,8 @@ fn offer(plan: &Plan, control: &mut ControlChannel) -> Result<HashMap<(usize, u6
                 kept.extend(hashes.into_iter().zip(first..).map(|(hash, chunk)| ((file, chunk), hash)));
             }
             Control::Ready => return Ok(kept),
-            Control::Progress { .. } => {}
+            // It may have much to hash, and has to hear from us meanwhile.
+            Control::Progress { .. } => control.send(&Control::Ping)?,
             Control::Failed { reason } => return Err(failed(control, reason)),
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }

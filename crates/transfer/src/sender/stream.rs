@@ -2,6 +2,7 @@
 
 use std::{
     sync::atomic::Ordering,
+    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -24,6 +25,8 @@ use crate::{
 /// Slots of keys before the other side's are used again: files of one connection that are open at
 /// the same time is one.
 const SLOTS: u16 = 1024;
+/// How long the other side hears nothing while there is nothing to send.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// What one connection works with; memory is used again for each chunk.
 pub(super) struct Stream<'s> {
@@ -35,6 +38,7 @@ pub(super) struct Stream<'s> {
     check: Vec<u8>,
     keys: Option<FileKeys>,
     next_slot: u16,
+    spoke: Instant,
 }
 
 /// Keys of the file that is being sent.
@@ -55,6 +59,7 @@ impl<'s> Stream<'s> {
             check: Vec::new(),
             keys: None,
             next_slot: 0,
+            spoke: Instant::now(),
         }
     }
 
@@ -93,13 +98,24 @@ impl<'s> Stream<'s> {
         let length = bytes.len() as u64;
         if self.sending.has(file, number, hash) {
             Progress::add(&progress.kept_bytes, length);
+            self.ping()?;
         } else {
             self.encode_and_send(source, file, number, hash, segments, bytes)?;
+            self.spoke = Instant::now();
         }
         self.buffer = buffer;
         Progress::add(&progress.bytes, length);
         progress.chunks.fetch_add(1, Ordering::Relaxed);
         Ok(hash)
+    }
+
+    /// Much that the other side has already takes long to read and hash.
+    fn ping(&mut self) -> Result<(), TransferError> {
+        if self.spoke.elapsed() >= SILENCE {
+            self.channel.send(&Data::Ping)?;
+            self.spoke = Instant::now();
+        }
+        Ok(())
     }
 
     fn encode_and_send(
@@ -160,7 +176,14 @@ fn send(
 ) -> Result<(), TransferError> {
     let mut waited = Duration::ZERO;
     if let Some(limiter) = &sending.limiter {
-        waited = limiter.wait(payload.len() as u64);
+        waited = limiter.reserve(payload.len() as u64);
+        let mut left = waited;
+        while left > SILENCE {
+            sleep(SILENCE);
+            channel.send(&Data::Ping)?;
+            left -= SILENCE;
+        }
+        sleep(left);
     }
     let wire_bytes = channel.queue(&Data::Chunk(chunk), payload)?;
     Progress::add(&sending.progress.wire_bytes, wire_bytes);

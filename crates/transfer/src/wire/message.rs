@@ -149,6 +149,8 @@ pub enum Data<'b> {
     End,
     /// Receiver: everything is written.
     Drained,
+    /// Sender: still here, with nothing to send at the moment.
+    Ping,
 }
 
 /// Part of a file.
@@ -221,6 +223,7 @@ mod kind {
     pub(super) const CHUNK: u8 = 35;
     pub(super) const END: u8 = 36;
     pub(super) const DRAINED: u8 = 37;
+    pub(super) const DATA_PING: u8 = 38;
 }
 
 impl Control {
@@ -398,6 +401,7 @@ impl<'b> Data<'b> {
             }
             Self::End => kind::END,
             Self::Drained => kind::DRAINED,
+            Self::Ping => kind::DATA_PING,
         }
     }
 
@@ -414,6 +418,7 @@ impl<'b> Data<'b> {
             kind::CHUNK => Self::Chunk(Chunk::decode(&mut fields)?),
             kind::END => Self::End,
             kind::DRAINED => Self::Drained,
+            kind::DATA_PING => Self::Ping,
             _ => return Err(Malformed),
         };
         fields.end()?;
@@ -521,6 +526,7 @@ mod tests {
             Data::Chunk(chunk),
             Data::End,
             Data::Drained,
+            Data::Ping,
         ] {
             let mut body = Vec::new();
             let kind = message.encode(&mut body);
