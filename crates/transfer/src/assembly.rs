@@ -17,37 +17,102 @@ pub(crate) struct Assembly(Mutex<State>);
 struct State {
     open: HashMap<usize, (Vec<Option<Hash>>, u64)>,
     done: HashMap<usize, Hash>,
+    /// What was there before. It counts for chunks that do not come again.
+    kept: HashMap<usize, Vec<(u64, Hash)>>,
 }
 
 impl Assembly {
-    /// Notes the hash of a chunk of file number `file`.
-    pub(crate) fn add(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) {
-        let Ok(mut state) = self.0.lock() else { return };
+    /// Notes that chunk of file number `file` was there before.
+    pub(crate) fn keep(&self, file: usize, chunk: u64, hash: Hash) {
+        if let Ok(mut state) = self.0.lock() {
+            state.kept.entry(file).or_default().push((chunk, hash));
+        }
+    }
+
+    /// Notes the hash of a chunk of file number `file`; false if it was noted before.
+    #[must_use]
+    pub(crate) fn add(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) -> bool {
+        let Ok(mut state) = self.0.lock() else { return false };
         if state.done.contains_key(&file) {
-            return;
+            return false;
         }
         let all = chunks_of(file_bytes);
         let room = || (vec![None; usize::try_from(all).unwrap_or(usize::MAX)], all);
         let (known, missing) = state.open.entry(file).or_insert_with(room);
-        let place = usize::try_from(chunk).ok().and_then(|chunk| known.get_mut(chunk));
-        if place.is_some_and(|place| place.replace(hash).is_none()) {
-            *missing -= 1;
-        }
+        let Some(place @ None) = usize::try_from(chunk).ok().and_then(|chunk| known.get_mut(chunk)) else {
+            return false;
+        };
+        *place = Some(hash);
+        *missing -= 1;
         if *missing == 0
             && let Some((hashes, _)) = state.open.remove(&file)
         {
             let hashes: Vec<Hash> = hashes.into_iter().flatten().collect();
             state.done.extend(file_hash(&hashes).map(|hash| (file, hash)));
         }
+        true
     }
 
     /// The manifest of these entries; `None` if some file is not over.
     pub(crate) fn manifest(&self, entries: impl Iterator<Item = Entry>) -> Option<Manifest> {
         let state = self.0.lock().ok()?;
         let entries = entries.enumerate().map(|(number, entry)| match entry.kind {
-            Kind::File { .. } => Some((entry, Some(*state.done.get(&number)?))),
+            Kind::File { bytes } => Some((entry, Some(state.hash(number, bytes)?))),
             _ => Some((entry, None)),
         });
         Some(Manifest { entries: entries.collect::<Option<_>>()? })
+    }
+}
+
+impl State {
+    fn hash(&self, file: usize, file_bytes: u64) -> Option<Hash> {
+        if let Some(hash) = self.done.get(&file) {
+            return Some(*hash);
+        }
+        let kept = self.kept.get(&file)?;
+        let mut hashes = vec![None; usize::try_from(chunks_of(file_bytes)).ok()?];
+        for (chunk, hash) in kept {
+            *hashes.get_mut(usize::try_from(*chunk).ok()?)? = Some(*hash);
+        }
+        let came = self.open.get(&file).map(|(came, _)| came.as_slice()).unwrap_or_default();
+        hashes.iter_mut().zip(came).for_each(|(hash, came)| *hash = came.or(*hash));
+        file_hash(&hashes.into_iter().collect::<Option<Vec<_>>>()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{hash::CHUNK_BYTES, path::RelativePath};
+
+    const BYTES: u64 = 2 * CHUNK_BYTES as u64;
+
+    fn hash_of(assembly: &Assembly) -> Option<Hash> {
+        let path = RelativePath::parse(b"f").unwrap();
+        let kind = Kind::File { bytes: BYTES };
+        let entry = Entry { path, kind, mode: 0, uid: 0, gid: 0, modified: (0, 0) };
+        assembly.manifest(std::iter::once(entry)).and_then(|manifest| manifest.entries[0].1)
+    }
+
+    #[test]
+    fn what_comes_counts_more_than_what_was_there() {
+        let [old, new, other] = [1, 2, 3].map(|byte| Hash([byte; 32]));
+        let assembly = Assembly::default();
+        assembly.keep(0, 0, old);
+        assert_eq!(hash_of(&assembly), None);
+        assembly.keep(0, 1, other);
+        assert_eq!(hash_of(&assembly), file_hash(&[old, other]));
+        assert!(assembly.add(0, BYTES, 0, new));
+        assert_eq!(hash_of(&assembly), file_hash(&[new, other]));
+    }
+
+    #[test]
+    fn a_chunk_comes_once() {
+        let assembly = Assembly::default();
+        assert!(assembly.add(0, BYTES, 0, Hash([1; 32])));
+        assert!(!assembly.add(0, BYTES, 0, Hash([2; 32])));
+        assert!(assembly.add(0, BYTES, 1, Hash([3; 32])));
+        assert!(!assembly.add(0, BYTES, 1, Hash([4; 32])));
+        assert_eq!(hash_of(&assembly), file_hash(&[Hash([1; 32]), Hash([3; 32])]));
     }
 }

@@ -41,6 +41,13 @@ impl Journal {
         Self(Mutex::new(file))
     }
 
+    /// Goes on with a journal, behind its last whole record.
+    pub(crate) fn resume(file: File) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        file.set_len(bytes - bytes % RECORD_BYTES as u64)?;
+        Ok(Self::new(file))
+    }
+
     /// Notes that a chunk is written.
     pub(crate) fn add(&self, path: &RelativePath, chunk: u64, hash: Hash) -> io::Result<()> {
         let mut record = Vec::with_capacity(RECORD_BYTES);
@@ -129,9 +136,13 @@ mod tests {
         journal.add(&b, 7, Hash([3; 32])).unwrap();
         journal.add(&a, 1, Hash([4; 32])).unwrap();
         file.write_all(b"torn").unwrap();
+        let journal = Journal::resume(file.try_clone().unwrap()).unwrap();
+        file.seek(io::SeekFrom::End(0)).unwrap();
+        journal.add(&a, 2, Hash([5; 32])).unwrap();
+        file.write_all(b"torn").unwrap();
         file.rewind().unwrap();
         let mut claims = Claims::read(file).unwrap();
-        assert_eq!(claims.of(&a), [(0, Hash([2; 32])), (1, Hash([4; 32]))]);
+        assert_eq!(claims.of(&a), [(0, Hash([2; 32])), (1, Hash([4; 32])), (2, Hash([5; 32]))]);
         assert_eq!(claims.of(&b), [(7, Hash([3; 32]))]);
         assert!(claims.is_empty());
     }

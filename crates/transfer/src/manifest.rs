@@ -104,7 +104,7 @@ impl Manifest {
             Kind::File { bytes } => bytes,
             _ => 0,
         });
-        bytes.sum()
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// Writes it.

@@ -43,6 +43,16 @@ impl Stop {
         }
     }
 
+    /// Ends everything without an error: what was to be done is done.
+    pub(crate) fn end(&self) {
+        if let Ok(mut state) = self.state.lock() {
+            self.stopped.store(true, Ordering::Relaxed);
+            for socket in state.sockets.drain(..) {
+                let _ = socket.shutdown(Shutdown::Both);
+            }
+        }
+    }
+
     /// Notes an error and ends everything. A cause displaces what is only its consequence.
     pub(crate) fn fail(&self, error: TransferError) {
         let Ok(mut state) = self.state.lock() else { return };

@@ -3,18 +3,18 @@
 use std::{
     io::ErrorKind,
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{ReceiveSettings, data_config, token};
+use super::{
+    ReceiveSettings, data_config,
+    strangers::{self, Strangers},
+    token,
+};
 use crate::{
     error::TransferError,
     pairing::{Secret, Side},
@@ -25,10 +25,6 @@ use crate::{
     },
 };
 
-/// How long a stranger may take to prove itself.
-pub(super) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
-/// Strangers that are heard at the same time.
-const MAX_STRANGERS: usize = 16;
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -108,34 +104,39 @@ impl Door {
     /// the wait: the code is void.
     pub(super) fn wait_for_sender(&self, settings: &ReceiveSettings) -> Result<Visitor, TransferError> {
         let until = Instant::now() + settings.expiry;
-        let strangers = AtomicUsize::new(0);
+        let strangers = &Strangers::default();
         thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
-            while Instant::now() < until {
-                match told.try_recv() {
-                    Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
-                    Ok(Verdict::Burnt(error)) => return Err(error),
-                    Ok(Verdict::Nobody) | Err(_) => {}
+            let wait = || {
+                while Instant::now() < until {
+                    match told.try_recv() {
+                        Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
+                        Ok(Verdict::Burnt(error)) => return Err(error),
+                        Ok(Verdict::Nobody) | Err(_) => {}
+                    }
+                    strangers.end_slow();
+                    let Some((socket, peer)) = self.knock(TICK)? else { continue };
+                    let Some(stranger) = strangers.admit(&socket) else { continue };
+                    let tell = tell.clone();
+                    scope.spawn(move || {
+                        let verdict = self.judge(socket, peer, settings);
+                        drop(stranger);
+                        // Whoever came first was let in.
+                        let _ = tell.send(verdict);
+                    });
                 }
-                let Some((socket, peer)) = self.knock(TICK)? else { continue };
-                if strangers.fetch_add(1, Ordering::Relaxed) >= MAX_STRANGERS {
-                    strangers.fetch_sub(1, Ordering::Relaxed);
-                    continue;
-                }
-                let (tell, strangers) = (tell.clone(), &strangers);
-                scope.spawn(move || {
-                    let verdict = self.judge(socket, peer, settings);
-                    strangers.fetch_sub(1, Ordering::Relaxed);
-                    // Whoever came first was let in.
-                    let _ = tell.send(verdict);
-                });
-            }
-            Err(TransferError::Expired { seconds: settings.expiry.as_secs() })
+                Err(TransferError::Expired { seconds: settings.expiry.as_secs() })
+            };
+            let outcome = wait();
+            // Their threads would be waited for otherwise.
+            strangers.end_all();
+            outcome
         })
     }
 
     fn judge(&self, socket: TcpStream, peer: SocketAddr, settings: &ReceiveSettings) -> Verdict {
-        let Ok(mut control) = ControlChannel::accept(socket, self.config.clone(), peer.to_string(), HANDSHAKE_PATIENCE)
+        let Ok(mut control) =
+            ControlChannel::accept(socket, self.config.clone(), peer.to_string(), strangers::PATIENCE)
         else {
             return Verdict::Nobody;
         };

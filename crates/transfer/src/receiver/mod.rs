@@ -3,13 +3,17 @@
 mod door;
 mod resume;
 mod staging;
+mod strangers;
 mod stream;
 mod target;
 
 use std::{
     net::{IpAddr, SocketAddr},
     path::PathBuf,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -20,7 +24,7 @@ use aws_lc_rs::{
 };
 
 pub use self::staging::Owner;
-use self::{door::Door, resume::Proven, staging::Staging, stream::Stream};
+use self::{door::Door, resume::Proven, staging::Staging, strangers::Strangers, stream::Stream};
 use crate::{
     assembly::Assembly,
     error::TransferError,
@@ -123,7 +127,8 @@ impl Receiver {
     /// [`TransferError`].
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
         let staging = Staging::open(&settings.into)?;
-        if settings.anew {
+        // A commit that was cut off has moved files already: it can only go on.
+        if settings.anew && !staging.is_committed() {
             staging.clear()?;
         }
         let (door, code) = match trust {
@@ -206,6 +211,7 @@ impl Receiver {
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
+        let resumed = self.staging.has_files()?;
         let proven = alive(control, progress, || self.prepare(&entries))??;
         for message in resume::messages(&proven) {
             control.queue(&message)?;
@@ -218,22 +224,19 @@ impl Receiver {
             assembly: Assembly::default(),
             progress,
             stop: &stop,
-            resumed: !proven.is_empty(),
+            resumed,
         };
         for (file, chunks) in &proven {
             let bytes = entries.get(*file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
             for (chunk, hash) in chunks {
-                receiving.assembly.add(*file, bytes, *chunk, *hash);
-                Progress::add(&progress.bytes, crate::hash::chunk_bytes(bytes, *chunk) as u64);
+                receiving.assembly.keep(*file, *chunk, *hash);
+                let length = crate::hash::chunk_bytes(bytes, *chunk) as u64;
+                Progress::add(&progress.bytes, length);
+                Progress::add(&progress.kept_bytes, length);
             }
         }
         control.send(&Control::Ready)?;
-        let tree = self.receive(control, &receiving, token, streams, &data)?;
-        let manifest = receiving.assembly.manifest(entries.iter().cloned());
-        let manifest = manifest.ok_or_else(|| TransferError::protocol(control.peer(), "some chunks never came"))?;
-        if manifest.tree() != tree {
-            return Err(TransferError::TreeDiffers);
-        }
+        let manifest = self.receive(control, &receiving, token, streams, &data)?;
         // From here on the sender is not needed any more.
         match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner)) {
             Ok(committed) => committed?,
@@ -256,7 +259,8 @@ impl Receiver {
         resume::prove(&self.staging, entries, claims, threads)
     }
 
-    /// Takes data connections and waits for the sender's word that everything was sent.
+    /// Takes data connections and waits for the sender's word that everything was sent, which has to
+    /// be true: then nothing is left to be waited for.
     fn receive(
         &self,
         control: &mut ControlChannel,
@@ -264,38 +268,49 @@ impl Receiver {
         token: [u8; TOKEN_BYTES],
         streams: u16,
         data: &Arc<rustls::ServerConfig>,
-    ) -> Result<Hash, TransferError> {
+    ) -> Result<Manifest, TransferError> {
         let stop = receiving.stop;
-        let tree = thread::scope(|scope| {
-            let accept = || -> Result<(), TransferError> {
-                let mut taken = 0;
-                while taken < streams {
-                    let Some((socket, peer)) = self.door.knock(TICK)? else {
-                        stop.check()?;
-                        continue;
-                    };
-                    // One that cannot prove that it belongs to the sender is none of ours.
-                    let patience = self.settings.patience;
-                    let Ok(channel) = attach(socket, peer, data.clone(), token, patience) else { continue };
-                    stop.watch(channel.handle()?);
-                    taken += 1;
-                    receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
-                    let stream = Stream::new(receiving, channel);
-                    scope.spawn(|| stream.run().unwrap_or_else(|error| stop.fail(error)));
+        let (strangers, taken) = (&Strangers::default(), &AtomicU16::new(0));
+        let manifest = thread::scope(|scope| {
+            let accept = move || -> Result<(), TransferError> {
+                while taken.load(Ordering::Relaxed) < streams {
+                    stop.check()?;
+                    strangers.end_slow();
+                    let Some((socket, peer)) = self.door.knock(TICK)? else { continue };
+                    let Some(stranger) = strangers.admit(&socket) else { continue };
+                    let data = data.clone();
+                    scope.spawn(move || {
+                        let channel = attach(socket, peer, data, token, self.settings.patience);
+                        drop(stranger);
+                        // One that cannot prove that it belongs to the sender is none of ours.
+                        let Ok(channel) = channel else { return };
+                        if taken.fetch_add(1, Ordering::Relaxed) < streams {
+                            serve_stream(receiving, channel).unwrap_or_else(|error| stop.fail(error));
+                        }
+                    });
                 }
                 Ok(())
             };
-            scope.spawn(move || accept().unwrap_or_else(|error| stop.fail(error)));
-            let tree = self.attend(control, receiving);
-            if let Err(error) = tree {
-                stop.fail(error);
-                return None;
+            scope.spawn(move || {
+                accept().unwrap_or_else(|error| stop.fail(error));
+                strangers.end_all();
+            });
+            let manifest = self.attend(control, receiving).and_then(|tree| whole(control.peer(), receiving, tree));
+            match manifest {
+                Ok(manifest) => {
+                    stop.end();
+                    Some(manifest)
+                }
+                Err(error) => {
+                    stop.fail(error);
+                    None
+                }
             }
-            tree.ok()
         });
-        match (stop.take(), tree) {
+        match (stop.take(), manifest) {
+            // Connections that were not needed stopped when all was there.
+            (None | Some(TransferError::Stopped), Some(manifest)) => Ok(manifest),
             (Some(error), _) => Err(error),
-            (None, Some(tree)) => Ok(tree),
             (None, None) => Err(TransferError::Stopped),
         }
     }
@@ -325,6 +340,20 @@ impl Receiver {
             }
         }
     }
+}
+
+/// One data connection, until the sender has nothing more.
+fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), TransferError> {
+    receiving.stop.watch(channel.handle()?);
+    receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
+    Stream::new(receiving, channel).run()
+}
+
+/// The manifest of what came, if all of it did.
+fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
+    let manifest = receiving.assembly.manifest(receiving.entries.iter().cloned());
+    let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
+    if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
 }
 
 fn received(manifest: &Manifest, elapsed: Option<Duration>) -> Received {
@@ -425,7 +454,7 @@ fn attach(
     token: [u8; TOKEN_BYTES],
     patience: Duration,
 ) -> Result<DataChannel, TransferError> {
-    let mut channel = DataChannel::accept(socket, config, peer.to_string(), door::HANDSHAKE_PATIENCE)?;
+    let mut channel = DataChannel::accept(socket, config, peer.to_string(), strangers::PATIENCE)?;
     let mut body = Vec::new();
     let message = channel.receive(&mut body)?.decode(&peer.to_string())?;
     match message {

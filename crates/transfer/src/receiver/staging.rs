@@ -68,8 +68,9 @@ impl Staging {
         // The target itself may be reached through links: it is the user who named it.
         let target = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let target = target.map_err(|error| failed("cannot be opened")(error.into()))?;
+        let committing = Self::is_committing(&target);
         for name in names(&target).map_err(failed("cannot be listed"))? {
-            if name != STAGING && name != LOST_AND_FOUND && !Self::is_committing(&target) {
+            if name != STAGING && name != LOST_AND_FOUND && !committing {
                 return Err(TransferError::NotEmpty { path: path.to_path_buf() });
             }
         }
@@ -86,14 +87,24 @@ impl Staging {
         Ok(Self { path: path.to_path_buf(), target, staging, files })
     }
 
+    /// Whether a commit was cut off here. At its very end, the mark is gone and only the empty
+    /// directory is left beside the manifest.
     fn is_committing(target: &OwnedFd) -> bool {
-        let staging = open_directory(target.as_fd(), OsStr::new(STAGING));
-        staging.is_ok_and(|staging| exists(&staging, OsStr::new(COMMIT)))
+        let Ok(staging) = open_directory(target.as_fd(), OsStr::new(STAGING)) else { return false };
+        let over = || exists(target, OsStr::new(MANIFEST)) && names(&staging).is_ok_and(|names| names.is_empty());
+        exists(&staging, OsStr::new(COMMIT)) || over()
     }
 
     /// Whether a commit was cut off here, so that no sender is needed any more.
     pub(crate) fn is_committed(&self) -> bool {
-        exists(&self.staging, OsStr::new(COMMIT))
+        // A manifest beside the staging directory is only let pass if it is of the end of a commit.
+        exists(&self.staging, OsStr::new(COMMIT)) || exists(&self.target, OsStr::new(MANIFEST))
+    }
+
+    /// Whether an earlier try left anything.
+    pub(crate) fn has_files(&self) -> Result<bool, TransferError> {
+        let names = names(&self.files).map_err(self.failed("what an earlier transfer left cannot be listed"))?;
+        Ok(!names.is_empty())
     }
 
     /// Whether the staging directory is gone, as it is after a commit.
@@ -146,12 +157,13 @@ impl Staging {
         blocks.sum::<u64>().saturating_mul(512)
     }
 
-    /// The journal, to append to.
+    /// The journal, to append to, without the half of a record that a full disk may have left.
     pub(crate) fn journal(&self) -> Result<Journal, TransferError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.staging, JOURNAL, flags, PRIVATE_FILE);
         let file = file.map_err(|error| self.failed("its journal cannot be opened")(error.into()))?;
-        Ok(Journal::new(file.into()))
+        let journal = Journal::resume(file.into());
+        journal.map_err(self.failed("its journal cannot be opened"))
     }
 
     /// What an earlier try says it has written.
@@ -282,7 +294,7 @@ impl Staging {
         syncfs(&self.target).map_err(|error| moving(error.into()))?;
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
             .and_then(|()| gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty())))
-            .and_then(|()| unlinkat(&self.staging, COMMIT, AtFlags::empty()))
+            .and_then(|()| gone(unlinkat(&self.staging, COMMIT, AtFlags::empty())))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
             .and_then(|()| fsync(&self.target));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
@@ -354,7 +366,14 @@ fn make_link(parent: &impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> 
 
 fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
+    match openat(parent, name, flags, PRIVATE_FILE) {
+        // A commit that was cut off before its mark has given it its permissions already.
+        Err(Errno::ACCESS) => {
+            unlinkat(parent, name, AtFlags::empty())?;
+            Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
+        }
+        other => Ok(other?.into()),
+    }
 }
 
 /// Gives an entry its owner, permissions and times. Only root can give files away: others keep what

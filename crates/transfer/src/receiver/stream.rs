@@ -6,7 +6,7 @@ use verify::read::Buffer;
 
 use crate::{
     codec::{
-        Decoder,
+        Decoder, is_zero,
         page::{MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher},
     },
     error::TransferError,
@@ -88,6 +88,10 @@ impl<'r> Stream<'r> {
             let path = self.receiving.staging.place(&entry.path);
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
+        // Noted before it is written: of two that came at once, the other one might be on disk.
+        if !self.receiving.assembly.add(number, file_bytes, chunk.number, chunk.hash) {
+            return Err(TransferError::protocol(peer, "a chunk that came twice"));
+        }
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
             let file = TargetFile::open(self.receiving.staging, entry, file_bytes, self.receiving.resumed)?;
             self.open = Some((chunk.file, file));
@@ -104,7 +108,6 @@ impl<'r> Stream<'r> {
         Progress::add_time(&self.receiving.progress.disk_wait, began.elapsed());
         Progress::add(&self.receiving.progress.bytes, length as u64);
         Progress::add(&self.receiving.progress.wire_bytes, chunk.payload.len() as u64);
-        self.receiving.assembly.add(number, file_bytes, chunk.number, chunk.hash);
         Ok(())
     }
 }
@@ -129,6 +132,10 @@ impl Worker {
                 let decoded = self.decoded.get(..count)?;
                 let opened = OpenedChunk::parse(decoded).ok()?;
                 opened.seal(self.ciphers.get(&opened.slot)?, decoded, bytes).ok()?;
+                // The hash is of all bytes, and only the segments are written.
+                if chunk.segments.as_ref().is_some_and(|segments| !holes_are_zero(segments, bytes)) {
+                    return None;
+                }
             }
             (codec, None) => self.decoder.decode(codec, chunk.payload, bytes).ok()?,
             (codec, Some(segments)) => {
@@ -140,6 +147,17 @@ impl Worker {
         }
         Some(bytes)
     }
+}
+
+/// Whether there is nothing between the segments, and nothing of them behind the end.
+fn holes_are_zero(segments: &[Segment], bytes: &[u8]) -> bool {
+    let mut end = 0;
+    let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(is_zero);
+    segments.iter().all(|segment| {
+        let hole = zero(end, segment.from as usize);
+        end = segment.from as usize + segment.bytes as usize;
+        hole
+    }) && zero(end, bytes.len())
 }
 
 /// Puts parts in their places, with zeros between them.

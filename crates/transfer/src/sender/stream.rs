@@ -82,7 +82,7 @@ impl<'s> Stream<'s> {
         for chunk in part.chunks.clone() {
             self.sending.stop.check()?;
             let hash = self.chunk(&source, part.file, chunk)?;
-            self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
+            let _ = self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
         }
         source.check()
     }
