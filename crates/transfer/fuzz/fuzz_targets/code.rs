@@ -1,0 +1,13 @@
+//! Pairing codes as people paste them. A code that is read is written back to itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transfer::pairing::PairingCode;
+
+fuzz_target!(|input: &[u8]| {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if let Ok(code) = text.parse::<PairingCode>() {
+        assert_eq!(code.to_string(), text.trim().to_ascii_lowercase());
+        assert!((1..=4).contains(&code.sockets().count()));
+    }
+});

@@ -1,0 +1,28 @@
+//! Messages of the control connection: the first byte is the type. What is read is written back to
+//! the same bytes, and a list of files that is called sound is.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transfer::{
+    plan::first_unsound,
+    wire::{Control, frame},
+};
+
+fuzz_target!(|input: &[u8]| {
+    if let Some(header) = input.first_chunk() {
+        let _ = frame::parse_header(*header);
+    }
+    let Some((kind, body)) = input.split_first() else { return };
+    let Ok(message) = Control::decode(*kind, body) else { return };
+    let mut back = Vec::new();
+    assert_eq!(message.encode(&mut back), *kind);
+    // A reason for people may have been no UTF-8.
+    if !matches!(message, Control::Failed { .. }) {
+        assert_eq!(back, body);
+    }
+    if let Control::Entry(entry) = message {
+        let escapes = entry.path.as_path().components().any(|part| !matches!(part, std::path::Component::Normal(_)));
+        assert!(!escapes);
+        assert!(first_unsound(&[entry.clone(), entry]).is_some());
+    }
+});

@@ -1,0 +1,29 @@
+//! Messages of data connections: the first byte is the type. What a chunk carries is decoded into a
+//! chunk of every length that matters.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transfer::{
+    codec::Decoder,
+    hash::CHUNK_BYTES,
+    wire::{Codec, Data},
+};
+
+fuzz_target!(|input: &[u8]| {
+    let Some((kind, body)) = input.split_first() else { return };
+    let Ok(message) = Data::decode(*kind, body) else { return };
+    let mut back = Vec::new();
+    assert_eq!(message.encode(&mut back), *kind);
+    let Data::Chunk(chunk) = &message else { return assert_eq!(back, body) };
+    assert_eq!([&back, chunk.payload].concat(), body);
+    let parts = chunk.segments.iter().flatten();
+    let all = parts.clone().map(|part| part.bytes as usize).sum::<usize>();
+    assert!(all <= CHUNK_BYTES && parts.clone().all(|part| (part.from + part.bytes) as usize <= CHUNK_BYTES));
+    for length in [all, chunk.payload.len(), 16 << 10] {
+        let mut decoded = vec![0; length.min(CHUNK_BYTES)];
+        let outcome = Decoder::default().decode(chunk.codec, chunk.payload, &mut decoded);
+        if chunk.codec == Codec::Raw {
+            assert_eq!(outcome.is_ok(), decoded.len() == chunk.payload.len());
+        }
+    }
+});

@@ -1,0 +1,14 @@
+//! Manifests, which lie on disks that others may write to. One that is read is written back to one
+//! that reads the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transfer::manifest::Manifest;
+
+fuzz_target!(|input: &[u8]| {
+    let Ok(manifest) = Manifest::read(&mut &*input) else { return };
+    let _ = manifest.bytes();
+    let mut text = Vec::new();
+    manifest.write(&mut text).expect("memory can be written to");
+    assert_eq!(Manifest::read(&mut text.as_slice()).expect("our own reads back"), manifest);
+});

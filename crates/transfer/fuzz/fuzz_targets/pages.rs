@@ -1,0 +1,30 @@
+//! Keys and opened pages of a peer: the first byte is the length of the key message, behind it are
+//! the key message, then a description and pages. They are sealed, and opened again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use transfer::codec::page::{OpenedChunk, SpaceCipher};
+
+fuzz_target!(|input: &[u8]| {
+    let Some((count, rest)) = input.split_first() else { return };
+    let Some((material, payload)) = rest.split_at_checked(usize::from(*count)) else { return };
+    let opened = OpenedChunk::parse(payload);
+    let Ok(cipher) = SpaceCipher::decode(material) else { return };
+    assert_eq!(cipher.encode().as_slice(), material);
+    let Ok(opened) = opened else { return };
+    let pages = payload.len().saturating_sub(4);
+    for length in [pages, payload.len(), pages - pages % 1024, pages / 2] {
+        let _ = opened.seal(&cipher, payload, &mut vec![0; length]);
+    }
+    // The length that fits, if there is one: everything behind the description.
+    let described = usize::from(u16::from_be_bytes([payload[2], payload[3]])) * 5 + 4;
+    let mut chunk = vec![0; payload.len().saturating_sub(described)];
+    if opened.seal(&cipher, payload, &mut chunk).is_ok() {
+        let (mut again, mut check) = (Vec::new(), Vec::new());
+        cipher.open(opened.slot, &chunk, &mut again, &mut check);
+        let mut back = vec![0; chunk.len()];
+        let reopened = OpenedChunk::parse(&again).expect("our own description");
+        reopened.seal(&cipher, &again, &mut back).expect("our own pages");
+        assert_eq!(back, chunk);
+    }
+});
