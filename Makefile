@@ -55,7 +55,8 @@ bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 $(TOOLS)/bin/inno:
 	cargo install --locked --quiet --root $(TOOLS) innodb-utils
 
-soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: an hour of fuzzing for every parser
+soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
+	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600
 
 clean: ## Remove what was built

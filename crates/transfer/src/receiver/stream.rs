@@ -171,3 +171,7 @@ fn scatter(mut parts: &[u8], segments: &[Segment], bytes: &mut [u8]) -> Option<(
     }
     Some(())
 }
+
+#[cfg(test)]
+#[path = "mutation.rs"]
+mod mutation;

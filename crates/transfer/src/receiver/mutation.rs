@@ -1,0 +1,249 @@
+//! Frames that were changed on the way, past TLS: whatever comes of one, no file has other bytes than
+//! those that were sent.
+
+use std::{fs, net::TcpListener, os::unix::fs::FileExt, path::Path};
+
+use super::*;
+use crate::{
+    assembly::Assembly,
+    codec::{Effort, Encoder},
+    pairing::Pin,
+    path::RelativePath,
+    receiver::staging::Staging,
+    stop::Stop,
+    tls::{Pinned, client_config, identity::Identity, server_config},
+    wire::frame,
+};
+
+const FRAMES: usize = 100_000;
+
+/// Lengths of the files: one chunk; the same; holes; a second chunk that is short.
+const FILES: [usize; 4] = [16 << 10, 16 << 10, 48 << 10, CHUNK_BYTES + (8 << 10)];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        // Xorshift64*, by Vigna.
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+}
+
+fn contents(file: usize) -> Vec<u8> {
+    let bytes = FILES[file];
+    let mut bytes: Vec<u8> = (0..bytes).map(|at| b"all work and no play "[(at / 5 + file) % 21]).collect();
+    if file == 2 {
+        bytes[4096..12288].fill(0);
+        bytes[40960..].fill(0);
+    }
+    bytes
+}
+
+fn holes(file: usize) -> Option<Vec<Segment>> {
+    let segments = [(0, 4096), (12288, 28672)].map(|(from, bytes)| Segment { from, bytes });
+    (file == 2).then(|| segments.to_vec())
+}
+
+fn number_of(file: usize) -> u64 {
+    chunks_of(FILES[file] as u64) - 1
+}
+
+fn bytes_of(file: usize) -> Vec<u8> {
+    contents(file).split_off(number_of(file) as usize * CHUNK_BYTES)
+}
+
+/// A frame of every codec for every file.
+fn frames() -> Vec<Vec<u8>> {
+    let plain = (0..FILES.len()).flat_map(frames_of);
+    plain.chain([opened(0), opened(2)]).collect()
+}
+
+fn frames_of(file: usize) -> Vec<Vec<u8>> {
+    let (bytes, segments) = (bytes_of(file), holes(file));
+    let hash = chunk_hash(FILES[file] as u64, number_of(file), &bytes);
+    let part = |segment: &Segment| bytes[segment.from as usize..][..segment.bytes as usize].to_vec();
+    let parts: Vec<u8> = match &segments {
+        Some(segments) => segments.iter().flat_map(part).collect(),
+        None => bytes,
+    };
+    let frame = |effort| {
+        let mut encoder = Encoder::default();
+        let (codec, payload) = encoder.encode(&parts, effort, false).unwrap();
+        let (number, segments) = (number_of(file), segments.clone());
+        framed(&Data::Chunk(Chunk { file: file as u32, number, hash, codec, segments, payload: &[] }), payload)
+    };
+    [Effort::None, Effort::Lz4, Effort::Zstd(1)].map(frame).to_vec()
+}
+
+/// Pages that are described as such, with none of them sealed.
+fn opened(file: usize) -> Vec<u8> {
+    let bytes = bytes_of(file);
+    let pages = bytes.len() / 4096;
+    let mut described = [7_u16.to_be_bytes(), (pages as u16).to_be_bytes()].concat();
+    described.extend(vec![0; 5 * pages]);
+    described.extend(&bytes);
+    let mut encoder = Encoder::default();
+    let (codec, payload) = encoder.encode(&described, Effort::Lz4, true).unwrap();
+    let hash = chunk_hash(FILES[file] as u64, number_of(file), &bytes);
+    let chunk = Chunk { file: file as u32, number: 0, hash, codec, segments: holes(file), payload: &[] };
+    framed(&Data::Chunk(chunk), payload)
+}
+
+fn framed(message: &Data<'_>, payload: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    body.extend(payload);
+    [&frame::header(kind, body.len())[..], &body].concat()
+}
+
+fn mutate(random: &mut Random, frames: &[Vec<u8>], frame: &mut Vec<u8>) {
+    let all = frame.len();
+    if all == 0 {
+        return;
+    }
+    // Most of what is looked at is in front: fields, segments, and the first of the payload.
+    let near = |random: &mut Random| if random.below(3) > 0 { random.below(all.min(90)) } else { random.below(all) };
+    match random.below(8) {
+        0..3 => frame[near(random)] ^= 1 << random.below(8),
+        3 => frame[near(random)] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+        4 => frame.truncate(near(random)),
+        5 => frame.extend(vec![random.below(256) as u8; 1 + random.below(40)]),
+        6 => {
+            let at = near(random);
+            let count = (1 + random.below(8)).min(all - at);
+            frame[at..at + count].iter_mut().for_each(|byte| *byte = random.below(256) as u8);
+        }
+        _ => {
+            let other = &frames[random.below(frames.len())];
+            let at = random.below(all.min(other.len()));
+            frame.truncate(at);
+            frame.extend(&other[at..]);
+        }
+    }
+    // Half of the time the length is put right, so that the rest of the message is looked at.
+    if random.below(2) == 0 && frame.len() >= 5 {
+        let length = (frame.len() - 5) as u32;
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+fn channel() -> (DataChannel, std::net::TcpStream) {
+    let identity = Identity::ephemeral().unwrap();
+    let (pin, any) = (identity.pin().unwrap(), Pinned::to_any());
+    let server = server_config(&identity, any).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let patience = std::time::Duration::from_secs(10);
+    let client = std::thread::spawn(move || client(socket, pin));
+    let channel = DataChannel::accept(listener.accept().unwrap().0, server, "peer".to_owned(), patience).unwrap();
+    (channel, client.join().unwrap())
+}
+
+fn client(socket: std::net::TcpStream, pin: Pin) -> std::net::TcpStream {
+    let config = client_config(None, &Identity::ephemeral().unwrap(), Pinned::to(pin)).unwrap();
+    let name = "sealant".try_into().unwrap();
+    let patience = std::time::Duration::from_secs(10);
+    DataChannel::connect(socket, config, name, "peer".to_owned(), patience).unwrap().handle().unwrap()
+}
+
+fn entries() -> Vec<Entry> {
+    let entry = |(number, bytes): (usize, &usize)| Entry {
+        path: RelativePath::parse(format!("f{number}").as_bytes()).unwrap(),
+        kind: Kind::File { bytes: *bytes as u64 },
+        mode: 0o600,
+        uid: 0,
+        gid: 0,
+        modified: (0, 0),
+    };
+    FILES.iter().enumerate().map(entry).collect()
+}
+
+/// Puts other bytes where the chunks go, so that one that is not written shows.
+fn spoil(root: &Path) {
+    for (number, bytes) in FILES.iter().enumerate() {
+        fs::write(root.join(format!("f{number}")), vec![0x55; *bytes]).unwrap();
+    }
+}
+
+/// Feeds one frame to a stream as its connection would; whether a chunk was taken, and which.
+fn feed(stream: &mut Stream<'_>, frame: &[u8]) -> Option<(usize, u64, crate::hash::Hash)> {
+    let (kind, length) = frame::parse_header(*frame.first_chunk()?).ok()?;
+    let body = frame.get(5..)?.get(..length)?;
+    let _ = crate::wire::Control::decode(kind, body);
+    match Data::decode(kind, body).ok()? {
+        Data::Chunk(chunk) => {
+            stream.chunk(&chunk, "peer").ok().map(|()| (chunk.file as usize, chunk.number, chunk.hash))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn no_changed_frame_is_taken_for_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let staging = Staging::open(directory.path()).unwrap();
+    let root = directory.path().join(".sealant-staging/files");
+    let (entries, frames, progress) = (entries(), frames(), Progress::default());
+    let sent: Vec<Vec<u8>> = (0..FILES.len()).map(bytes_of).collect();
+    let (mut channel, _client) = channel();
+    let mut worker = None;
+    let mut random = Random(0x5ea1_a17e_d5ee_d001);
+    let mut taken = 0;
+    spoil(&root);
+    for round in 0..FRAMES {
+        let stop = Stop::default();
+        let receiving = Receiving {
+            staging: &staging,
+            entries: &entries,
+            journal: staging.journal().unwrap(),
+            assembly: Assembly::default(),
+            progress: &progress,
+            stop: &stop,
+            resumed: true,
+        };
+        let mut stream = Stream::new(&receiving, channel);
+        if let Some(worker) = worker.take() {
+            stream.worker = worker;
+        } else {
+            let key = [&[1][..], &4096_u32.to_be_bytes(), &[9; 64]].concat();
+            stream.worker.ciphers.insert(7, SpaceCipher::decode(&key).unwrap());
+        }
+        let mut frame = frames[random.below(frames.len())].clone();
+        // Some go as they are, so that the test is known to see what is taken.
+        for _ in 0..random.below(4) {
+            mutate(&mut random, &frames, &mut frame);
+        }
+        if let Some((file, number, hash)) = feed(&mut stream, &frame) {
+            taken += 1;
+            let length = chunk_bytes(FILES[file] as u64, number);
+            let mut written = vec![0; length];
+            let on_disk = File::open(root.join(format!("f{file}"))).unwrap();
+            on_disk.read_exact_at(&mut written, number * CHUNK_BYTES as u64).unwrap();
+            assert_eq!(chunk_hash(FILES[file] as u64, number, &written), hash, "frame {round}");
+            // The same file of the same length may be another's; the list's hash tells these apart.
+            assert!(written == sent[file] || file < 2 && written == sent[1 - file], "frame {round}");
+            let spoilt = vec![0x55; length];
+            spoil_again(&root, file, number, &spoilt);
+        }
+        (channel, worker) = (stream.channel, Some(stream.worker));
+    }
+    assert!((FRAMES / 5..FRAMES / 2).contains(&taken), "{taken} of {FRAMES} were taken");
+}
+
+fn spoil_again(root: &Path, file: usize, number: u64, bytes: &[u8]) {
+    let file = File::options().write(true).open(root.join(format!("f{file}"))).unwrap();
+    file.write_all_at(bytes, number * CHUNK_BYTES as u64).unwrap();
+}
+
+#[test]
+fn bytes_in_holes_are_refused() {
+    let bytes = [&[1; 4096][..], &[0; 4096]].concat();
+    let segment = |from, bytes| Segment { from, bytes };
+    assert!(holes_are_zero(&[segment(0, 4096)], &bytes));
+    assert!(!holes_are_zero(&[segment(0, 4000)], &bytes));
+    assert!(!holes_are_zero(&[], &bytes));
+    assert!(!holes_are_zero(&[segment(0, 4096), segment(8000, 4096)], &bytes));
+}

@@ -1,0 +1,169 @@
+//! Peers of `sealant send` and `sealant receive` that do not behave: a network that breaks, and a
+//! sender that pairs as it should and then says whatever it likes.
+
+pub(crate) mod relay;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned};
+use transfer::pairing::{PairingCode, Side};
+use transfer::wire::message::{TOKEN_BYTES, VERSION};
+use transfer::wire::{Control, Data, HEADER_BYTES, frame};
+
+/// A TLS connection.
+pub(crate) type Tls = StreamOwned<ClientConnection, TcpStream>;
+
+/// A sender that proved the pairing code's secret.
+pub(crate) struct Rogue {
+    pub(crate) control: Tls,
+    address: SocketAddr,
+    config: Arc<ClientConfig>,
+    token: [u8; TOKEN_BYTES],
+}
+
+impl Rogue {
+    pub(crate) fn pair(code: &PairingCode) -> Self {
+        let address = code.sockets().next().expect("an address");
+        let config = config(true);
+        let mut control = connect(address, &config).expect("a connection");
+        let exporter = control.conn.export_keying_material([0; 32], b"EXPORTER-sealant-transfer-1", None);
+        let proof = code.secret.proof(Side::Sender, &exporter.expect("an exporter"));
+        let hello = Control::Hello { version: VERSION, proof, speeds: [1; 3], streams: 2 };
+        say(&mut control, &hello);
+        let (kind, body) = hear(&mut control).expect("a welcome");
+        let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { panic!("no welcome") };
+        Self { control, address, config, token }
+    }
+
+    pub(crate) fn say(&mut self, message: &Control) {
+        say(&mut self.control, message);
+    }
+
+    /// Waits until the receiver is ready for data.
+    pub(crate) fn wait_until_ready(&mut self) {
+        while let Some((kind, body)) = hear(&mut self.control) {
+            match Control::decode(kind, &body) {
+                Ok(Control::Ready) => return,
+                Ok(Control::Failed { reason }) => panic!("refused before any data: {reason}"),
+                _ => {}
+            }
+        }
+        panic!("no word from the receiver");
+    }
+
+    /// A data connection.
+    pub(crate) fn data(&self) -> Tls {
+        let mut data = self.data_with(self.token).expect("a data connection");
+        hear(&mut data).expect("an answer");
+        data
+    }
+
+    pub(crate) fn data_with(&self, token: [u8; TOKEN_BYTES]) -> Option<Tls> {
+        let mut data = connect(self.address, &self.config)?;
+        say_data(&mut data, &Data::Attach { token }, &[]);
+        Some(data)
+    }
+}
+
+pub(crate) fn say(to: &mut Tls, message: &Control) {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    say_raw(to, kind, &body);
+}
+
+pub(crate) fn say_data(to: &mut Tls, message: &Data<'_>, payload: &[u8]) {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    body.extend(payload);
+    say_raw(to, kind, &body);
+}
+
+/// Sends a frame; a receiver that has had enough may have closed already.
+pub(crate) fn say_raw(to: &mut Tls, kind: u8, body: &[u8]) {
+    let _ = to.write_all(&frame::header(kind, body.len()));
+    let _ = to.write_all(body);
+    let _ = to.flush();
+}
+
+/// The next frame; `None` at the end.
+pub(crate) fn hear(from: &mut Tls) -> Option<(u8, Vec<u8>)> {
+    let mut header = [0; HEADER_BYTES];
+    from.read_exact(&mut header).ok()?;
+    let (kind, length) = frame::parse_header(header).expect("a header");
+    let mut body = vec![0; length];
+    from.read_exact(&mut body).ok()?;
+    Some((kind, body))
+}
+
+pub(crate) fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Option<Tls> {
+    let socket = TcpStream::connect(address).ok()?;
+    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+    socket.set_nodelay(true).expect("an option");
+    let name = ServerName::try_from("sealant").expect("a name");
+    let mut tls = StreamOwned::new(ClientConnection::new(config.clone(), name).expect("a client"), socket);
+    while tls.conn.is_handshaking() {
+        tls.conn.complete_io(&mut tls.sock).ok()?;
+    }
+    Some(tls)
+}
+
+/// Believes any receiver; with a certificate of its own, or without.
+pub(crate) fn config(with_certificate: bool) -> Arc<ClientConfig> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone(provider)));
+    if !with_certificate {
+        return Arc::new(builder.with_no_client_auth());
+    }
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = rcgen::CertificateParams::default().self_signed(&key).expect("a certificate");
+    let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    Arc::new(builder.with_client_auth_cert(vec![certificate.der().clone()], private).expect("a client"))
+}
+
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

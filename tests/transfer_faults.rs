@@ -1,0 +1,859 @@
+//! A transfer that everything happens to: killed, cut off, out of space, lied to, attacked. The target
+//! is as it was, or whole; and what arrived is not sent again.
+//!
+//! `SEALANT_FAULTS` is the number of random moments (20), `SEALANT_FAULT_SEED` chooses them.
+
+mod peer;
+mod support;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
+use transfer::manifest::Manifest;
+use transfer::pairing::{PIN_BYTES, PairingCode, Pin, Secret};
+use transfer::path::RelativePath;
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Segment};
+
+use crate::peer::relay::{Break, Relay};
+use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
+use crate::support::sealant;
+
+/// No process takes longer than this for anything here.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of one record of the journal.
+const RECORD_BYTES: u64 = 60;
+const MIB: usize = 1 << 20;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Xorshift64*, by Vigna.
+struct Random(u64);
+
+impl Random {
+    #[allow(clippy::print_stdout, reason = "shown if the test fails")]
+    fn of(test: u64) -> Self {
+        let seed = number("SEALANT_FAULT_SEED", 4);
+        println!("SEALANT_FAULT_SEED={seed}");
+        Self((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (test << 32))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
+    }
+
+    fn fill(&mut self, bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|_| self.below(256) as u8).collect()
+    }
+}
+
+/// A source of all there may be in one, 10 MiB of it not holes.
+fn source(root: &Path) {
+    let mut random = Random(0x5ea1);
+    fs::create_dir_all(root.join("db/empty")).expect("directories");
+    let write = |name: &OsStr, bytes: &[u8], mode: u32| {
+        let path = root.join(name);
+        fs::write(&path, bytes).expect("a file");
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("permissions");
+    };
+    write("ibdata1".as_ref(), &random.fill(5 * MIB + 12345), 0o640);
+    write("db/t1.ibd".as_ref(), &random.fill(2 * MIB), 0o600);
+    write("db/t2.ibd".as_ref(), &random.fill(MIB + 1), 0o400);
+    write("none".as_ref(), b"", 0o444);
+    write(OsStr::from_bytes(b"db/\xff odd\n\x01"), b"odd", 0o4755);
+    write("n".repeat(255).as_ref(), b"long", 0o000);
+    let holey = File::create(root.join("db/holey.ibd")).expect("a file");
+    holey.set_len(6 * MIB as u64 + 4096).expect("a length");
+    for at in [0, 65536, 3 * MIB, 5 * MIB + 8192] {
+        holey.write_all_at(&random.fill(32 << 10), at as u64).expect("a part");
+    }
+    symlink("../ibdata1", root.join("db/link")).expect("a link");
+    symlink("/nonexistent", root.join("dangling")).expect("a link");
+    fs::set_permissions(root.join("db"), PermissionsExt::from_mode(0o750)).expect("permissions");
+    let past = std::time::UNIX_EPOCH + Duration::new(1_234_567_890, 987_654_321);
+    for path in ["ibdata1", "db/t1.ibd", "db/empty", "db"] {
+        File::open(root.join(path)).and_then(|file| file.set_modified(past)).expect("a time");
+    }
+}
+
+/// All that has to survive, by path.
+type Tree = BTreeMap<PathBuf, (u32, (i64, i64), (u32, u32), Vec<(u64, u64)>, Vec<u8>)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for item in fs::read_dir(&directory).expect("a directory") {
+            let path = item.expect("an item").path();
+            let name = path.strip_prefix(root).expect("below the root").to_path_buf();
+            if name == Path::new("sealant-manifest") {
+                continue;
+            }
+            let metadata = fs::symlink_metadata(&path).expect("metadata");
+            let (holes, bytes) = if metadata.is_dir() {
+                directories.push(path);
+                (Vec::new(), Vec::new())
+            } else if metadata.is_symlink() {
+                (Vec::new(), fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes())
+            } else {
+                (parts(&path), Hash::of(&fs::read(&path).expect("a file")).0.to_vec())
+            };
+            let owner = (metadata.uid(), metadata.gid());
+            tree.insert(name, (metadata.mode(), (metadata.mtime(), metadata.mtime_nsec()), owner, holes, bytes));
+        }
+    }
+    tree
+}
+
+/// The parts of a file that are not holes.
+fn parts(path: &Path) -> Vec<(u64, u64)> {
+    use rustix::fs::{SeekFrom, seek};
+    let file = File::open(path).expect("a file");
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while let Ok(data) = seek(&file, SeekFrom::Data(at)) {
+        at = seek(&file, SeekFrom::Hole(data)).expect("an end");
+        parts.push((data, at));
+    }
+    parts
+}
+
+#[track_caller]
+fn assert_same(source: &Path, target: &Path) {
+    let (expected, found) = (tree(source), tree(target));
+    for (path, entry) in &expected {
+        assert_eq!(found.get(path), Some(entry), "{}", path.display());
+    }
+    let names = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    assert!(target.join("sealant-manifest").exists());
+}
+
+/// A process of ours. None outlives its test.
+struct Running {
+    child: Child,
+    stderr: PathBuf,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(command: &mut Command, stderr: PathBuf) -> Self {
+        let child = command.stderr(File::create(&stderr).expect("a file")).spawn().expect("the binary starts");
+        Self { child, stderr }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("a process");
+        self.child.wait().expect("an end");
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.child.try_wait().expect("a process").is_some()
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(&self.stderr).expect("stderr")
+    }
+
+    /// Its exit code; that it ends at all is part of every test.
+    #[track_caller]
+    fn code(&mut self) -> Option<i32> {
+        let until = Instant::now() + PATIENCE;
+        while !self.is_over() {
+            assert!(Instant::now() < until, "it hangs: {}", self.said());
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.child.wait().expect("an end").code()
+    }
+
+    /// It gave up, with one clear line.
+    #[track_caller]
+    fn failed(&mut self, code: i32, word: &str) {
+        let found = self.code();
+        let said = self.said();
+        assert_eq!(found, Some(code), "{said}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("sealant: error: ")).count(), 1, "{said}");
+        assert!(said.contains(word) && !said.contains("panicked"), "{word:?} is not in: {said}");
+    }
+}
+
+/// A directory with a source, a target, and what processes say.
+struct Place {
+    directory: TempDir,
+    target: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let target = directory.path().join("target");
+        fs::create_dir(directory.path().join("source")).expect("a directory");
+        Self { directory, target }
+    }
+
+    fn with_source() -> Self {
+        let place = Self::new();
+        source(&place.source());
+        place
+    }
+
+    fn source(&self) -> PathBuf {
+        self.directory.path().join("source")
+    }
+
+    fn receive(&self, args: &[&str]) -> (Running, Option<PairingCode>) {
+        let mut command = sealant();
+        command.args(["receive", "--listen", "127.0.0.1:0", "--quiet", "--into"]).arg(&self.target).args(args);
+        let mut running = Running::start(command.stdout(Stdio::piped()), self.directory.path().join("receive.err"));
+        let stdout = running.child.stdout.take().expect("stdout");
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let _ = BufReader::new(stdout).read_line(&mut line);
+            let _ = tell.send(line);
+        });
+        let line = told.recv_timeout(PATIENCE).expect("a line, or the end");
+        (running, line.trim().parse().ok())
+    }
+
+    fn send(&self, code: &PairingCode, args: &[&str]) -> Running {
+        self.send_text(&code.to_string(), args)
+    }
+
+    fn send_text(&self, code: &str, args: &[&str]) -> Running {
+        let mut command = sealant();
+        command.arg("send").arg(self.source()).arg(code).args(["--quiet", "--compress", "none", "--report"]);
+        command.arg(self.report()).args(args);
+        Running::start(command.stdout(Stdio::null()), self.directory.path().join("send.err"))
+    }
+
+    fn report(&self) -> PathBuf {
+        self.directory.path().join("report.json")
+    }
+
+    /// Chunks that the target's journal has.
+    fn chunks(&self) -> u64 {
+        fs::metadata(self.target.join(".sealant-staging/journal")).map_or(0, |metadata| metadata.len() / RECORD_BYTES)
+    }
+
+    /// The target is in its old state, or a commit is under way or over.
+    #[track_caller]
+    fn assert_old_or_new(&self) {
+        let staging = self.target.join(".sealant-staging");
+        if staging.join("commit").exists() || self.target.join("sealant-manifest").exists() {
+            return;
+        }
+        let names: Vec<_> =
+            fs::read_dir(&self.target).into_iter().flatten().flatten().map(|item| item.file_name()).collect();
+        assert!(names.iter().all(|name| name == ".sealant-staging"), "{names:?}");
+    }
+
+    /// Receives and sends until it is whole; returns the bytes that were not sent again, `None` if
+    /// nothing had to be sent.
+    #[track_caller]
+    fn resume(&self) -> Option<u64> {
+        if self.target.join("sealant-manifest").exists() && !self.target.join(".sealant-staging").exists() {
+            assert_same(&self.source(), &self.target);
+            return None;
+        }
+        let (mut receiver, code) = self.receive(&[]);
+        let kept = code.map(|code| {
+            let mut sender = self.send(&code, &[]);
+            assert_eq!(sender.code(), Some(0), "{}", sender.said());
+            let report = fs::read(self.report()).expect("a report");
+            let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+            report["kept_bytes"].as_u64().expect("a number")
+        });
+        assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
+        assert_same(&self.source(), &self.target);
+        assert!(!self.target.join(".sealant-staging").exists());
+        kept
+    }
+}
+
+/// Counts of what was kept.
+#[derive(Debug, Default)]
+struct Tally {
+    moments: u64,
+    kept: u64,
+}
+
+impl Tally {
+    /// What is to be true after any fault.
+    #[track_caller]
+    fn check(&mut self, place: &Place) {
+        place.assert_old_or_new();
+        let chunks = place.chunks();
+        self.moments += 1;
+        match place.resume() {
+            // Everything was there.
+            None => self.kept += 1,
+            Some(kept) => {
+                assert_eq!(kept > 0, chunks > 0, "{kept} bytes of {chunks} chunks were kept");
+                self.kept += u64::from(kept > 0);
+            }
+        }
+    }
+}
+
+impl Drop for Tally {
+    #[allow(clippy::print_stdout, reason = "shown if the test fails, or by --nocapture")]
+    fn drop(&mut self) {
+        println!("{self:?}");
+        assert!(thread::panicking() || self.kept * 3 >= self.moments, "{self:?}");
+    }
+}
+
+/// A quarter of the moments, for each of four tests.
+fn moments() -> u64 {
+    number("SEALANT_FAULTS", 20).div_ceil(4)
+}
+
+/// Waits for a random moment of a transfer: one between two chunks, or soon after the last one.
+fn wait_for_a_moment(random: &mut Random, place: &Place, running: &mut [&mut Running]) {
+    let chunks = random.below(22);
+    while place.chunks() < chunks && !running.iter_mut().any(|process| process.is_over()) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_micros(random.below(40_000)));
+}
+
+#[test]
+fn a_sender_that_is_killed() {
+    let (mut random, mut tally) = (Random::of(1), Tally::default());
+    for _ in 0..moments() {
+        let place = Place::with_source();
+        let (mut receiver, code) = place.receive(&[]);
+        let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
+        wait_for_a_moment(&mut random, &place, &mut [&mut sender, &mut receiver]);
+        sender.kill();
+        end_of(&mut receiver, &place, "");
+        tally.check(&place);
+    }
+}
+
+#[test]
+fn a_receiver_that_is_killed() {
+    let (mut random, mut tally) = (Random::of(2), Tally::default());
+    for _ in 0..moments() {
+        let place = Place::with_source();
+        let (mut receiver, code) = place.receive(&[]);
+        let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
+        wait_for_a_moment(&mut random, &place, &mut [&mut sender, &mut receiver]);
+        receiver.kill();
+        if sender.code() != Some(0) {
+            sender.failed(1, "");
+        }
+        tally.check(&place);
+    }
+}
+
+/// Waits for a receiver's end. Before a sender has proven itself, nobody is missed, and it waits on.
+#[track_caller]
+fn end_of(receiver: &mut Running, place: &Place, word: &str) {
+    if !place.target.join(".sealant-staging/journal").exists() && !receiver.is_over() {
+        receiver.kill();
+    } else if receiver.code() != Some(0) {
+        receiver.failed(1, word);
+    }
+}
+
+fn a_link_that_breaks(mut random: Random, how: Break, patience: &str) {
+    let mut tally = Tally::default();
+    for _ in 0..moments() {
+        let place = Place::with_source();
+        let (mut receiver, code) = place.receive(&["--timeout", patience]);
+        let mut code = code.expect("a code");
+        let to = code.sockets().next().expect("an address");
+        let relay = Relay::start(to, how, 1 + random.below(10 * MIB as u64) as i64);
+        code.port = relay.port;
+        let mut sender = place.send(&code, &["--streams", "2", "--timeout", patience]);
+        // It is not what ends the other side.
+        if sender.code() != Some(0) {
+            sender.failed(1, "127.0.0.1");
+        }
+        end_of(&mut receiver, &place, "127.0.0.1");
+        drop(relay);
+        tally.check(&place);
+    }
+}
+
+#[test]
+fn a_link_that_is_cut() {
+    a_link_that_breaks(Random::of(3), Break::Cut, "20s");
+}
+
+#[test]
+fn a_link_that_stalls() {
+    a_link_that_breaks(Random::of(4), Break::Stall, "2s");
+}
+
+/// A small file system in memory.
+struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    fn mount(path: PathBuf, size: &str) -> Option<Self> {
+        fs::create_dir(&path).expect("a directory");
+        let option = format!("size={size}");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up() {
+    let mut place = Place::with_source();
+    let path = place.directory.path().join("disk");
+    let Some(disk) = Tmpfs::mount(path, "32m") else {
+        println!("skipped: only root can mount a small file system");
+        return;
+    };
+    place.target = disk.0.join("target");
+    let (mut receiver, code) = place.receive(&[]);
+    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "10MiB"]);
+    while place.chunks() < 3 && !sender.is_over() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut ballast = File::create(disk.0.join("ballast")).expect("a file");
+    while ballast.write_all(&[1; 4096]).is_ok() {}
+    receiver.failed(1, "No space left");
+    sender.failed(1, "No space left");
+    place.assert_old_or_new();
+    let (mut receiver, code) = place.receive(&[]);
+    let mut sender = place.send(&code.expect("a code"), &[]);
+    receiver.failed(1, "bytes are needed");
+    sender.failed(1, "bytes are needed");
+    fs::remove_file(disk.0.join("ballast")).expect("a file");
+    drop(ballast);
+    assert!(place.resume().is_some_and(|kept| kept >= MIB as u64));
+}
+
+#[test]
+fn a_source_that_is_another_at_the_second_try() {
+    let place = Place::new();
+    let mut random = Random(7);
+    let file = |name: &str| place.source().join(name);
+    for (name, bytes) in [("large", 10 * MIB), ("small", 2 * MIB)] {
+        fs::write(file(name), random.fill(bytes)).expect("a file");
+    }
+    let (mut receiver, code) = place.receive(&[]);
+    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "8MiB"]);
+    // Both are sent side by side: then all of the small one is there, and not all of the large one.
+    while place.chunks() < 7 && !sender.is_over() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    sender.kill();
+    receiver.failed(1, "");
+    let small = File::options().write(true).open(file("small")).expect("a file");
+    small.write_all_at(b"new", 2_000_000).expect("bytes");
+    assert!(place.resume().is_some_and(|kept| kept > 0));
+}
+
+#[test]
+fn a_sender_that_is_held_back_is_not_missed() {
+    let place = Place::new();
+    fs::write(place.source().join("f"), Random(5).fill(2 * MIB)).expect("a file");
+    let (mut receiver, code) = place.receive(&["--timeout", "2s"]);
+    let mut sender = place.send(&code.expect("a code"), &["--streams", "1", "--bwlimit", "300KiB"]);
+    assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
+    assert_same(&place.source(), &place.target);
+}
+
+#[test]
+fn what_an_earlier_try_left_does_not_show_through_holes() {
+    let place = Place::new();
+    let staged = place.target.join(".sealant-staging/files");
+    fs::create_dir_all(&staged).expect("directories");
+    // Written, and the journal did not get its record.
+    fs::write(staged.join("f"), Random(9).fill(500_000)).expect("a file");
+    let file = File::create(place.source().join("f")).expect("a file");
+    file.set_len(600_000).expect("a length");
+    file.write_all_at(b"end", 590_000).expect("bytes");
+    assert_eq!(place.resume(), Some(0));
+}
+
+#[test]
+fn a_commit_that_was_cut_off_goes_on_even_anew() {
+    let place = Place::with_source();
+    place.resume();
+    let staging = place.target.join(".sealant-staging");
+    // Killed at the very end: all that is left is an empty directory.
+    fs::create_dir(&staging).expect("a directory");
+    assert_eq!(place.resume(), None);
+    // Killed between two renames.
+    fs::create_dir_all(staging.join("files")).expect("directories");
+    for (name, back) in [("ibdata1", "files/ibdata1"), ("db", "files/db"), ("sealant-manifest", "sealant-manifest")] {
+        fs::rename(place.target.join(name), staging.join(back)).expect("a rename");
+    }
+    File::create(staging.join("commit")).expect("a mark");
+    let (mut receiver, code) = place.receive(&["--anew"]);
+    assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
+    assert_same(&place.source(), &place.target);
+}
+
+/// What crosses the wire for an entry, of a path that no library would let pass.
+fn entry_body(path: &[u8], mode: u32, kind: &[u8]) -> Vec<u8> {
+    let mut body = (path.len() as u16).to_be_bytes().to_vec();
+    body.extend(path);
+    body.extend(mode.to_be_bytes());
+    body.extend([0; 8]);
+    body.extend([0; 12]);
+    body.extend(kind);
+    body
+}
+
+const ENTRY: u8 = 3;
+const DIRECTORY: &[u8] = &[1];
+const EMPTY_FILE: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0];
+const LINK_OUT: &[u8] = b"\x02\x00\x0a../outside";
+
+/// A list of files that has to be refused.
+fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
+    for (path, mode, kind) in entries {
+        say_raw(&mut rogue.control, ENTRY, &entry_body(path, *mode, kind));
+    }
+    rogue.say(&Control::PlanEnd { entries: entries.len() as u32 });
+}
+
+#[test]
+fn lists_of_files_that_lead_elsewhere() {
+    let huge = [&[0][..], &(i64::MAX as u64).to_be_bytes()].concat();
+    let beyond = [&[0][..], &(i64::MAX as u64 + 1).to_be_bytes()].concat();
+    let long = [b'n'; 256];
+    let deep = vec![&b"d"[..]; 2100].join(&b'/');
+    let malformed = "malformed message";
+    let elsewhere = "leads elsewhere";
+    type Case<'c> = (&'c str, Vec<(&'c [u8], u32, &'c [u8])>);
+    let cases: Vec<Case<'_>> = vec![
+        (malformed, vec![(b"../outside/x", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"..", 0o700, DIRECTORY)]),
+        (malformed, vec![(b"d", 0o700, DIRECTORY), (b"d/../../outside/x", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"/tmp/x", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"a\0b", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(&long, 0o600, EMPTY_FILE)]),
+        (malformed, vec![(&deep, 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"f", 0o100_600, EMPTY_FILE)]),
+        (malformed, vec![(b"f", 0o600, b"\x03")]),
+        (malformed, vec![(b"f", 0o600, &beyond)]),
+        (malformed, vec![(b"l", 0o600, b"\x02\x00\x03a\0b")]),
+        (elsewhere, vec![(b"l", 0o777, LINK_OUT), (b"l/x", 0o600, EMPTY_FILE)]),
+        (elsewhere, vec![(b"f", 0o600, EMPTY_FILE), (b"f", 0o777, LINK_OUT)]),
+        (elsewhere, vec![(b"g", 0o600, EMPTY_FILE), (b"f", 0o600, EMPTY_FILE)]),
+        (elsewhere, vec![(b"d/f", 0o600, EMPTY_FILE)]),
+        (elsewhere, vec![(b"sealant-manifest", 0o600, EMPTY_FILE)]),
+        (elsewhere, vec![(b".sealant-staging", 0o700, DIRECTORY), (b".sealant-staging/x", 0o600, EMPTY_FILE)]),
+        ("target", vec![(b"f", 0o600, &huge), (b"g", 0o600, &huge), (b"h", 0o600, &huge)]),
+    ];
+    for (word, entries) in &cases {
+        refused(word, |rogue| list(rogue, entries));
+    }
+    refused("unexpected message", |rogue| rogue.say(&Control::PlanEnd { entries: u32::MAX }));
+    refused("unexpected message", |rogue| rogue.say(&Control::Finish { tree: Hash([0; 32]) }));
+    refused(malformed, |rogue| say_raw(&mut rogue.control, 99, b""));
+    refused(malformed, |rogue| drop(rogue.control.write_all(&[0xff; 5])));
+}
+
+#[test]
+fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
+    refused("leads elsewhere", |rogue| {
+        for number in 0..100_000 {
+            say_raw(&mut rogue.control, ENTRY, &entry_body(format!("{number:08}").as_bytes(), 0o600, EMPTY_FILE));
+        }
+        say_raw(&mut rogue.control, ENTRY, &entry_body(b"00000007", 0o777, LINK_OUT));
+        rogue.say(&Control::PlanEnd { entries: 100_001 });
+    });
+}
+
+/// Lets a rogue sender loose on a receiver, which has to refuse it, say why, and touch nothing.
+#[track_caller]
+fn refused(word: &str, attack: impl FnOnce(&mut Rogue)) {
+    let place = Place::new();
+    let outside = place.directory.path().join("outside");
+    fs::create_dir(&outside).expect("a directory");
+    let (mut receiver, code) = place.receive(&["--timeout", "10s"]);
+    let mut rogue = Rogue::pair(&code.expect("a code"));
+    attack(&mut rogue);
+    receiver.failed(1, word);
+    place.assert_old_or_new();
+    assert!(!place.target.join("sealant-manifest").exists());
+    assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
+    assert!(!Path::new("/tmp/x").exists());
+}
+
+/// The files of the attacks on data: one of three chunks, the last one short, and an empty one.
+fn files() -> Vec<(Entry, Vec<u8>)> {
+    let contents = [(&b"f"[..], Random(11).fill(2 * MIB + 5000)), (b"g", Vec::new())];
+    let entry = |path: &[u8], bytes: u64| Entry {
+        path: RelativePath::parse(path).expect("a path"),
+        kind: Kind::File { bytes },
+        mode: 0o600,
+        uid: 0,
+        gid: 0,
+        modified: (1, 2),
+    };
+    contents.into_iter().map(|(path, bytes)| (entry(path, bytes.len() as u64), bytes)).collect()
+}
+
+/// Chunk `number` of file `file`, and its payload.
+fn chunk(file: usize, number: u64) -> (Chunk<'static>, Vec<u8>) {
+    let (_, bytes) = files().swap_remove(file);
+    let all = bytes.len() as u64;
+    let from = number as usize * CHUNK_BYTES;
+    let payload = bytes[from..from + chunk_bytes(all, number)].to_vec();
+    let hash = chunk_hash(all, number, &payload);
+    (Chunk { file: file as u32, number, hash, codec: Codec::Raw, segments: None, payload: &[] }, payload)
+}
+
+fn say_chunk(to: &mut Tls, chunk: Chunk<'_>, payload: &[u8]) {
+    say_data(to, &Data::Chunk(chunk), payload);
+}
+
+/// The hash of the list of files.
+fn tree_hash() -> Hash {
+    let entries = files().into_iter().enumerate().map(|(file, (entry, bytes))| {
+        let hashes: Vec<Hash> = (0..chunks_of(bytes.len() as u64)).map(|number| chunk(file, number).0.hash).collect();
+        (entry, file_hash(&hashes))
+    });
+    Manifest { entries: entries.collect() }.tree()
+}
+
+fn offer(rogue: &mut Rogue) -> Tls {
+    for (entry, _) in files() {
+        rogue.say(&Control::Entry(entry));
+    }
+    rogue.say(&Control::PlanEnd { entries: 2 });
+    rogue.wait_until_ready();
+    rogue.data()
+}
+
+fn send_all(data: &mut Tls) {
+    for (file, number) in [(0, 0), (0, 1), (0, 2), (1, 0)] {
+        let (chunk, payload) = chunk(file, number);
+        say_chunk(data, chunk, &payload);
+    }
+}
+
+/// An attack by what is sent on a data connection.
+#[track_caller]
+fn refused_data(word: &str, attack: impl FnOnce(&mut Tls)) {
+    refused(word, |rogue| {
+        let mut data = offer(rogue);
+        attack(&mut data);
+        // Until the receiver closes: its own end is not to be mistaken for ours.
+        let _ = data.read_to_end(&mut Vec::new());
+    });
+}
+
+#[test]
+fn chunks_that_are_not_of_the_list() {
+    let change = |word, change: &dyn Fn(&mut Chunk<'_>, &mut Vec<u8>)| {
+        refused_data(word, |data| {
+            let (mut chunk, mut payload) = chunk(0, 2);
+            change(&mut chunk, &mut payload);
+            say_chunk(data, chunk, &payload);
+        });
+    };
+    let segment = |from, bytes| Some(vec![Segment { from, bytes }]);
+    let undecodable = "cannot be decoded";
+    change("no file", &|chunk, _| chunk.file = 2);
+    change("no file", &|chunk, _| chunk.file = u32::MAX);
+    change("behind the end", &|chunk, _| chunk.number = 3);
+    change("behind the end", &|chunk, _| chunk.number = u64::MAX);
+    change("hash does not hold", &|chunk, _| chunk.hash.0[31] ^= 1);
+    change("hash does not hold", &|_, payload| payload[4999] ^= 1);
+    change(undecodable, &|_, payload| payload.truncate(4999));
+    change(undecodable, &|_, payload| payload.push(0));
+    change(undecodable, &|chunk, payload| {
+        chunk.codec = Codec::Zstd;
+        *payload = zstd::bulk::compress(&vec![0; MIB], 1).expect("zstd");
+    });
+    change(undecodable, &|chunk, _| chunk.codec = Codec::Lz4);
+    change(undecodable, &|chunk, _| chunk.codec = Codec::Zeros);
+    change(undecodable, &|chunk, _| chunk.segments = segment(1, 5000));
+    change("malformed message", &|chunk, _| chunk.segments = segment(u32::MAX, 1));
+    change("malformed message", &|chunk, _| chunk.segments = segment(0, 0));
+    // Opened pages under a key that was never sent.
+    change(undecodable, &|chunk, payload| {
+        let described = [&7_u16.to_be_bytes()[..], &[0, 1, 0, 0, 0, 0, 0], payload].concat();
+        chunk.codec = Codec::PagesZstd;
+        *payload = zstd::bulk::compress(&described, 1).expect("zstd");
+    });
+}
+
+#[test]
+fn data_that_breaks_the_protocol() {
+    refused_data("came twice", |data| {
+        for _ in 0..2 {
+            let (chunk, payload) = chunk(0, 1);
+            say_chunk(data, chunk, &payload);
+        }
+    });
+    refused_data("too many keys", |data| {
+        let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
+        (0..1025).for_each(|slot| say_data(data, &Data::Key { slot, material: &material }, &[]));
+    });
+    refused_data("malformed message", |data| say_data(data, &Data::Key { slot: 0, material: &[9; 69] }, &[]));
+    refused_data("malformed message", |data| say_raw(data, 99, b""));
+    refused_data("malformed message", |data| drop(data.write_all(&[0xff; 5]).and_then(|()| data.flush())));
+    refused_data("unexpected message", |data| say_data(data, &Data::Attached, &[]));
+}
+
+#[test]
+fn a_finish_that_is_not_true() {
+    refused("some chunks never came", |rogue| {
+        let mut data = offer(rogue);
+        let (chunk, payload) = chunk(0, 0);
+        say_chunk(&mut data, chunk, &payload);
+        rogue.say(&Control::Finish { tree: tree_hash() });
+        let _ = data.read_to_end(&mut Vec::new());
+    });
+    refused("lists of files of both sides differ", |rogue| {
+        let mut data = offer(rogue);
+        send_all(&mut data);
+        say_data(&mut data, &Data::End, &[]);
+        peer::hear(&mut data);
+        rogue.say(&Control::Finish { tree: Hash([5; 32]) });
+    });
+}
+
+#[test]
+fn a_finish_that_comes_twice_changes_nothing() {
+    let place = Place::new();
+    let (mut receiver, code) = place.receive(&[]);
+    let mut rogue = Rogue::pair(&code.expect("a code"));
+    // One that does not know the token is none of the sender's.
+    let stranger = rogue.data_with([0; 16]);
+    let mut data = offer(&mut rogue);
+    send_all(&mut data);
+    say_data(&mut data, &Data::End, &[]);
+    peer::hear(&mut data);
+    (0..2).for_each(|_| rogue.say(&Control::Finish { tree: tree_hash() }));
+    assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
+    for (entry, bytes) in files() {
+        assert!(fs::read(place.target.join(entry.path.as_path())).expect("a file") == bytes);
+    }
+    drop(stranger);
+}
+
+/// A source of one small file.
+fn small() -> Place {
+    let place = Place::new();
+    fs::write(place.source().join("f"), "contents").expect("a file");
+    place
+}
+
+#[test]
+fn a_mistyped_code_is_told_as_one() {
+    let place = small();
+    let (mut receiver, code) = place.receive(&[]);
+    let code = code.expect("a code");
+    let mut typed = code.to_string();
+    let last = if typed.remove(40) == 'a' { 'b' } else { 'a' };
+    typed.insert(40, last);
+    place.send_text(&typed, &[]).failed(2, "mistyped");
+    place.send_text(&typed[..50], &[]).failed(2, "cut short");
+    // No harm was done.
+    assert_eq!(place.send(&code, &[]).code(), Some(0));
+    assert_eq!(receiver.code(), Some(0));
+}
+
+#[test]
+fn a_wrong_secret_burns_the_code() {
+    let place = small();
+    let (mut receiver, code) = place.receive(&[]);
+    let code = code.expect("a code");
+    let guess = PairingCode { secret: Secret::generate().expect("a secret"), ..code.clone() };
+    place.send(&guess, &[]).failed(1, "secret is wrong");
+    receiver.failed(1, "the code is void");
+    place.send(&code, &[]).failed(1, "refused");
+    place.assert_old_or_new();
+}
+
+#[test]
+fn a_code_of_another_key_says_so_and_burns_nothing() {
+    let place = small();
+    let (mut receiver, code) = place.receive(&[]);
+    let code = code.expect("a code");
+    let other = PairingCode { pin: Pin([7; PIN_BYTES]), ..code.clone() };
+    place.send(&other, &[]).failed(1, "is not the receiver that made the pairing code");
+    assert_eq!(place.send(&code, &[]).code(), Some(0));
+    assert_eq!(receiver.code(), Some(0));
+    // Once.
+    place.send(&code, &[]).failed(1, "refused");
+}
+
+#[test]
+fn a_code_expires() {
+    let place = small();
+    let (mut receiver, code) = place.receive(&["--expiry", "1s"]);
+    receiver.failed(1, "void");
+    place.send(&code.expect("a code"), &[]).failed(1, "refused");
+}
+
+/// Connects again and again and says nothing, until told to stop.
+fn idle(address: SocketAddr, over: &AtomicBool) {
+    let mut held = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        held.extend(TcpStream::connect(address));
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
+    let place = Place::with_source();
+    let (mut receiver, code) = place.receive(&[]);
+    let code = code.expect("a code");
+    let address = code.sockets().next().expect("an address");
+    let mut held: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    drop(TcpStream::connect(address));
+    let mut garbage = TcpStream::connect(address).expect("a connection");
+    let _ = garbage.write_all(&[b'G'; 70_000]);
+    held.push(garbage);
+    let anonymous = connect(address, &config(false));
+    let known = connect(address, &config(true));
+    let over = AtomicBool::new(false);
+    let began = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| idle(address, &over));
+        let mut sender = place.send(&code, &["--bwlimit", "20MiB"]);
+        let ended = sender.code();
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(ended, Some(0), "{}", sender.said());
+    });
+    assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
+    // A stranger has ten seconds, and was not waited for.
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    assert_same(&place.source(), &place.target);
+    drop((held, anonymous, known));
+}
