@@ -1,7 +1,12 @@
 //! Frames that were changed on the way, past TLS: whatever comes of one, no file has other bytes than
 //! those that were sent.
 
-use std::{fs, net::TcpListener, os::unix::fs::FileExt, path::Path};
+use std::{
+    fs::{self, File},
+    net::TcpListener,
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
 use super::*;
 use crate::{
