@@ -95,7 +95,7 @@ impl Governor {
     pub fn adjust(&self, pressure: Pressure) {
         let network = pressure.blocked > 0.5 && pressure.starving > 0.3;
         let step = self.step.load(Ordering::Relaxed);
-        let next = if network && pressure.idle > 0.3 {
+        let next = if network && pressure.idle > 0.2 {
             (step + 1).min(LADDER.len() - 1)
         } else if pressure.blocked < 0.2 || pressure.idle < 0.1 {
             step.saturating_sub(1)
