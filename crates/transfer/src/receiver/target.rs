@@ -89,6 +89,9 @@ impl TargetFile {
         if !offset.is_multiple_of(ALIGNMENT as u64) || !(whole || end == self.bytes) {
             return self.file.write_all_at(bytes, offset);
         }
+        // Writes into holes wait for one another; into allocated space they go on side by side. What
+        // refuses this is written all the same.
+        let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes.len() as u64);
         let aligned = bytes.as_ptr().align_offset(ALIGNMENT) == 0;
         let written = if whole && aligned {
             direct.write_all_at(bytes, offset)
