@@ -51,6 +51,8 @@ pub struct Plan {
     pub outward: Vec<PathBuf>,
     /// Bytes of all files, holes included.
     pub bytes: u64,
+    /// Bytes that the files take, holes left out.
+    pub allocated_bytes: u64,
     root_identity: Identity,
 }
 
@@ -130,6 +132,7 @@ impl Plan {
             left_out: Vec::new(),
             outward: Vec::new(),
             bytes: 0,
+            allocated_bytes: 0,
             root_identity: Identity::of(&metadata),
         };
         let mut directories = vec![PathBuf::new()];
@@ -187,6 +190,7 @@ impl Plan {
         };
         if let Kind::File { bytes } = kind {
             self.bytes += bytes;
+            self.allocated_bytes += bytes.min(metadata.blocks().saturating_mul(512));
         }
         let entry = Entry {
             path: relative,

@@ -56,7 +56,7 @@ fn the_messages_of_the_document_are_ours() {
         modified: (1_700_000_000, 5),
     };
     documented("entry", &control(&Control::Entry(entry)));
-    documented("plan end", &control(&Control::PlanEnd { entries: 3 }));
+    documented("plan end", &control(&Control::PlanEnd { entries: 3, allocated_bytes: 4096 }));
     documented("ready", &control(&Control::Ready));
     documented("have", &control(&Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32])] }));
     documented("progress", &control(&Control::Progress { bytes: 1 << 33, starving: 250 }));

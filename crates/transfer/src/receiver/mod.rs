@@ -207,12 +207,12 @@ impl Receiver {
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
     ) -> Result<Manifest, TransferError> {
-        let entries = list(control)?;
+        let (entries, allocated_bytes) = list(control)?;
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
         let resumed = self.staging.has_files()?;
-        let proven = alive(control, progress, || self.prepare(&entries))??;
+        let proven = alive(control, progress, || self.prepare(&entries, allocated_bytes))??;
         for message in resume::messages(&proven) {
             control.queue(&message)?;
         }
@@ -247,11 +247,11 @@ impl Receiver {
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.
-    fn prepare(&self, entries: &[Entry]) -> Result<Vec<Proven>, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64) -> Result<Vec<Proven>, TransferError> {
         let claims = self.staging.claims()?;
         self.staging.make(entries)?;
         let staged = self.staging.staged_bytes(entries);
-        self.staging.check_space(bytes_of(entries).saturating_sub(staged))?;
+        self.staging.check_space(allocated_bytes.saturating_sub(staged))?;
         if claims.is_empty() {
             return Ok(Vec::new());
         }
@@ -385,10 +385,11 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
     error
 }
 
-/// The list of files, made sure that it can be made and cannot lead out of the target.
-fn list(control: &mut ControlChannel) -> Result<Vec<Entry>, TransferError> {
+/// The list of files, made sure that it can be made and cannot lead out of the target, and the bytes
+/// they take without their holes.
+fn list(control: &mut ControlChannel) -> Result<(Vec<Entry>, u64), TransferError> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
-    loop {
+    let allocated_bytes = loop {
         match control.expect()? {
             Control::Entry(entry) => {
                 bytes += entry.path.as_bytes().len();
@@ -400,17 +401,19 @@ fn list(control: &mut ControlChannel) -> Result<Vec<Entry>, TransferError> {
                     return Err(TransferError::protocol(control.peer(), "too many files"));
                 }
             }
-            Control::PlanEnd { entries: count } if usize::try_from(count) == Ok(entries.len()) => break,
+            Control::PlanEnd { entries: count, allocated_bytes } if usize::try_from(count) == Ok(entries.len()) => {
+                break allocated_bytes;
+            }
             Control::Failed { reason } => {
                 return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
             }
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }
-    }
+    };
     if first_unsound(&entries).is_some() {
         return Err(TransferError::protocol(control.peer(), "a path that leads elsewhere"));
     }
-    Ok(entries)
+    Ok((entries, allocated_bytes))
 }
 
 /// Does something that takes long, while the sender hears from this side. The outer error is that of

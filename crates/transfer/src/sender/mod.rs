@@ -346,7 +346,8 @@ fn offer(plan: &Plan, control: &mut ControlChannel) -> Result<HashMap<(usize, u6
     for planned in &plan.entries {
         control.queue(&Control::Entry(planned.entry.clone()))?;
     }
-    control.send(&Control::PlanEnd { entries: u32::try_from(plan.entries.len()).unwrap_or(u32::MAX) })?;
+    let entries = u32::try_from(plan.entries.len()).unwrap_or(u32::MAX);
+    control.send(&Control::PlanEnd { entries, allocated_bytes: plan.allocated_bytes })?;
     let mut kept = HashMap::new();
     loop {
         match control.expect()? {

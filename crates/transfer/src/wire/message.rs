@@ -52,6 +52,8 @@ pub enum Control {
     PlanEnd {
         /// How many there were.
         entries: u32,
+        /// Bytes that the files take without their holes.
+        allocated_bytes: u64,
     },
     /// Receiver: chunks that an earlier try left here, from `first` on.
     Have {
@@ -248,8 +250,9 @@ impl Control {
                 entry.encode(out);
                 kind::ENTRY
             }
-            Self::PlanEnd { entries } => {
+            Self::PlanEnd { entries, allocated_bytes } => {
                 out.extend(entries.to_be_bytes());
+                out.extend(allocated_bytes.to_be_bytes());
                 kind::PLAN_END
             }
             Self::Have { file, first, hashes } => {
@@ -300,7 +303,7 @@ impl Control {
                 streams: fields.u16()?,
             },
             kind::ENTRY => Self::Entry(Entry::decode(&mut fields)?),
-            kind::PLAN_END => Self::PlanEnd { entries: fields.u32()? },
+            kind::PLAN_END => Self::PlanEnd { entries: fields.u32()?, allocated_bytes: fields.u64()? },
             kind::HAVE => {
                 let (file, first) = (fields.u32()?, fields.u64()?);
                 let (hashes, rest) = fields.rest().as_chunks::<HASH_BYTES>();
@@ -490,7 +493,7 @@ mod tests {
             entry(Kind::File { bytes: 1 << 40 }),
             entry(Kind::Directory),
             entry(Kind::Link { target: b"../x".to_vec() }),
-            Control::PlanEnd { entries: 3 },
+            Control::PlanEnd { entries: 3, allocated_bytes: 4096 },
             Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32]); 3] },
             Control::Ready,
             Control::Finish { tree: Hash([7; 32]) },
