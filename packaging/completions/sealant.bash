@@ -748,7 +748,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --resume --anew --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -771,6 +771,10 @@ _sealant() {
                     return 0
                     ;;
                 --owner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rekey)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

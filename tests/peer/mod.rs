@@ -49,7 +49,7 @@ impl Rogue {
     pub(crate) fn wait_until_ready(&mut self) {
         while let Some((kind, body)) = hear(&mut self.control) {
             match Control::decode(kind, &body) {
-                Ok(Control::Ready) => return,
+                Ok(Control::Ready { .. }) => return,
                 Ok(Control::Failed { reason }) => panic!("refused before any data: {reason}"),
                 _ => {}
             }

@@ -80,6 +80,13 @@ pub(crate) struct Item {
     content: Option<Vec<u8>>,
 }
 
+impl Item {
+    /// Content of a file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.content.as_deref().unwrap_or_default()
+    }
+}
+
 /// Everything below a directory but manifests.
 pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Item> {
     let mut found = BTreeMap::new();

@@ -96,6 +96,11 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     if found.is_absolute() { Ok(found) } else { in_datadir(&found) }
 }
 
+/// Whether a configuration says that the keyring is not to be written.
+pub(crate) fn is_read_only(bytes: &[u8]) -> bool {
+    inspect_component(bytes).config.and_then(|config| config.read_only) == Some(true)
+}
+
 fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
     config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(KeyringError::NoPath)
 }

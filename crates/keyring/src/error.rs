@@ -132,6 +132,18 @@ pub enum KeyringError {
         /// What it is.
         found: &'static str,
     },
+    /// The configuration says that the keyring is not to be written.
+    #[error("has no master key, and its configuration says that it is read-only, so none can be made")]
+    ReadOnly,
+    /// A keyring that this program only reads.
+    #[error("has no master key, and new ones are only added to a component_keyring_file; this is {}", instead(*.kind))]
+    CannotAdd {
+        /// What it is.
+        kind: StoreKind,
+    },
+    /// The keyring could not be replaced.
+    #[error("cannot be written: {0}")]
+    CannotWrite(io::Error),
     /// The operating system refused.
     #[error("cannot be read: {0}")]
     Io(io::Error),

@@ -53,6 +53,11 @@ impl Assembly {
         true
     }
 
+    /// Hash of a file of so many bytes; `None` if it is not over.
+    pub(crate) fn hash(&self, file: usize, file_bytes: u64) -> Option<Hash> {
+        self.0.lock().ok()?.hash(file, file_bytes)
+    }
+
     /// The manifest of these entries; `None` if some file is not over.
     pub(crate) fn manifest(&self, entries: impl Iterator<Item = Entry>) -> Option<Manifest> {
         let state = self.0.lock().ok()?;

@@ -2,6 +2,8 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
+use keyring::KeyringError;
+
 use crate::{pairing::CodeError, wire::Malformed};
 
 /// Why a transfer ended without a commit.
@@ -150,6 +152,23 @@ pub enum TransferError {
         path: PathBuf,
         /// Number of the chunk.
         chunk: u64,
+    },
+    /// The receiver wraps keys by its own master key, and that of a file cannot be handed over or
+    /// wrapped.
+    #[error("{}: the receiver asks for its key to wrap it anew, but {reason}", path.display())]
+    Rekey {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The keyring that keys are to be wrapped under cannot be used.
+    #[error("{}: {source}", path.display())]
+    OwnKeyring {
+        /// The keyring.
+        path: PathBuf,
+        /// Why.
+        source: KeyringError,
     },
     /// Both sides made another list of files.
     #[error("the lists of files of both sides differ; nothing was committed")]

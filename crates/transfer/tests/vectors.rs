@@ -4,7 +4,7 @@ use transfer::{
     hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
     pairing::{PairingCode, Side},
     path::RelativePath,
-    wire::{Chunk, Codec, Control, Data, Entry, Kind, Segment, frame},
+    wire::{Chunk, Codec, Control, Data, Entry, Kind, SecretBytes, Segment, frame},
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-protocol.md");
@@ -57,7 +57,10 @@ fn the_messages_of_the_document_are_ours() {
     };
     documented("entry", &control(&Control::Entry(entry)));
     documented("plan end", &control(&Control::PlanEnd { entries: 3, allocated_bytes: 4096 }));
-    documented("ready", &control(&Control::Ready));
+    documented("ready", &control(&Control::Ready { rekey: false }));
+    let secret = SecretBytes(vec![5; 32].into());
+    documented("unwrapped", &control(&Control::Unwrapped { file: 1, secret }));
+    documented("unwrapped end", &control(&Control::UnwrappedEnd { files: 1 }));
     documented("have", &control(&Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32])] }));
     documented("progress", &control(&Control::Progress { bytes: 1 << 33, starving: 250 }));
     documented("failed", &control(&Control::Failed { reason: "no space".to_owned() }));

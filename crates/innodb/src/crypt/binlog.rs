@@ -14,7 +14,7 @@ use aws_lc_rs::digest::{SHA512, digest};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
+    binlog::{EVENT_HEADER_BYTES, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
     keys::MASTER_KEY_BYTES,
@@ -89,9 +89,43 @@ impl MySqlHeader {
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn unwrap(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<MySqlStream, CipherFault> {
+        MySqlStream::derive(&*self.password(master_key)?)
+    }
+
+    /// Opens the password.
+    pub(crate) fn password(
+        &self,
+        master_key: &[u8; MASTER_KEY_BYTES],
+    ) -> Result<Zeroizing<[u8; PASSWORD_BYTES]>, CipherFault> {
         let mut password = Zeroizing::new(self.password);
         Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
-        MySqlStream::derive(&password)
+        Ok(password)
+    }
+
+    /// A header with the password of a log wrapped by a master key.
+    pub(crate) fn wrap(
+        key_name: String,
+        password: &[u8; PASSWORD_BYTES],
+        iv: Block,
+        master_key: &[u8; MASTER_KEY_BYTES],
+    ) -> Result<Self, CipherFault> {
+        let mut password = *password;
+        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_seal(&iv, &mut password)?;
+        Ok(Self { key_name, padded_with_zeros: true, password, iv })
+    }
+
+    /// The header as it stands in a log, padded with zeros to its 512 bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let name_bytes = u8::try_from(self.key_name.len()).unwrap_or_default();
+        let mut out = MAGIC_ENCRYPTED.to_vec();
+        out.extend([1, 1, name_bytes]);
+        out.extend(self.key_name.as_bytes());
+        out.push(2);
+        out.extend(self.password);
+        out.push(3);
+        out.extend(self.iv);
+        out.resize(MYSQL_HEADER_BYTES, 0);
+        out
     }
 }
 
@@ -177,7 +211,7 @@ pub struct MySqlStream {
 
 impl MySqlStream {
     /// Key and counter are the first 40 bytes of the password's SHA-512.
-    fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
+    pub(crate) fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
         let hash = digest(&SHA512, password);
         let mut start: [u8; 8] = hash.as_ref().array_at(32).ok_or(CipherFault)?;
         let key = Zeroizing::new(hash.as_ref().array_at::<32>(0).ok_or(CipherFault)?);

@@ -10,3 +10,4 @@ pub mod lockstep;
 pub mod mariadb;
 pub mod mysql;
 pub mod redo;
+pub mod wrapped;

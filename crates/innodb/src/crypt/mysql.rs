@@ -16,6 +16,7 @@ use crate::{
     crypt::{
         aes::{Aes, BLOCK, Block, CipherFault},
         lockstep::{Lockstep, Run},
+        wrapped::MasterKey,
     },
     ids::MasterKeyId,
     keys::{KeySource, MASTER_KEY_BYTES},
@@ -67,17 +68,32 @@ impl WrappedKey {
     #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {
         let (magic, master_key_id, server_uuid) = Encryption::mysql_names(info)?;
-        let mut at = 7_usize;
-        // The id was once stored in 8 bytes.
-        if magic != MySqlMagic::V3 && info.be32(at)? == 0 {
-            at = at.checked_add(4)?;
-        }
-        if magic != MySqlMagic::V1 {
-            at = at.checked_add(UUID_BYTES)?;
-        }
+        let at = wrapped_at(info, magic)?;
         let wrapped = info.array_at(at)?;
         let checksum = info.be32(at.checked_add(KEY_AND_IV_BYTES)?)?;
         Some(Self { magic, master_key_id, server_uuid, wrapped, checksum })
+    }
+
+    /// Wraps `key` by another master key in information that names its server, in place. The magic
+    /// and the checksum, which is that of the clear key, stay.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen with information that [`Self::parse`] has read; `info` is then as
+    /// it was.
+    pub(crate) fn rewrap(info: &mut [u8], key: &TablespaceKey, master: &MasterKey) -> Result<(), CipherFault> {
+        let (magic, ..) = Encryption::mysql_names(info).ok_or(CipherFault)?;
+        let at = wrapped_at(info, magic).ok_or(CipherFault)?;
+        let mut wrapped = *key.key_and_iv;
+        Aes::new(master.key.as_slice()).map_err(|_| CipherFault)?.ecb_seal(&mut wrapped)?;
+        let uuid_at = at.checked_sub(UUID_BYTES).ok_or(CipherFault)?;
+        let end = at.checked_add(KEY_AND_IV_BYTES).ok_or(CipherFault)?;
+        let room = info.get_mut(MASTER_KEY_ID..end).ok_or(CipherFault)?;
+        let (number, room) = room.split_first_chunk_mut().ok_or(CipherFault)?;
+        *number = master.number.to_be_bytes();
+        let names = room.get_mut(uuid_at.saturating_sub(MASTER_KEY_ID + 4)..).unwrap_or_default();
+        let bytes = master.server_uuid.as_bytes().iter().take(UUID_BYTES).chain(&wrapped);
+        names.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        Ok(())
     }
 
     /// Name of the master key in the keyring. `lCA` does not record the server, so the name there
@@ -147,6 +163,21 @@ impl WrappedKey {
     }
 }
 
+/// Where the wrapped key stands in the information.
+fn wrapped_at(info: &[u8], magic: MySqlMagic) -> Option<usize> {
+    let mut at = MASTER_KEY_ID.checked_add(4)?;
+    // The id was once stored in 8 bytes.
+    if magic != MySqlMagic::V3 && info.be32(at)? == 0 {
+        at = at.checked_add(4)?;
+    }
+    if magic != MySqlMagic::V1 {
+        at = at.checked_add(UUID_BYTES)?;
+    }
+    Some(at)
+}
+
+/// Where the number of the master key stands in the information.
+const MASTER_KEY_ID: usize = 3;
 const UUID_BYTES: usize = 36;
 const BOOTSTRAP_KEY: &[u8] = b"DefaultMasterKey";
 
@@ -171,6 +202,11 @@ impl TablespaceKey {
         let (parts, _) = self.key_and_iv.as_chunks::<MASTER_KEY_BYTES>();
         let [key, iv] = parts.first_chunk().unwrap_or(&[[0; MASTER_KEY_BYTES]; 2]);
         (key, iv)
+    }
+
+    /// Key and initialisation vector in one piece.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.key_and_iv.as_slice()
     }
 
     /// Ready to open and seal.

@@ -85,6 +85,49 @@ pub fn zip(page: &[u8]) -> Checksum {
     }
 }
 
+/// Writes the checksum of the kind that held before a page was changed. A page that had none, or
+/// whose checksum did not hold, stays as it is.
+pub fn restamp(page: &mut [u8], held: Checksum) {
+    let trailer = page.len().saturating_sub(8);
+    match held {
+        Checksum::Crc32 => {
+            let sum = crc32(page);
+            put(page, 0, sum);
+            put(page, trailer, sum);
+        }
+        Checksum::Innodb => {
+            // The older sum is that of the first 26 bytes, or the position in the log in its place.
+            let positional = page.be32(trailer) == page.be32(16);
+            let sum = fold(page.range(4, 26)).wrapping_add(fold(page.range(38, trailer)));
+            put(page, 0, sum);
+            if !positional {
+                let older = fold(page.range(0, 26));
+                put(page, trailer, older);
+            }
+        }
+        Checksum::FullCrc32 => {
+            let end = page.len().saturating_sub(4);
+            let sum = crc32c(page.range(0, end));
+            put(page, end, sum);
+        }
+        Checksum::ZipCrc32 => {
+            let sum = zip_crc32(page);
+            put(page, 0, sum);
+        }
+        Checksum::ZipInnodb => {
+            let sum = zip_adler32(page);
+            put(page, 0, sum);
+        }
+        Checksum::None | Checksum::Mismatch => {}
+    }
+}
+
+fn put(page: &mut [u8], at: usize, sum: u32) {
+    if let Some(stored) = page.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
+        *stored = sum.to_be_bytes();
+    }
+}
+
 fn zip_ranges(page: &[u8]) -> [&[u8]; 3] {
     [page.range(4, 16), page.range(24, 26), page.range(34, page.len())]
 }
@@ -139,6 +182,28 @@ mod tests {
     #[test]
     fn adler32_of_a_known_string() {
         assert_eq!(adler32(1, b"Wikipedia"), 0x11e6_0398);
+    }
+
+    #[test]
+    fn a_changed_page_gets_the_checksum_it_had() {
+        let mut page: Vec<u8> = (0..4096_u32).map(|at| (at % 249) as u8).collect();
+        for held in [Checksum::Crc32, Checksum::Innodb] {
+            restamp(&mut page, held);
+            assert_eq!(classic(&page), held);
+            page[100] ^= 1;
+            assert_eq!(classic(&page), Checksum::Mismatch);
+            restamp(&mut page, held);
+            assert_eq!(classic(&page), held);
+        }
+        for held in [Checksum::ZipCrc32, Checksum::ZipInnodb] {
+            restamp(&mut page, held);
+            assert_eq!(zip(&page), held);
+        }
+        restamp(&mut page, Checksum::FullCrc32);
+        assert_eq!(full_crc32(&page), Checksum::FullCrc32);
+        let before = page.clone();
+        restamp(&mut page, Checksum::Mismatch);
+        assert_eq!(page, before);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::transfer::progress::Progress;
-use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
+use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Rekeyed, Trust};
 use clap::Args;
+use keyring::OwnKeyring;
 
 use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure, parse_time};
 use super::verify::forbid_dumps;
@@ -41,6 +42,11 @@ pub(crate) struct Receive {
     /// Owner of everything, by number or name; default: numbers as on the donor, if this is root
     #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
     owner: Option<Owner>,
+    /// Wrap the keys of MySQL's encrypted files by the master key of this server's own keyring, so
+    /// that the two servers share none: a keyring file or component_keyring_file.cnf. A master key is made
+    /// if there is none. The sender needs its keyring for that
+    #[arg(long, value_name = "KEYRING|CONFIG")]
+    rekey: Option<PathBuf>,
     /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
     #[arg(long, conflicts_with = "anew")]
     resume: bool,
@@ -64,6 +70,7 @@ Examples:
   sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --owner mysql:mysql
   sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 \\
       --tls-cert joiner.pem --tls-key joiner-key.pem --tls-ca ca.pem
+  sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --rekey /var/lib/mysql-keyring/keyring
 
 Exit codes:
   0  everything is in place, verified and on disk
@@ -78,6 +85,12 @@ impl Receive {
             Some((identity, authorities)) => Trust::Certificates { identity, authorities },
             None => Trust::Pairing,
         };
+        let rekey = match &self.rekey {
+            Some(path) => Some(OwnKeyring::open(path).map_err(|error| {
+                Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
+            })?),
+            None => None,
+        };
         let settings = ReceiveSettings {
             into: self.into,
             listen: self.listen,
@@ -87,6 +100,7 @@ impl Receive {
             patience: self.timeout,
             owner: self.owner,
             anew: self.anew,
+            rekey,
         };
         let receiver = Receiver::bind(settings, &trust).map_err(|error| failure(&error))?;
         announce(&receiver, &self.following)?;
@@ -97,7 +111,11 @@ impl Receive {
                 let summary = summary(&received, &progress);
                 self.following.over(Ok(&summary))?;
                 if !self.following.quiet && !self.following.json {
-                    let _ = writeln!(std::io::stderr(), "sealant: received {}", summary.line());
+                    let mut err = std::io::stderr();
+                    let _ = writeln!(err, "sealant: received {}", summary.line());
+                    if let Some(rekeyed) = &received.rekeyed {
+                        let _ = writeln!(err, "sealant: {}", words(rekeyed));
+                    }
                 }
                 Ok(Exit::Clean)
             }
@@ -137,6 +155,15 @@ fn summary(received: &Received, progress: &Progress) -> Summary {
         tree: received.tree.to_string(),
         suite: None,
         streams: progress.streams.load(std::sync::atomic::Ordering::Relaxed),
+        rekeyed_files: received.rekeyed.as_ref().map(|rekeyed| rekeyed.files),
+        master_keys: received.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone()).unwrap_or_default(),
+    }
+}
+
+fn words(rekeyed: &Rekeyed) -> String {
+    match rekeyed.files {
+        0 => "no file holds a wrapped key; nothing was wrapped anew".to_owned(),
+        files => format!("the keys of {files} files are now wrapped by {}", rekeyed.master_keys.join(" and ")),
     }
 }
 

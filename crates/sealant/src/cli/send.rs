@@ -218,6 +218,8 @@ fn summary(plan: &Plan, sent: &Sent, progress: &Progress) -> Summary {
         tree: sent.tree.to_string(),
         suite: Some(sent.suite),
         streams: usize::from(sent.streams),
+        rekeyed_files: sent.rekeyed,
+        master_keys: Vec::new(),
     }
 }
 

@@ -100,6 +100,12 @@ pub(crate) struct Summary {
     pub(crate) suite: Option<&'static str>,
     /// Data connections.
     pub(crate) streams: usize,
+    /// Files whose keys the receiver wrapped anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rekeyed_files: Option<usize>,
+    /// Names of the master keys that they are wrapped by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) master_keys: Vec<String>,
 }
 
 pub(crate) const REPORT_SCHEMA: &str = "sealant.transfer/1";
@@ -247,6 +253,10 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
         TransferError::Gone { .. } | TransferError::Stalled { .. } => {
             failure.hint("what arrived so far is kept: run `sealant receive` and `sealant send` again to go on")
         }
+        TransferError::Rekey { reason, .. } if reason.starts_with("no keyring") => {
+            failure.hint("give --keyring or --keyring-config; a file that is not needed can be left out with --exclude")
+        }
+        TransferError::OwnKeyring { .. } => failure.hint("give --rekey the keyring that this server will use"),
         _ => failure,
     }
 }

@@ -1,6 +1,7 @@
 //! The joiner's side.
 
 mod door;
+mod rekey;
 mod resume;
 mod staging;
 mod strangers;
@@ -23,8 +24,10 @@ use aws_lc_rs::{
     rand::{SecureRandom, SystemRandom},
 };
 
-pub use self::staging::Owner;
-use self::{door::Door, resume::Proven, staging::Staging, strangers::Strangers, stream::Stream};
+use keyring::OwnKeyring;
+
+use self::{door::Door, rekey::Rekeying, resume::Proven, staging::Staging, strangers::Strangers, stream::Stream};
+pub use self::{rekey::Rekeyed, staging::Owner};
 use crate::{
     assembly::Assembly,
     error::TransferError,
@@ -76,6 +79,8 @@ pub struct ReceiveSettings {
     pub owner: Option<Owner>,
     /// Take away what an earlier transfer left, instead of going on from it.
     pub anew: bool,
+    /// Wrap the keys of files by the master key of this keyring.
+    pub rekey: Option<OwnKeyring>,
 }
 
 /// What was received.
@@ -87,6 +92,8 @@ pub struct Received {
     pub entries: usize,
     /// Bytes of all files.
     pub bytes: u64,
+    /// What was wrapped anew.
+    pub rekeyed: Option<Rekeyed>,
     /// Time since the sender came; `None` if only a commit that was cut off had to be finished.
     pub elapsed: Option<Duration>,
 }
@@ -110,6 +117,15 @@ struct Receiving<'r> {
     stop: &'r Stop,
     /// Whether files may hold bytes of an earlier try.
     resumed: bool,
+    rekeying: Option<Rekeying>,
+}
+
+/// How a transfer went.
+struct Outcome {
+    /// Hash of the list as the sender has it.
+    tree: Hash,
+    manifest: Manifest,
+    rekeyed: Option<Rekeyed>,
 }
 
 /// Entries that a list may have, and bytes of paths and link targets in it.
@@ -179,21 +195,20 @@ impl Receiver {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
             self.staging.finish(&manifest, self.settings.owner)?;
-            return Ok(received(&manifest, None));
+            return Ok(received(&manifest, None, None));
         }
         let visitor = self.door.wait_for_sender(&self.settings)?;
         let began = Instant::now();
         let mut control = visitor.control;
         let outcome = self.serve(&mut control, visitor.token, visitor.streams, visitor.data, progress);
         match outcome {
-            Ok(manifest) => {
-                let tree = manifest.tree();
+            Ok(Outcome { tree, manifest, rekeyed }) => {
                 // The commit stands whether or not the sender still hears of it.
                 if control.send(&Control::Committed { tree }).is_ok() {
                     let until = Instant::now() + FAREWELL;
                     while Instant::now() < until && control.receive(TICK).is_ok() {}
                 }
-                Ok(received(&manifest, Some(began.elapsed())))
+                Ok(received(&manifest, rekeyed, Some(began.elapsed())))
             }
             Err(error) => Err(explain(error, &mut control)),
         }
@@ -206,7 +221,7 @@ impl Receiver {
         streams: u16,
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
-    ) -> Result<Manifest, TransferError> {
+    ) -> Result<Outcome, TransferError> {
         let (entries, allocated_bytes) = list(control)?;
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
@@ -216,6 +231,11 @@ impl Receiver {
         for message in resume::messages(&proven) {
             control.queue(&message)?;
         }
+        control.send(&Control::Ready { rekey: self.settings.rekey.is_some() })?;
+        let rekeying = match &self.settings.rekey {
+            Some(own) => Some(Rekeying::agree(control, own, &entries)?),
+            None => None,
+        };
         let stop = Stop::default();
         let receiving = Receiving {
             staging: &self.staging,
@@ -225,7 +245,9 @@ impl Receiver {
             progress,
             stop: &stop,
             resumed,
+            rekeying,
         };
+        receiving.rekeying.iter().for_each(|rekeying| rekeying.keep(&proven));
         for (file, chunks) in &proven {
             let bytes = entries.get(*file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
             for (chunk, hash) in chunks {
@@ -235,15 +257,19 @@ impl Receiver {
                 Progress::add(&progress.kept_bytes, length);
             }
         }
-        control.send(&Control::Ready)?;
-        let manifest = self.receive(control, &receiving, token, streams, &data)?;
+        let came = self.receive(control, &receiving, token, streams, &data)?;
+        let tree = came.tree();
+        let manifest = match &receiving.rekeying {
+            Some(rekeying) => rekeying.manifest(came)?,
+            None => came,
+        };
         // From here on the sender is not needed any more.
         match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
         }
-        Ok(manifest)
+        Ok(Outcome { tree, manifest, rekeyed: receiving.rekeying.as_ref().map(Rekeying::summary) })
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.
@@ -256,7 +282,11 @@ impl Receiver {
             return Ok(Vec::new());
         }
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        resume::prove(&self.staging, entries, claims, threads)
+        let mut proven = resume::prove(&self.staging, entries, claims, threads)?;
+        if self.settings.rekey.is_some() {
+            rekey::forget_first_chunks(&self.staging, entries, &mut proven)?;
+        }
+        Ok(proven)
     }
 
     /// Takes data connections and waits for the sender's word that everything was sent, which has to
@@ -356,8 +386,8 @@ fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, 
     if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
 }
 
-fn received(manifest: &Manifest, elapsed: Option<Duration>) -> Received {
-    Received { tree: manifest.tree(), entries: manifest.entries.len(), bytes: manifest.bytes(), elapsed }
+fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, elapsed: Option<Duration>) -> Received {
+    Received { tree: manifest.tree(), entries: manifest.entries.len(), bytes: manifest.bytes(), rekeyed, elapsed }
 }
 
 fn bytes_of(entries: &[Entry]) -> u64 {

@@ -208,6 +208,7 @@ fn no_changed_frame_is_taken_for_another() {
             progress: &progress,
             stop: &stop,
             resumed: true,
+            rekeying: None,
         };
         let mut stream = Stream::new(&receiving, channel);
         if let Some(worker) = worker.take() {

@@ -27,6 +27,8 @@ pub(super) struct Stream<'r> {
     worker: Worker,
     open: Option<(u32, TargetFile)>,
     spare: Buffer,
+    /// Bytes of a first chunk whose key was wrapped anew.
+    rewrapped: Buffer,
 }
 
 /// Memory and keys for decoding.
@@ -45,7 +47,8 @@ impl<'r> Stream<'r> {
             decoded: vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES],
             bytes: Buffer::new(CHUNK_BYTES),
         };
-        Self { receiving, channel, worker, open: None, spare: Buffer::new(CHUNK_BYTES) }
+        let (spare, rewrapped) = (Buffer::new(CHUNK_BYTES), Buffer::new(CHUNK_BYTES));
+        Self { receiving, channel, worker, open: None, spare, rewrapped }
     }
 
     /// Receives until the sender has nothing more.
@@ -92,6 +95,19 @@ impl<'r> Stream<'r> {
         if !self.receiving.assembly.add(number, file_bytes, chunk.number, chunk.hash) {
             return Err(TransferError::protocol(peer, "a chunk that came twice"));
         }
+        let mut as_it_came = true;
+        let bytes = match &self.receiving.rekeying {
+            Some(rekeying) if chunk.number == 0 => {
+                let path = || self.receiving.staging.place(&entry.path);
+                as_it_came = !rekeying.first_chunk(number, path, file_bytes, bytes, &mut self.rewrapped)?;
+                if as_it_came { bytes } else { self.rewrapped.take(length) }
+            }
+            Some(rekeying) => {
+                rekeying.other_chunk(number, file_bytes, chunk.number, chunk.hash);
+                bytes
+            }
+            None => bytes,
+        };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
             let file = TargetFile::open(self.receiving.staging, entry, file_bytes, self.receiving.resumed)?;
             self.open = Some((chunk.file, file));
@@ -99,7 +115,9 @@ impl<'r> Stream<'r> {
         let Some((_, file)) = &self.open else { return Ok(()) };
         let began = Instant::now();
         let written = file.write(chunk, bytes, &mut self.spare);
-        let noted = written.and_then(|()| self.receiving.journal.add(&entry.path, chunk.number, chunk.hash));
+        // A first chunk that was changed has to come again in another try.
+        let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
+        let noted = written.and_then(|()| if as_it_came { note() } else { Ok(()) });
         noted.map_err(|source| TransferError::Target {
             path: self.receiving.staging.place(&entry.path),
             doing: "cannot be written",

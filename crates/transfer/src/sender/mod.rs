@@ -2,6 +2,7 @@
 
 mod load;
 mod queue;
+mod rekey;
 mod source;
 mod stream;
 
@@ -83,6 +84,8 @@ pub struct Sent {
     pub speeds: [[u32; SUITES]; 2],
     /// Data connections.
     pub streams: u16,
+    /// Files whose keys were handed over to be wrapped anew, if the receiver does that.
+    pub rekeyed: Option<usize>,
     /// How long it took, connecting and the other side's commit included.
     pub elapsed: Duration,
 }
@@ -130,11 +133,11 @@ pub fn send(
     let session = dial.greet(&mut control, settings)?;
     let outcome = run(plan, keys, settings, progress, &dial, &mut control, &session);
     match outcome {
-        Ok(tree) => {
+        Ok((tree, rekeyed)) => {
             control.close();
             let suite = crate::tls::NAMES.get(session.suite).copied().unwrap_or_default();
             let (speeds, streams) = (session.speeds, session.streams);
-            Ok(Sent { tree, suite, speeds, streams, elapsed: began.elapsed() })
+            Ok(Sent { tree, suite, speeds, streams, rekeyed, elapsed: began.elapsed() })
         }
         Err(error) => Err(explain(error, &mut control)),
     }
@@ -297,8 +300,9 @@ fn run(
     dial: &Dial<'_>,
     control: &mut ControlChannel,
     session: &Session,
-) -> Result<Hash, TransferError> {
-    let kept = offer(plan, control)?;
+) -> Result<(Hash, Option<usize>), TransferError> {
+    let Offered { kept, rekey } = offer(plan, control)?;
+    let rekeyed = if rekey { Some(rekey::hand_over(plan, keys, control)?) } else { None };
     let stop = Stop::default();
     let sending = Sending {
         plan,
@@ -338,11 +342,19 @@ fn run(
     let entries = plan.entries.iter().map(|planned| planned.entry.clone());
     let manifest = sending.assembly.manifest(entries).ok_or(TransferError::Stopped)?;
     let tree = manifest.tree();
-    finish(plan, control, tree)
+    Ok((finish(plan, control, tree)?, rekeyed))
 }
 
-/// Tells the other side what is to come; returns what it has already.
-fn offer(plan: &Plan, control: &mut ControlChannel) -> Result<HashMap<(usize, u64), Hash>, TransferError> {
+/// What the other side says to the plan.
+struct Offered {
+    /// Hashes of chunks that it has already.
+    kept: HashMap<(usize, u64), Hash>,
+    /// Whether it asks for the keys of files.
+    rekey: bool,
+}
+
+/// Tells the other side what is to come.
+fn offer(plan: &Plan, control: &mut ControlChannel) -> Result<Offered, TransferError> {
     for planned in &plan.entries {
         control.queue(&Control::Entry(planned.entry.clone()))?;
     }
@@ -360,7 +372,7 @@ fn offer(plan: &Plan, control: &mut ControlChannel) -> Result<HashMap<(usize, u6
                 }
                 kept.extend(hashes.into_iter().zip(first..).map(|(hash, chunk)| ((file, chunk), hash)));
             }
-            Control::Ready => return Ok(kept),
+            Control::Ready { rekey } => return Ok(Offered { kept, rekey }),
             // It may have much to hash, and has to hear from us meanwhile.
             Control::Progress { .. } => control.send(&Control::Ping)?,
             Control::Failed { reason } => return Err(failed(control, reason)),

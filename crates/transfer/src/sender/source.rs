@@ -106,6 +106,11 @@ impl<'p> SourceFile<'p> {
         Ok(head)
     }
 
+    /// The file, to be read anywhere.
+    pub(super) const fn log(&self) -> &Reader {
+        &self.reader
+    }
+
     /// The parts of a chunk that are not holes; `None` if there is no hole.
     pub(super) fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
         if !self.planned.sparse {

@@ -9,6 +9,7 @@ use std::{
 
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use rustls_pki_types::ServerName;
+use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
@@ -29,8 +30,8 @@ pub(crate) struct ControlChannel {
     patience: Duration,
     heard: Instant,
     /// Decrypted, and not yet a whole message.
-    plain: Vec<u8>,
-    body: Vec<u8>,
+    plain: Zeroizing<Vec<u8>>,
+    body: Zeroizing<Vec<u8>>,
 }
 
 impl ControlChannel {
@@ -61,7 +62,8 @@ impl ControlChannel {
 
     fn handshake(tls: Connection, socket: TcpStream, peer: String, patience: Duration) -> Result<Self, TransferError> {
         let heard = Instant::now();
-        let mut channel = Self { tls, socket, peer, patience, heard, plain: Vec::new(), body: Vec::new() };
+        let mut channel =
+            Self { tls, socket, peer, patience, heard, plain: Zeroizing::default(), body: Zeroizing::default() };
         let timeouts = channel.socket.set_write_timeout(Some(patience));
         timeouts.map_err(|source| channel.network("setting a time limit", source))?;
         channel.wait_at_most(patience)?;

@@ -1,5 +1,7 @@
 //! The messages.
 
+use zeroize::Zeroizing;
+
 use crate::{
     hash::{CHUNK_BYTES, HASH_BYTES, Hash},
     pairing::PROOF_BYTES,
@@ -65,7 +67,23 @@ pub enum Control {
         hashes: Vec<Hash>,
     },
     /// Receiver: make data connections and send.
-    Ready,
+    Ready {
+        /// Before that, hand over the keys that files hold wrapped: this side wraps them by a master
+        /// key of its own.
+        rekey: bool,
+    },
+    /// Sender: what one file holds wrapped.
+    Unwrapped {
+        /// Number of the file.
+        file: u32,
+        /// A key and its initialisation vector, or the password of a binary log.
+        secret: SecretBytes,
+    },
+    /// Sender: these were all keys.
+    UnwrappedEnd {
+        /// How many there were.
+        files: u32,
+    },
     /// Sender: everything is sent; this is what it should be.
     Finish {
         /// Hash of the manifest's list of files.
@@ -90,6 +108,16 @@ pub enum Control {
         /// Why, for people.
         reason: String,
     },
+}
+
+/// Bytes of a key. Wiped on drop; `Debug` shows nothing.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretBytes(pub Zeroizing<Vec<u8>>);
+
+impl std::fmt::Debug for SecretBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretBytes")
+    }
 }
 
 /// One file, directory or link.
@@ -219,6 +247,8 @@ mod kind {
     pub(super) const PROGRESS: u8 = 9;
     pub(super) const PING: u8 = 10;
     pub(super) const FAILED: u8 = 11;
+    pub(super) const UNWRAPPED: u8 = 12;
+    pub(super) const UNWRAPPED_END: u8 = 13;
     pub(super) const ATTACH: u8 = 32;
     pub(super) const ATTACHED: u8 = 33;
     pub(super) const KEY: u8 = 34;
@@ -261,7 +291,19 @@ impl Control {
                 hashes.iter().take(MAX_HAVE).for_each(|hash| out.extend(hash.0));
                 kind::HAVE
             }
-            Self::Ready => kind::READY,
+            Self::Ready { rekey } => {
+                out.push(u8::from(*rekey));
+                kind::READY
+            }
+            Self::Unwrapped { file, secret } => {
+                out.extend(file.to_be_bytes());
+                out.extend(secret.0.as_slice());
+                kind::UNWRAPPED
+            }
+            Self::UnwrappedEnd { files } => {
+                out.extend(files.to_be_bytes());
+                kind::UNWRAPPED_END
+            }
             Self::Finish { tree } => {
                 out.extend(tree.0);
                 kind::FINISH
@@ -312,7 +354,19 @@ impl Control {
                 }
                 Self::Have { file, first, hashes: hashes.iter().copied().map(Hash).collect() }
             }
-            kind::READY => Self::Ready,
+            kind::READY => match fields.u8()? {
+                rekey @ (0 | 1) => Self::Ready { rekey: rekey == 1 },
+                _ => return Err(Malformed),
+            },
+            kind::UNWRAPPED => {
+                let file = fields.u32()?;
+                let secret = Zeroizing::new(fields.rest().to_vec());
+                if !matches!(secret.len(), 32 | 64) {
+                    return Err(Malformed);
+                }
+                Self::Unwrapped { file, secret: SecretBytes(secret) }
+            }
+            kind::UNWRAPPED_END => Self::UnwrappedEnd { files: fields.u32()? },
             kind::FINISH => Self::Finish { tree: Hash(fields.array()?) },
             kind::COMMITTED => Self::Committed { tree: Hash(fields.array()?) },
             kind::PROGRESS => Self::Progress { bytes: fields.u64()?, starving: fields.u16()? },
@@ -495,7 +549,9 @@ mod tests {
             entry(Kind::Link { target: b"../x".to_vec() }),
             Control::PlanEnd { entries: 3, allocated_bytes: 4096 },
             Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32]); 3] },
-            Control::Ready,
+            Control::Ready { rekey: true },
+            Control::Unwrapped { file: 3, secret: SecretBytes(Zeroizing::new(vec![7; 32])) },
+            Control::UnwrappedEnd { files: 1 },
             Control::Finish { tree: Hash([7; 32]) },
             Control::Committed { tree: Hash([8; 32]) },
             Control::Progress { bytes: 1 << 33, starving: 1000 },

@@ -2,6 +2,7 @@
 //!
 //! Source: formats, "Redo" of MySQL and of MariaDB.
 
+pub mod key_records;
 pub mod mariadb_blocks;
 pub mod mariadb_encrypted;
 pub mod mariadb_phys;

@@ -1,0 +1,120 @@
+//! Records of MySQL's redo log that write a wrapped key to page 0: recovery applies them, whatever
+//! the page holds by then.
+//!
+//! A server writes the whole encryption information as one string when it creates or encrypts a
+//! tablespace and when it rotates the master key. Strings are logged as they are, so they are found
+//! by their magic and the uuid behind it, in what the blocks hold one behind the other.
+//!
+//! Source: formats, "Redo" of MySQL; that the record is one string, from `fsp0fsp.cc`
+//! (`fsp_header_write_encryption`).
+
+use crate::{
+    bytes::{Bytes, all_zero, as_u64, as_usize},
+    crypt::redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+    error::ScanError,
+    ids::Lsn,
+    page::checksum::crc32c,
+    read::{ReadAt, fill, length},
+    tablespace::{Encryption, MySqlMagic},
+    verify::redo::{MYSQL_HEADER_BYTES, mysql_start_lsn},
+};
+
+/// Searches the files of one log, in the order of their first positions.
+#[derive(Debug)]
+pub struct KeyRecords<'c> {
+    cipher: Option<&'c BlockCipher>,
+    checkpoint: Lsn,
+    /// The end of what was searched, in which a string may have begun.
+    tail: Vec<u8>,
+}
+
+/// Bytes of the information up to the end of the uuid.
+const NAMES_BYTES: usize = 3 + 8 + 36;
+const BLOCK_HEADER_BYTES: usize = 12;
+const CHECKSUM: usize = 508;
+const READ_BYTES: usize = 256 << 10;
+
+impl<'c> KeyRecords<'c> {
+    /// What happened before `checkpoint`, the newest of all files, is on the pages and not looked
+    /// at. `cipher` opens encrypted blocks.
+    #[must_use]
+    pub const fn new(checkpoint: Lsn, cipher: Option<&'c BlockCipher>) -> Self {
+        Self { cipher, checkpoint, tail: Vec::new() }
+    }
+
+    /// Whether recovery from this file could write a wrapped key. Files of servers before 8.0.30,
+    /// which are a ring, are searched whole; so are encrypted blocks that do not open counted as if
+    /// they had one.
+    ///
+    /// # Errors
+    /// [`ScanError::Io`].
+    pub fn search<R: ReadAt + ?Sized>(&mut self, log: &R) -> Result<bool, ScanError> {
+        let file_bytes = length(log)?;
+        let mut head = vec![0; as_usize(MYSQL_HEADER_BYTES)];
+        let start = mysql_start_lsn(fill(log, 0, &mut head)?);
+        let block_bytes = as_u64(BLOCK_BYTES);
+        let skipped = start.map_or(0, |start| self.checkpoint.0.saturating_sub(start.0)).checked_div(block_bytes);
+        let first = skipped.unwrap_or(0).saturating_mul(block_bytes);
+        let mut offset = MYSQL_HEADER_BYTES.saturating_add(first);
+        let mut lsn = start.map(|start| start.0.saturating_add(first));
+        let mut buffer = vec![0; READ_BYTES];
+        while offset < file_bytes {
+            let bytes = fill(log, offset, &mut buffer)?;
+            for block in bytes.as_chunks::<BLOCK_BYTES>().0 {
+                match self.block(block, lsn) {
+                    Found::Nothing => {}
+                    Found::End if lsn.is_some() => return Ok(false),
+                    Found::End => self.tail.clear(),
+                    Found::Key => return Ok(true),
+                }
+                lsn = lsn.map(|lsn| lsn.saturating_add(block_bytes));
+            }
+            offset = offset.saturating_add(as_u64(READ_BYTES));
+        }
+        Ok(false)
+    }
+
+    fn block(&mut self, block: &[u8; BLOCK_BYTES], lsn: Option<u64>) -> Found {
+        let mut block = *block;
+        let number = block.be32(0).unwrap_or_default() & NUMBERS;
+        if all_zero(&block) || lsn.is_some_and(|lsn| number != number_at(lsn)) {
+            return Found::End;
+        }
+        if is_encrypted(&block) {
+            match self.cipher {
+                Some(cipher) if cipher.open(&mut block).is_ok() => {}
+                _ => return Found::Key,
+            }
+            if block.be32(CHECKSUM) != Some(crc32c(block.range(0, CHECKSUM))) {
+                return Found::Key;
+            }
+        }
+        let end = usize::from(block.be16(4).unwrap_or_default()).min(CHECKSUM);
+        self.tail.extend(block.range(BLOCK_HEADER_BYTES, end));
+        let found = self.tail.windows(NAMES_BYTES).any(is_information);
+        let done = self.tail.len().saturating_sub(NAMES_BYTES);
+        self.tail.drain(..done);
+        if found { Found::Key } else { Found::Nothing }
+    }
+}
+
+enum Found {
+    Nothing,
+    /// A block that is not of this lap: the log ends before it.
+    End,
+    Key,
+}
+
+const NUMBERS: u32 = 0x3fff_ffff;
+
+/// Number of the block that holds a log sequence number.
+fn number_at(lsn: u64) -> u32 {
+    let block = lsn.checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0) & u64::from(NUMBERS);
+    u32::try_from(block).unwrap_or_default().saturating_add(1)
+}
+
+fn is_information(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"lC")
+        && Encryption::mysql_names(bytes)
+            .is_some_and(|(magic, _, server_uuid)| magic != MySqlMagic::V1 && server_uuid.is_some())
+}

@@ -1,0 +1,230 @@
+//! Keys that stand wrapped at the beginning of MySQL's files, and wrapping them by another master
+//! key: what a server does when it rotates its master key, for a server that is not running.
+//!
+//! Rotation changes the beginning of a file only: number and name of the master key, the wrapped
+//! key, and on page 0 the page's checksum. What the key seals stays as it is.
+//!
+//! Source: formats, "Encryption info on page 0", "Redo" and "MySQL binary / relay log encryption";
+//! that a server opens what was wrapped here is tested with MySQL 9.7.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::{
+    binlog::{MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    bytes::Bytes,
+    crypt::{
+        aes::{Block, CipherFault},
+        binlog::{MySqlHeader, MySqlStream},
+        mysql::{TablespaceKey, UnwrapError, WrappedKey},
+    },
+    keys::{KeySource, MASTER_KEY_BYTES},
+    page::checksum::{Checksum, restamp},
+    redo::{INFO, RedoFormat, recognise},
+    tablespace::{Encryption, MySqlMagic, Page0, info_offset},
+};
+
+/// Bytes of a file's beginning that are needed to find its key.
+pub const HEAD_BYTES: usize = 65536;
+
+/// A key as it stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrapped {
+    /// On page 0 of a tablespace.
+    Tablespace(WrappedKey),
+    /// In the header of a redo log file.
+    Redo(WrappedKey),
+    /// In the header of a binary or relay log.
+    BinaryLog(MySqlHeader),
+}
+
+/// What is wrapped. Wiped on drop.
+pub enum Secret {
+    /// The key of a tablespace or of the redo log.
+    Space(TablespaceKey),
+    /// The password of a binary log.
+    Password(Zeroizing<[u8; MASTER_KEY_BYTES]>),
+}
+
+/// A master key by its name.
+pub struct MasterKey {
+    /// Uuid in its name.
+    pub server_uuid: String,
+    /// Number in its name.
+    pub number: u32,
+    /// The key.
+    pub key: Zeroizing<[u8; MASTER_KEY_BYTES]>,
+}
+
+/// Why a file's key is not wrapped anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RewrapFault {
+    /// Nothing stands there that could be replaced.
+    #[error("it holds no wrapped key")]
+    None,
+    /// Page 0 is damaged; writing a new checksum would hide that.
+    #[error("the checksum of page 0 does not hold")]
+    Damaged,
+    /// 5.7.11 names its master keys by server id.
+    #[error("its encryption information is that of MySQL 5.7.11, which cannot name the new master key")]
+    Old,
+    /// The key is not the one that stands there.
+    #[error("the key that was given for it is not the one it holds")]
+    OtherKey,
+    /// The uuid does not fit the format.
+    #[error("the master key has no uuid in its name")]
+    Name,
+    /// The library failed.
+    #[error(transparent)]
+    Cipher(#[from] CipherFault),
+}
+
+impl Wrapped {
+    /// Finds the wrapped key in the first [`HEAD_BYTES`] of a file, or all of a shorter one; `None`
+    /// if it has none, or is no file of MySQL.
+    #[must_use]
+    pub fn find(head: &[u8]) -> Option<Self> {
+        if head.starts_with(MAGIC_ENCRYPTED) {
+            return MySqlHeader::parse(head).ok().map(Self::BinaryLog);
+        }
+        if recognise(head) == Some(RedoFormat::MySql) {
+            return WrappedKey::parse(head.get(INFO..)?).map(Self::Redo);
+        }
+        let page0 = Page0::parse(head).ok()?;
+        match page0.encryption {
+            Encryption::MySql { .. } => WrappedKey::parse(head.get(info_at(&page0)..)?).map(Self::Tablespace),
+            _ => None,
+        }
+    }
+
+    /// Name of the master key that opens it.
+    #[must_use]
+    pub fn master_key_name(&self) -> String {
+        match self {
+            Self::Tablespace(key) | Self::Redo(key) => key.master_key_name(),
+            Self::BinaryLog(header) => header.key_name.clone(),
+        }
+    }
+
+    /// Opens it. `head` is what it was found in: only the log itself shows whether the key of a
+    /// binary log is the right one.
+    ///
+    /// # Errors
+    /// [`UnwrapError`].
+    pub fn unwrap(&self, head: &[u8], keys: &dyn KeySource) -> Result<Secret, UnwrapError> {
+        match self {
+            Self::Tablespace(key) | Self::Redo(key) => key.unwrap(keys).map(Secret::Space),
+            Self::BinaryLog(_) if !keys.has_mysql() => Err(UnwrapError::NoStore),
+            Self::BinaryLog(header) => {
+                let master = keys.mysql(&header.key_name).ok_or(UnwrapError::Missing)?;
+                let password = header.password(&master)?;
+                if opens(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapError::Wrong) }
+            }
+        }
+    }
+}
+
+/// Wraps the key of a file by another master key. `head` is at least the file's first
+/// [`HEAD_BYTES`], or all of it; `iv` is a new initialisation vector, for binary logs.
+///
+/// # Errors
+/// [`RewrapFault`]; `head` is then as it was.
+pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -> Result<(), RewrapFault> {
+    if !is_uuid(&master.server_uuid) {
+        return Err(RewrapFault::Name);
+    }
+    match (Wrapped::find(head).ok_or(RewrapFault::None)?, secret) {
+        (Wrapped::Tablespace(wrapped), Secret::Space(key)) => {
+            let page0 = Page0::parse(head).map_err(|_| RewrapFault::Damaged)?;
+            if page0.checksum == Checksum::Mismatch {
+                return Err(RewrapFault::Damaged);
+            }
+            replace(head.get_mut(info_at(&page0)..), &wrapped, key, master)?;
+            let page_bytes = usize::try_from(page0.physical_page_bytes).unwrap_or_default();
+            restamp(head.get_mut(..page_bytes).unwrap_or_default(), page0.checksum);
+            Ok(())
+        }
+        (Wrapped::Redo(wrapped), Secret::Space(key)) => {
+            // The block has no checksum.
+            replace(head.get_mut(INFO..), &wrapped, key, master)
+        }
+        (Wrapped::BinaryLog(_), Secret::Password(password)) => {
+            if !opens(password, head)? {
+                return Err(RewrapFault::OtherKey);
+            }
+            let name = format!("MySQLReplicationKey_{}_{}", master.server_uuid, master.number);
+            let header = MySqlHeader::wrap(name, password, iv, &master.key)?;
+            head.iter_mut().zip(header.encode()).for_each(|(to, from)| *to = from);
+            Ok(())
+        }
+        _ => Err(RewrapFault::OtherKey),
+    }
+}
+
+fn replace(
+    info: Option<&mut [u8]>,
+    wrapped: &WrappedKey,
+    key: &TablespaceKey,
+    master: &MasterKey,
+) -> Result<(), RewrapFault> {
+    if wrapped.magic == MySqlMagic::V1 {
+        return Err(RewrapFault::Old);
+    }
+    if !key.is_inside(wrapped) {
+        return Err(RewrapFault::OtherKey);
+    }
+    Ok(WrappedKey::rewrap(info.unwrap_or_default(), key, master)?)
+}
+
+fn info_at(page0: &Page0) -> usize {
+    info_offset(page0.logical_page_bytes, page0.physical_page_bytes)
+}
+
+/// Whether a password opens a log, as far as there is any of it.
+fn opens(password: &[u8; MASTER_KEY_BYTES], head: &[u8]) -> Result<bool, CipherFault> {
+    let Some(mut magic) = head.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(true) };
+    MySqlStream::derive(password)?.apply(0, &mut magic)?;
+    Ok(magic == MAGIC_CLEAR)
+}
+
+fn is_uuid(text: &str) -> bool {
+    let dash = |at| matches!(at, 8 | 13 | 18 | 23);
+    let fits = |(at, byte): (usize, u8)| if dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() };
+    text.len() == 36 && text.bytes().enumerate().all(fits)
+}
+
+impl Secret {
+    /// From what [`Self::expose`] gave; `None` if the length is neither.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        match bytes.as_chunks::<MASTER_KEY_BYTES>() {
+            ([key, iv], []) => Some(Self::Space(TablespaceKey::from_parts(key, iv))),
+            ([password], []) => Some(Self::Password(Zeroizing::new(*password))),
+            _ => None,
+        }
+    }
+
+    /// Its bytes, for one who sends them where they are needed: 64 of a key and its initialisation
+    /// vector, or 32 of a password.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        match self {
+            Self::Space(key) => key.as_bytes(),
+            Self::Password(password) => password.as_slice(),
+        }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey")
+    }
+}

@@ -1,0 +1,181 @@
+//! Wrapping keys by a master key of this side's own, so that donor and joiner never share one.
+//!
+//! The wrapped key stands in the first bytes of a file. They are replaced when the first chunk has
+//! come and its hash was found to hold, before it is written: what is on disk is never wrapped by
+//! the donor's master key. The manifest has the hashes of what was written.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
+use keyring::{KeyringError, OwnKey, OwnKeyring, Purpose};
+use verify::read::Buffer;
+use zeroize::Zeroizing;
+
+use crate::{
+    assembly::Assembly,
+    error::TransferError,
+    hash::{Hash, chunk_hash},
+    manifest::Manifest,
+    receiver::{resume::Proven, staging::Staging},
+    tls::ControlChannel,
+    wire::{Control, Entry, Kind},
+};
+
+/// What was wrapped anew, and by which keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rekeyed {
+    /// Files.
+    pub files: usize,
+    /// Names of the master keys.
+    pub master_keys: Vec<String>,
+}
+
+/// What is to be wrapped, and by what.
+#[derive(Debug)]
+pub(super) struct Rekeying {
+    secrets: HashMap<usize, Secret>,
+    innodb: Option<MasterKey>,
+    replication: Option<MasterKey>,
+    names: Vec<String>,
+    /// Hashes of what is written, where that is not what came.
+    written: Assembly,
+}
+
+impl Rekeying {
+    /// Takes what the sender hands over, and finds or makes the master keys for it.
+    pub(super) fn agree(
+        control: &mut ControlChannel,
+        own: &OwnKeyring,
+        entries: &[Entry],
+    ) -> Result<Self, TransferError> {
+        let secrets = secrets(control, entries)?;
+        let mut rekeying =
+            Self { secrets, innodb: None, replication: None, names: Vec::new(), written: Assembly::default() };
+        let any = |wanted: fn(&Secret) -> bool| rekeying.secrets.values().any(wanted);
+        let (innodb, logs) =
+            (any(|secret| matches!(secret, Secret::Space(_))), any(|secret| matches!(secret, Secret::Password(_))));
+        if innodb {
+            let key = take(own, Purpose::Innodb)?;
+            rekeying.names.push(format!("INNODBKey-{}-{}", key.server_uuid, key.number));
+            rekeying.innodb = Some(key);
+        }
+        if logs {
+            let key = take(own, Purpose::Replication)?;
+            rekeying.names.push(format!("MySQLReplicationKey_{}_{}", key.server_uuid, key.number));
+            rekeying.replication = Some(key);
+        }
+        Ok(rekeying)
+    }
+
+    /// Wraps the key in the first chunk of a file. Returns whether it has one: then the bytes to
+    /// write are in `room`.
+    pub(super) fn first_chunk(
+        &self,
+        file: usize,
+        path: impl Fn() -> PathBuf,
+        file_bytes: u64,
+        bytes: &[u8],
+        room: &mut Buffer,
+    ) -> Result<bool, TransferError> {
+        let refused = |reason: String| TransferError::Rekey { path: path(), reason };
+        let Some(secret) = self.secrets.get(&file) else {
+            let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
+            return match Wrapped::find(head) {
+                // What the sender overlooked must not come to rest under the donor's master key.
+                Some(wrapped) => Err(refused(format!("it came without ({})", wrapped.master_key_name()))),
+                None => Ok(false),
+            };
+        };
+        let master = match secret {
+            Secret::Space(_) => self.innodb.as_ref(),
+            Secret::Password(_) => self.replication.as_ref(),
+        };
+        let master = master.ok_or(TransferError::Stopped)?;
+        let mut iv = [0; 16];
+        SystemRandom::new().fill(&mut iv).map_err(|_| TransferError::Randomness)?;
+        let room = room.take(bytes.len());
+        room.copy_from_slice(bytes);
+        rewrap(room, secret, master, iv).map_err(|fault| refused(fault.to_string()))?;
+        let _ = self.written.add(file, file_bytes, 0, chunk_hash(file_bytes, 0, room));
+        Ok(true)
+    }
+
+    /// Notes another chunk of a file, which is written as it came.
+    pub(super) fn other_chunk(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) {
+        if self.secrets.contains_key(&file) {
+            let _ = self.written.add(file, file_bytes, chunk, hash);
+        }
+    }
+
+    /// Notes chunks that were there.
+    pub(super) fn keep(&self, proven: &[Proven]) {
+        for (file, chunks) in proven.iter().filter(|(file, _)| self.secrets.contains_key(file)) {
+            chunks.iter().for_each(|(chunk, hash)| self.written.keep(*file, *chunk, *hash));
+        }
+    }
+
+    /// The manifest of what was written, from that of what came.
+    pub(super) fn manifest(&self, mut came: Manifest) -> Result<Manifest, TransferError> {
+        let files = came.entries.iter_mut().enumerate().filter(|(number, _)| self.secrets.contains_key(number));
+        for (number, (entry, hash)) in files {
+            let Kind::File { bytes } = entry.kind else { continue };
+            *hash = Some(self.written.hash(number, bytes).ok_or(TransferError::Stopped)?);
+        }
+        Ok(came)
+    }
+
+    pub(super) fn summary(&self) -> Rekeyed {
+        Rekeyed { files: self.secrets.len(), master_keys: self.names.clone() }
+    }
+}
+
+/// First chunks that hold a wrapped key have to come again: they may be of a try without new keys.
+pub(super) fn forget_first_chunks(
+    staging: &Staging,
+    entries: &[Entry],
+    proven: &mut [Proven],
+) -> Result<(), TransferError> {
+    for (file, chunks) in proven.iter_mut().filter(|(_, chunks)| chunks.first().is_some_and(|(chunk, _)| *chunk == 0)) {
+        let Some(entry) = entries.get(*file) else { continue };
+        let mut head = vec![0; HEAD_BYTES];
+        let read = innodb::ReadAt::read_at(&staging.open_file(&entry.path)?, 0, &mut head);
+        head.truncate(read.unwrap_or_default());
+        if Wrapped::find(&head).is_some() {
+            chunks.remove(0);
+        }
+    }
+    Ok(())
+}
+
+fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<usize, Secret>, TransferError> {
+    let mut secrets = HashMap::new();
+    loop {
+        match control.expect()? {
+            Control::Unwrapped { file, secret } => {
+                let number = usize::try_from(file).unwrap_or(usize::MAX);
+                let is_file = entries.get(number).is_some_and(|entry| matches!(entry.kind, Kind::File { .. }));
+                let secret = Secret::from_bytes(&secret.0).filter(|_| is_file);
+                let secret = secret.ok_or_else(|| TransferError::protocol(control.peer(), "a key of no file"))?;
+                if secrets.insert(number, secret).is_some() {
+                    return Err(TransferError::protocol(control.peer(), "two keys of one file"));
+                }
+            }
+            Control::UnwrappedEnd { files } if usize::try_from(files) == Ok(secrets.len()) => {
+                return Ok(secrets);
+            }
+            Control::Ping => {}
+            Control::Failed { reason } => {
+                return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+            }
+            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+        }
+    }
+}
+
+fn take(own: &OwnKeyring, purpose: Purpose) -> Result<MasterKey, TransferError> {
+    let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
+    let OwnKey { server_uuid, number, key } = own.ensure(purpose).map_err(unusable)?;
+    let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
+    Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
+}

@@ -1,0 +1,136 @@
+//! For a receiver that wraps keys by a master key of its own: what the files hold wrapped, opened.
+//!
+//! All of it is handed over before any data, so that a key that is missing is told at once.
+
+use std::time::{Duration, Instant};
+
+use innodb::{
+    Lsn,
+    crypt::{
+        mysql::UnwrapError,
+        redo::{key_records::KeyRecords, mysql::BlockCipher},
+        wrapped::{HEAD_BYTES, Wrapped},
+    },
+    keys::{KeySource, NoKeys},
+    redo::{RedoFormat, recognise},
+    tablespace::{Encryption, Page0},
+    verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
+};
+use keyring::StoreKind;
+use zeroize::Zeroizing;
+
+use crate::{
+    error::TransferError,
+    plan::Plan,
+    sender::source::SourceFile,
+    tls::ControlChannel,
+    wire::{Control, SecretBytes},
+};
+
+/// How long the receiver hears nothing while files are looked through.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Hands over what every file of the plan holds wrapped; returns how many do.
+pub(super) fn hand_over(
+    plan: &Plan,
+    keys: Option<&dyn KeySource>,
+    control: &mut ControlChannel,
+) -> Result<usize, TransferError> {
+    let keys = keys.unwrap_or(&NoKeys);
+    let (mut files, mut logs, mut spoke) = (0_u32, RedoFiles::default(), Instant::now());
+    for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
+        let refused = |reason: String| TransferError::Rekey { path: plan.absolute(planned), reason };
+        let source = SourceFile::open(plan, number)?;
+        let head = source.head(HEAD_BYTES)?;
+        if let Some(reason) = obstacle(&head, source.bytes(), &planned.entry.path.to_string()) {
+            return Err(refused(reason.to_owned()));
+        }
+        logs.note(number, &head);
+        if let Some(wrapped) = Wrapped::find(&head) {
+            let secret = wrapped.unwrap(&head, keys);
+            let secret = secret.map_err(|error| refused(closed(&wrapped, error)))?;
+            let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
+            control.send(&Control::Unwrapped { file: u32::try_from(number).unwrap_or(u32::MAX), secret })?;
+            (files, spoke) = (files + 1, Instant::now());
+        } else if spoke.elapsed() > SILENCE {
+            control.send(&Control::Ping)?;
+            spoke = Instant::now();
+        }
+    }
+    logs.check(plan, keys, control)?;
+    control.send(&Control::UnwrappedEnd { files })?;
+    Ok(usize::try_from(files).unwrap_or_default())
+}
+
+fn closed(wrapped: &Wrapped, error: UnwrapError) -> String {
+    match error {
+        UnwrapError::NoStore => "no keyring of this side was given".to_owned(),
+        error => format!("{error} ({})", wrapped.master_key_name()),
+    }
+}
+
+/// Why a file cannot go to a receiver that is to share no key with this side.
+fn obstacle(head: &[u8], file_bytes: u64, path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // Other JSON looks like a component's keyring, but names no master key.
+    let names_keys = |name: &[u8]| head.windows(name.len()).any(|found| found == name);
+    let is_keyring = match keyring::recognise(head, name, file_bytes) {
+        Some(StoreKind::ComponentFile) => names_keys(b"INNODBKey-") || names_keys(b"MySQLReplicationKey_"),
+        kind => matches!(kind, Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2)),
+    };
+    if is_keyring {
+        return Some("it is a keyring of this side itself, and would go along; leave it out with --exclude");
+    }
+    match Page0::parse(head).ok()?.encryption {
+        Encryption::MariaDb { scheme: 1.., .. } => {
+            Some("MariaDB encrypts with the keys of its key file themselves, so that there is nothing to wrap")
+        }
+        Encryption::PerconaKeyring { .. } => Some("it has the keyring scheme that Percona Server removed"),
+        _ => None,
+    }
+}
+
+/// The files of MySQL's redo log.
+#[derive(Default)]
+struct RedoFiles {
+    /// Numbers in the plan, with the position at which each begins.
+    files: Vec<(Option<Lsn>, usize)>,
+    newest: Option<RedoKeyInfo>,
+    checkpoint: Option<Lsn>,
+}
+
+impl RedoFiles {
+    fn note(&mut self, number: usize, head: &[u8]) {
+        if recognise(head) != Some(RedoFormat::MySql) {
+            return;
+        }
+        self.files.push((mysql_start_lsn(head), number));
+        self.checkpoint = self.checkpoint.max(innodb::verify::redo::checkpoint_lsn(head));
+        if let Some(info) = head.get(..KEY_INFO_BYTES).and_then(key_info)
+            && self.newest.as_ref().is_none_or(|newest| newest.checkpoint_lsn < info.checkpoint_lsn)
+        {
+            self.newest = Some(info);
+        }
+    }
+
+    /// Recovery would put wrapped keys of the log in the place of what the receiver wrapped.
+    fn check(mut self, plan: &Plan, keys: &dyn KeySource, control: &mut ControlChannel) -> Result<(), TransferError> {
+        self.files.sort_unstable();
+        let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
+        let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
+        let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
+        for (_, number) in self.files {
+            control.send(&Control::Ping)?;
+            let source = SourceFile::open(plan, number)?;
+            let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
+            let found = records.search(source.log());
+            let found = found.map_err(|error| TransferError::Rekey { path: path(), reason: error.to_string() })?;
+            if found {
+                let reason = "recovery would write keys back that were wrapped since the last checkpoint; \
+                              stop the server in order (innodb_fast_shutdown=0 or 1) and send again";
+                return Err(TransferError::Rekey { path: path(), reason: reason.to_owned() });
+            }
+        }
+        Ok(())
+    }
+}

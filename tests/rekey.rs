@@ -1,0 +1,233 @@
+//! `sealant receive --rekey`: donor and joiner share no master key.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+
+use crate::support::moving::{Receiving, send, tree};
+use crate::support::proof::Proof;
+use crate::support::run;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// Everything that MySQL encrypts.
+fn encrypting() -> ServerBuilder {
+    let options = [
+        "--innodb-redo-log-encrypt=ON",
+        "--innodb-undo-log-encrypt=ON",
+        "--log-bin=binlog",
+        "--binlog-encryption=ON",
+        "--default-table-encryption=ON",
+    ];
+    Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options)
+}
+
+const TABLES: &str = "CREATE DATABASE demo; USE demo;
+    CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600));
+    INSERT INTO enc WITH RECURSIVE s AS (SELECT 1 n UNION ALL SELECT n + 1 FROM s WHERE n < 900)
+    SELECT n, REPEAT(CONCAT('row ', n, ' '), 40) FROM s;
+    CREATE TABLE zip (id INT PRIMARY KEY, name VARCHAR(600)) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
+    INSERT INTO zip SELECT * FROM enc;
+    CREATE TABLESPACE general ADD DATAFILE 'general.ibd' ENCRYPTION='Y';
+    CREATE TABLE inside (id INT PRIMARY KEY) TABLESPACE general; INSERT INTO inside SELECT id FROM enc;
+    ALTER TABLESPACE mysql ENCRYPTION='Y';
+    FLUSH LOGS; DELETE FROM enc WHERE id > 800";
+
+/// A donor that was stopped, and its keyring.
+fn donor() -> (Server, PathBuf) {
+    let mut donor = encrypting().start().expect("MySQL starts");
+    donor.sql(TABLES).expect("tables are made");
+    donor.stop().expect("it stops");
+    let keyring = donor.dir().join("keyring");
+    (donor, keyring)
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+/// Exit code and stderr of a run.
+fn ends(args: &[&str]) -> (Option<i32>, String) {
+    let output = run(args);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Sends to a receiver that wraps keys anew; both sides' ends.
+fn transfer(source: &Path, into: &Path, own: &Path, more: &[&str]) -> (Output, i32, String) {
+    let receiving = Receiving::begin(into, &["--rekey", text(own)]);
+    let sent = send(source, &receiving.code, more);
+    let (code, stderr) = receiving.end();
+    (sent, code, stderr)
+}
+
+/// Both sides gave up, the sender for this reason, and nothing took its place.
+#[track_caller]
+fn refuses(source: &Path, more: &[&str], reason: &str) {
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (sent, code, stderr) = transfer(source, &into, &own, more);
+    let said = String::from_utf8_lossy(&sent.stderr);
+    assert_eq!((sent.status.code(), code), (Some(1), 1), "{said}\n{stderr}");
+    assert!(said.contains(reason) && stderr.contains(reason), "{said}\n{stderr}");
+    assert!(!own.exists(), "no key was made");
+    assert!(tree(&into).keys().all(|path| path.starts_with(".sealant-staging")));
+}
+
+#[test]
+fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (donor, donors_keyring) = donor();
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let keys = ["--keyring", text(&donors_keyring), "--compress", "zstd:1"];
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &keys);
+    assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+    assert!(stderr.contains("wrapped by INNODBKey-") && stderr.contains("MySQLReplicationKey_"), "{stderr}");
+
+    // The joiner's keyring opens all of it, the donor's nothing that is encrypted.
+    Proof::mysql(&[&into], Some(&own)).is_complete();
+    let with_the_donors = Proof::mysql(&[&into], Some(&donors_keyring));
+    for file in ["demo/enc.ibd", "demo/zip.ibd", "general.ibd", "mysql.ibd", "undo_001", "binlog.000001"] {
+        assert_eq!(with_the_donors.verdict(file), "missing-key", "{file}");
+    }
+    let donors_keys = fs::read_to_string(&donors_keyring).expect("a keyring");
+    let own_keys = fs::read_to_string(&own).expect("a keyring");
+    let hexadecimal = |text: &str| -> Vec<String> {
+        text.split('"').filter(|part| part.len() == 64).map(str::to_ascii_uppercase).collect()
+    };
+    let (theirs, ours) = (hexadecimal(&donors_keys), hexadecimal(&own_keys));
+    assert!(theirs.len() >= 2 && ours.len() == 2);
+    assert!(ours.iter().all(|key| !theirs.contains(key)), "a key is in both keyrings");
+
+    // The manifest is that of what was written.
+    let manifest = into.join("sealant-manifest");
+    assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
+    // Only the beginnings of files differ.
+    let (before, after) = (tree(donor.datadir()), tree(&into));
+    for (path, item) in &before {
+        let (one, other) = (item.bytes(), after[path].bytes());
+        assert_eq!(one.len(), other.len(), "{}", path.display());
+        assert_eq!(one.get(65536..), other.get(65536..), "{}", path.display());
+    }
+
+    // A real server, with nothing but the joiner's keyring.
+    let own_keys = fs::read(&own).expect("a keyring");
+    let mut joiner = encrypting().datadir_seed(&into).file("keyring", own_keys).start().expect("it starts");
+    let rows = "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM demo.enc), (SELECT COUNT(*) FROM demo.zip),
+        (SELECT COUNT(*) FROM demo.inside), (SELECT name FROM demo.enc WHERE id = 7) = REPEAT('row 7 ', 40))";
+    assert_eq!(joiner.value(rows).expect("rows"), "800 900 900 1");
+    let events = joiner.sql("SHOW BINLOG EVENTS IN 'binlog.000001' LIMIT 20").expect("an old log opens");
+    assert!(events.contains("demo"), "{events}");
+    joiner.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE BINLOG MASTER KEY").expect("rotated");
+    joiner.sql("CREATE TABLE demo.more (id INT PRIMARY KEY); INSERT INTO demo.more VALUES (1)").expect("made");
+    joiner.kill();
+    joiner.start().expect("it recovers");
+    assert_eq!(joiner.value(rows).expect("rows"), "800 900 900 1");
+    assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.more").expect("rows"), "1");
+}
+
+#[test]
+fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (donor, keyring) = donor();
+    refuses(donor.datadir(), &[], "no keyring of this side was given");
+    let other = directory();
+    let empty = other.path().join("empty");
+    fs::write(&empty, r#"{"version":"1.0","elements":[]}"#).expect("written");
+    refuses(donor.datadir(), &["--keyring", text(&empty)], "the keyring has no such key (INNODBKey-");
+
+    // The donor's own keyring does not go along.
+    let inside = donor.datadir().join("keyring-of-the-donor");
+    fs::copy(&keyring, &inside).expect("copied");
+    refuses(donor.datadir(), &["--keyring", text(&keyring)], "leave it out with --exclude");
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let keys = ["--keyring", text(&keyring), "--exclude", "keyring-of-the-donor"];
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &keys);
+    assert_eq!(code, 0, "{stderr}");
+    Proof::mysql(&[&into], Some(&own)).is_complete();
+}
+
+#[test]
+fn recovery_that_would_bring_the_donors_keys_back_is_told() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut donor = encrypting().start().expect("MySQL starts");
+    donor.sql(TABLES).expect("tables are made");
+    donor.sql("CREATE TABLE demo.fresh (id INT PRIMARY KEY); INSERT INTO demo.fresh VALUES (1)").expect("made");
+    donor.kill();
+    let keyring = donor.dir().join("keyring");
+    refuses(donor.datadir(), &["--keyring", text(&keyring)], "recovery would write keys back");
+}
+
+#[test]
+fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (donor, keyring) = donor();
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    // Tries that are cut off: without new keys, then with them.
+    for rekey in [vec![], vec!["--rekey", text(&own)]] {
+        let receiving = Receiving::begin(&into, &rekey);
+        let mut sender = support::sealant();
+        sender.arg("send").arg(donor.datadir()).arg(&receiving.code);
+        sender.args(["--bwlimit", "20MiB", "--compress", "none", "--keyring", text(&keyring)]);
+        let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(1500));
+        sender.kill().expect("it runs");
+        sender.wait().expect("it ends");
+        assert_eq!(receiving.end().0, 1);
+    }
+    let report = target.path().join("report.json");
+    let more = ["--keyring", text(&keyring), "--report", text(&report)];
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &more);
+    assert_eq!((sent.status.code(), code), (Some(0), 0), "{stderr}");
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
+    assert!(report["kept_bytes"].as_u64().expect("a number") > 5 << 20, "{report}");
+    assert!(report["rekeyed_files"].as_u64().expect("a number") >= 8, "{report}");
+    Proof::mysql(&[&into], Some(&own)).is_complete();
+    assert_eq!(ends(&["verify", "--manifest", text(&into.join("sealant-manifest")), text(&into)]).0, Some(0));
+}
+
+#[test]
+fn what_has_no_wrapped_keys_is_told() {
+    const KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+    if require(Kind::MariaDb1011).is_some() {
+        let mut server = Server::builder(Kind::MariaDb1011).mariadb_keys(KEYS).start().expect("MariaDB starts");
+        server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTED=YES").expect("made");
+        server.stop().expect("it stops");
+        let keys = server.dir().join("keys.txt");
+        refuses(server.datadir(), &["--mariadb-key-file", text(&keys)], "nothing to wrap");
+    }
+    // Without anything encrypted there is nothing to do, and no key is made.
+    let (source, target) = (directory(), directory());
+    fs::write(source.path().join("ibdata1"), b"clear").expect("written");
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (_, code, stderr) = transfer(source.path(), &into, &own, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("nothing was wrapped anew"), "{stderr}");
+    assert!(!own.exists());
+}
+
+#[test]
+fn a_keyring_that_cannot_be_used_is_named_before_anyone_sends() {
+    let target = directory();
+    let own = target.path().join("keyring");
+    for (content, reason) in [
+        (&br#"{"version":"1.0","elements":[{"user":""#[..], "its end is missing"),
+        (b"1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n", "a key file of MariaDB"),
+    ] {
+        fs::write(&own, content).expect("written");
+        let into = text(target.path()).to_owned() + "/into";
+        let (code, stderr) = ends(&["receive", "--into", &into, "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains(reason), "{stderr}");
+        assert!(!Path::new(&into).exists());
+    }
+}
