@@ -8,11 +8,13 @@
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
 //! MySQL 9.7 and MariaDB 10.11 (both modes) confirmed on testdata.
 
+mod stream_key;
+
 use std::fmt;
 
-use aws_lc_rs::digest::{SHA512, digest};
 use zeroize::{Zeroize, Zeroizing};
 
+pub use self::stream_key::StreamKey;
 use crate::{
     binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
     bytes::{Bytes, all_zero, as_u64, as_usize},
@@ -89,9 +91,7 @@ impl MySqlHeader {
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn unwrap(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<MySqlStream, CipherFault> {
-        let mut password = Zeroizing::new(self.password);
-        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
-        MySqlStream::derive(&password)
+        self.stream_key(master_key)?.stream()
     }
 }
 
@@ -176,16 +176,6 @@ pub struct MySqlStream {
 }
 
 impl MySqlStream {
-    /// Key and counter are the first 40 bytes of the password's SHA-512.
-    fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
-        let hash = digest(&SHA512, password);
-        let mut start: [u8; 8] = hash.as_ref().array_at(32).ok_or(CipherFault)?;
-        let key = Zeroizing::new(hash.as_ref().array_at::<32>(0).ok_or(CipherFault)?);
-        let stream = Self { key: Aes::new(key.as_slice()).map_err(|_| CipherFault)?, start };
-        start.zeroize();
-        Ok(stream)
-    }
-
     /// Opens or seals `data`, which begins `offset` bytes into the stream: the same in counter mode.
     /// Offset 0 of the stream is offset 512 of the file.
     ///
@@ -444,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_stream_can_be_entered_anywhere() {
-        let stream = MySqlStream::derive(&[5; PASSWORD_BYTES]).unwrap();
+        let stream = StreamKey::derive(&[5; PASSWORD_BYTES]).unwrap().stream().unwrap();
         let clear = event(200);
         let mut whole = clear.clone();
         stream.apply(0, &mut whole).unwrap();
