@@ -84,6 +84,7 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     };
     let (message, binlog) = key(&[&[3][..], &[0x0b; 32], &[0x0c; 8]].concat());
     documented("key of a binary log", &message);
+    documented("key of a redo log", &key(&[&[4][..], &[0x0b; 32], &[0x0d; 32]].concat()).0);
     documented("opened binary log", &opened(&binlog, CHUNK_BYTES, &[0; 20]));
 }
 

@@ -157,7 +157,8 @@ impl<'s> Stream<'s> {
     ) -> Result<bool, TransferError> {
         let Some(keys) = self.sending.keys else { return Ok(false) };
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
-            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys);
+            let redo = || self.sending.redo.of_log(self.sending.plan, file);
+            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, redo);
             self.keys = Some(FileKeys { file, space, cipher: None });
         }
         let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else { return Ok(false) };

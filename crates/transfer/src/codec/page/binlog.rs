@@ -53,10 +53,6 @@ impl Scheme for BinlogStream {
         Form::Bits
     }
 
-    fn takes(&self, mark: Mark) -> bool {
-        matches!(mark, Mark::AsItIs | Mark::Opened)
-    }
-
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.key.expose());
     }
@@ -95,7 +91,7 @@ mod tests {
     }
 
     fn cipher_of(log: &[u8]) -> SpaceCipher {
-        SpaceKeys::of(log, &keys()).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
+        SpaceKeys::of(log, &keys(), || None).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
     }
 
     #[test]
@@ -118,14 +114,14 @@ mod tests {
     #[test]
     fn a_log_that_the_key_does_not_open_has_none() {
         let mut log = log("7");
-        assert!(SpaceKeys::of(&log, &WrongKeys(keys())).is_none());
-        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys).is_none());
+        assert!(SpaceKeys::of(&log, &WrongKeys(keys()), || None).is_none());
+        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys, || None).is_none());
         for length in [0, 4, 511, 512, 515] {
-            assert!(SpaceKeys::of(&log[..length], &keys()).is_none(), "{length}");
+            assert!(SpaceKeys::of(&log[..length], &keys(), || None).is_none(), "{length}");
         }
-        assert!(SpaceKeys::of(&log[..516], &keys()).is_some());
+        assert!(SpaceKeys::of(&log[..516], &keys(), || None).is_some());
         log[MYSQL_HEADER_BYTES] ^= 1;
-        assert!(SpaceKeys::of(&log, &keys()).is_none());
+        assert!(SpaceKeys::of(&log, &keys(), || None).is_none());
     }
 
     #[test]

@@ -8,7 +8,9 @@ use innodb::{
         mysql::{TablespaceKey, WrappedKey},
     },
     keys::KeySource,
+    redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0, info_offset},
+    verify::redo::{RedoKeyInfo, key_info},
 };
 
 use super::{
@@ -16,6 +18,7 @@ use super::{
     binlog::BinlogStream,
     mariadb::{MariaDbPages, Pages},
     mysql::MySqlPages,
+    redo::RedoBlocks,
 };
 
 /// Bytes of a file's beginning in which it says what it is.
@@ -38,14 +41,18 @@ enum Keys {
         pages: Pages,
     },
     Binlog(StreamKey),
+    Redo(TablespaceKey),
 }
 
 impl SpaceKeys {
-    /// From the beginning of a file; `None` if it is nothing encrypted, or if no key opens it.
+    /// From the beginning of a file; `None` if it is nothing encrypted, or if no key opens it. For
+    /// files of MySQL's redo log, most of which do not say which key they need, `log` is asked what
+    /// the other files of the log say.
     #[must_use]
-    pub fn of(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+    pub fn of(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
         let of_log = StreamKey::of(head, keys).map(Keys::Binlog);
-        of_log.or_else(|| Keys::of_space(head, keys)).map(Self)
+        let of_file = of_log.or_else(|| Keys::of_space(head, keys));
+        of_file.or_else(|| Keys::of_redo(head, keys, log)).map(Self)
     }
 
     /// The key version that most of a chunk needs; 0 where there is only one.
@@ -68,6 +75,7 @@ impl SpaceKeys {
                 MariaDbPages::of(*pages, key, version, chunk).map(SpaceCipher::new)
             }
             Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
+            Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
         }
     }
 }
@@ -89,5 +97,13 @@ impl Keys {
             }
             _ => None,
         }
+    }
+
+    fn of_redo(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+        if recognise(head) != Some(RedoFormat::MySql) {
+            return None;
+        }
+        let known = [key_info(head), log()].into_iter().flatten();
+        known.max_by_key(|info| info.checkpoint_lsn)?.key.unwrap(keys).ok().map(Self::Redo)
     }
 }

@@ -77,10 +77,6 @@ impl Scheme for MariaDbPages {
         Form::Pages
     }
 
-    fn takes(&self, mark: Mark) -> bool {
-        matches!(mark, Mark::AsItIs | Mark::Opened)
-    }
-
     fn encode(&self, out: &mut Vec<u8>) {
         put_page_bytes(out, self.pages.bytes);
         out.extend(self.key.expose());

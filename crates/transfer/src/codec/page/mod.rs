@@ -23,6 +23,7 @@ mod keys;
 mod mariadb;
 mod marks;
 mod mysql;
+mod redo;
 #[cfg(test)]
 mod samples;
 
@@ -36,6 +37,7 @@ use self::{
     mariadb::MariaDbPages,
     marks::{Form, Mark},
     mysql::MySqlPages,
+    redo::RedoBlocks,
 };
 use crate::{
     codec::Undecodable,
@@ -63,7 +65,9 @@ trait Scheme: fmt::Debug + Send + Sync {
     fn form(&self) -> Form;
 
     /// Whether a unit can have been sealed so.
-    fn takes(&self, mark: Mark) -> bool;
+    fn takes(&self, mark: Mark) -> bool {
+        matches!(mark, Mark::AsItIs | Mark::Opened)
+    }
 
     /// Writes what [`Read`] reads.
     fn encode(&self, out: &mut Vec<u8>);
@@ -81,10 +85,11 @@ trait Scheme: fmt::Debug + Send + Sync {
 type Read = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
 
 /// Kinds of keys by their numbers.
-const KINDS: [(u8, Read); 3] = [
+const KINDS: [(u8, Read); 4] = [
     (MySqlPages::KIND, MySqlPages::read),
     (MariaDbPages::KIND, MariaDbPages::read),
     (BinlogStream::KIND, BinlogStream::read),
+    (RedoBlocks::KIND, RedoBlocks::read),
 ];
 
 /// How the pages of one tablespace, or the units of a log, are opened and sealed.
@@ -101,11 +106,12 @@ impl SpaceCipher {
     /// What travels in a key message.
     ///
     /// ```text
-    /// 1   1: MySQL   2: MariaDB   3: MySQL's binary log
+    /// 1   1: MySQL   2: MariaDB   3: MySQL's binary log   4: MySQL's redo log
     /// MySQL:      4 bytes of a page   32 key   32 initialisation vector
     /// MariaDB:    4 bytes of a page   16 page key   1 full_crc32: 0, older: 1
     ///             1 compression algorithm, or row-compressed   1 CBC: 0, CTR: 1   4 space id
     /// binary log: 32 key   8 first half of the counter blocks
+    /// redo log:   32 key   32 initialisation vector
     /// ```
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
