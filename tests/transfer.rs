@@ -194,11 +194,35 @@ fn encrypted_mysql_tablespaces_compress_and_arrive_as_they_were() {
     assert!(opened > 30 * MIB as u64, "{opened}");
     assert!(open + 15 * (MIB as u64) < closed, "{open} bytes with the keyring, {closed} without");
     Proof::mysql(&[&target.path().join("open")], Some(&keyring)).is_complete();
+    logs_compress(server.datadir(), "binlog.0", &keyring);
+    logs_compress(&server.datadir().join("#innodb_redo"), "#ib_redo", &keyring);
 
     let keys = fs::read(&keyring).expect("a keyring");
     let joiner = builder().datadir_seed(target.path().join("open")).file("keyring", keys).start();
     let joiner = joiner.expect("a server starts on what arrived");
     assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.enc JOIN demo.pc USING (id, name)").expect("rows"), "40000");
+}
+
+/// Logs whose names begin so, sent alone, are opened and arrive as they were.
+fn logs_compress(logs: &Path, names: &str, keyring: &Path) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    for log in fs::read_dir(logs).expect("a directory").map(|log| log.expect("a file").path()) {
+        let name = log.file_name().expect("a name");
+        if name.to_string_lossy().starts_with(names) {
+            fs::copy(&log, source.join(name)).expect("copied");
+        }
+    }
+    let [closed, open] = [&[][..], &["--keyring", text(keyring)]].map(|keys| {
+        let into = directory.path().join(format!("{}", keys.len()));
+        moves(&source, &into, &[&["--compress", "zstd:3"], keys].concat())
+    });
+    let number = |report: &serde_json::Value, field: &str| report[field].as_u64().expect("a number");
+    assert_eq!(number(&closed, "opened_bytes"), 0);
+    assert!(number(&open, "bytes") > 4 * MIB as u64, "{names}: {open}");
+    assert!(number(&open, "opened_bytes") * 10 > number(&open, "bytes") * 9, "{names}: {open}");
+    assert!(number(&open, "wire_bytes") * 2 < number(&closed, "wire_bytes"), "{names}: {closed} {open}");
 }
 
 #[test]

@@ -108,8 +108,8 @@ pub(crate) const EVENT_HEADER_BYTES: usize = 19;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 pub(crate) const START_ENCRYPTION: u8 = 164;
 const QUERY: u8 = 2;
-/// What stands before the encrypted stream in MySQL's logs.
-pub(crate) const MYSQL_HEADER_BYTES: usize = 512;
+/// Bytes that stand before the encrypted stream in MySQL's logs.
+pub const MYSQL_HEADER_BYTES: usize = 512;
 /// Enough for the headers and the first two or three events.
 const HEAD_BYTES: usize = 4096;
 /// More of a query event is never read.

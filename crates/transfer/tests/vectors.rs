@@ -1,6 +1,7 @@
 //! The test vectors of `docs/wire-protocol.md`: what the document says is what the code does.
 
 use transfer::{
+    codec::page::SpaceCipher,
     hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
     pairing::{PairingCode, Side},
     path::RelativePath,
@@ -70,6 +71,24 @@ fn the_messages_of_the_document_are_ours() {
     documented("chunk", &data(&chunk(None), b"bytes"));
     documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
     documented("end", &data(&Data::End, &[]));
+}
+
+#[test]
+fn the_keys_and_opened_chunks_of_the_document_are_ours() {
+    let key = |material: &[u8]| {
+        let cipher = SpaceCipher::decode(material).expect("a key");
+        assert_eq!(cipher.encode().as_slice(), material);
+        (data(&Data::Key { slot: 7, material }, &[]), cipher)
+    };
+    let opened = |cipher: &SpaceCipher, offset: usize, chunk: &[u8]| {
+        let (mut payload, mut check) = (Vec::new(), Vec::new());
+        cipher.open(7, offset as u64, chunk, &mut payload, &mut check);
+        hex(&payload)
+    };
+    let (message, binlog) = key(&[&[3][..], &[0x0b; 32], &[0x0c; 8]].concat());
+    documented("key of a binary log", &message);
+    documented("key of a redo log", &key(&[&[4][..], &[0x0b; 32], &[0x0d; 32]].concat()).0);
+    documented("opened binary log", &opened(&binlog, CHUNK_BYTES, &[0; 20]));
 }
 
 #[test]

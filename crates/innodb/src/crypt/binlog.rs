@@ -8,13 +8,16 @@
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
 //! MySQL 9.7 and MariaDB 10.11 (both modes) confirmed on testdata.
 
+mod stream_key;
+mod wrapping;
+
 use std::fmt;
 
-use aws_lc_rs::digest::{SHA512, digest};
 use zeroize::{Zeroize, Zeroizing};
 
+pub use self::stream_key::StreamKey;
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
     keys::MASTER_KEY_BYTES,
@@ -89,43 +92,7 @@ impl MySqlHeader {
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn unwrap(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<MySqlStream, CipherFault> {
-        MySqlStream::derive(&*self.password(master_key)?)
-    }
-
-    /// Opens the password.
-    pub(crate) fn password(
-        &self,
-        master_key: &[u8; MASTER_KEY_BYTES],
-    ) -> Result<Zeroizing<[u8; PASSWORD_BYTES]>, CipherFault> {
-        let mut password = Zeroizing::new(self.password);
-        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
-        Ok(password)
-    }
-
-    /// A header with the password of a log wrapped by a master key.
-    pub(crate) fn wrap(
-        key_name: String,
-        password: &[u8; PASSWORD_BYTES],
-        iv: Block,
-        master_key: &[u8; MASTER_KEY_BYTES],
-    ) -> Result<Self, CipherFault> {
-        let mut password = *password;
-        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_seal(&iv, &mut password)?;
-        Ok(Self { key_name, padded_with_zeros: true, password, iv })
-    }
-
-    /// The header as it stands in a log, padded with zeros to its 512 bytes.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let name_bytes = u8::try_from(self.key_name.len()).unwrap_or_default();
-        let mut out = MAGIC_ENCRYPTED.to_vec();
-        out.extend([1, 1, name_bytes]);
-        out.extend(self.key_name.as_bytes());
-        out.push(2);
-        out.extend(self.password);
-        out.push(3);
-        out.extend(self.iv);
-        out.resize(MYSQL_HEADER_BYTES, 0);
-        out
+        self.stream_key(master_key)?.stream()
     }
 }
 
@@ -210,16 +177,6 @@ pub struct MySqlStream {
 }
 
 impl MySqlStream {
-    /// Key and counter are the first 40 bytes of the password's SHA-512.
-    pub(crate) fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
-        let hash = digest(&SHA512, password);
-        let mut start: [u8; 8] = hash.as_ref().array_at(32).ok_or(CipherFault)?;
-        let key = Zeroizing::new(hash.as_ref().array_at::<32>(0).ok_or(CipherFault)?);
-        let stream = Self { key: Aes::new(key.as_slice()).map_err(|_| CipherFault)?, start };
-        start.zeroize();
-        Ok(stream)
-    }
-
     /// Opens or seals `data`, which begins `offset` bytes into the stream: the same in counter mode.
     /// Offset 0 of the stream is offset 512 of the file.
     ///
@@ -478,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_stream_can_be_entered_anywhere() {
-        let stream = MySqlStream::derive(&[5; PASSWORD_BYTES]).unwrap();
+        let stream = StreamKey::derive(&[5; PASSWORD_BYTES]).unwrap().stream().unwrap();
         let clear = event(200);
         let mut whole = clear.clone();
         stream.apply(0, &mut whole).unwrap();

@@ -16,7 +16,7 @@ use crate::{
     bytes::Bytes,
     crypt::{
         aes::{Block, CipherFault},
-        binlog::{MySqlHeader, MySqlStream},
+        binlog::{MySqlHeader, StreamKey},
         mysql::{TablespaceKey, UnwrapError, WrappedKey},
     },
     keys::{KeySource, MASTER_KEY_BYTES},
@@ -185,7 +185,7 @@ fn info_at(page0: &Page0) -> usize {
 /// Whether a password opens a log, as far as there is any of it.
 fn opens(password: &[u8; MASTER_KEY_BYTES], head: &[u8]) -> Result<bool, CipherFault> {
     let Some(mut magic) = head.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(true) };
-    MySqlStream::derive(password)?.apply(0, &mut magic)?;
+    StreamKey::derive(password)?.stream()?.apply(0, &mut magic)?;
     Ok(magic == MAGIC_CLEAR)
 }
 

@@ -31,9 +31,9 @@ use crate::output::message::{Failure, hint, warning};
 /// SOURCE has to be still: the directory of a stopped server, or a snapshot. A file that changes is
 /// named, and nothing is committed.
 ///
-/// With the keys of the server, pages of encrypted tablespaces are opened, so that they compress,
-/// and sealed again by the receiver to the identical bytes. Between the two they are inside TLS, and the
-/// receiver needs no keyring.
+/// With the keys of the server, pages of encrypted tablespaces and MySQL's encrypted logs are opened, so
+/// that they compress, and sealed again by the receiver to the identical bytes. Between the two they are
+/// inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Send {

@@ -1,9 +1,12 @@
-//! Keys and opened pages of a peer: the first byte is the length of the key message, behind it are
-//! the key message, then a description and pages. They are sealed, and opened again.
+//! Keys and opened units of a peer: the first byte is the length of the key message, behind it are
+//! the key message, then a description and pages, or part of a log. They are sealed, and opened again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use transfer::codec::page::{OpenedChunk, SpaceCipher};
+use transfer::{
+    codec::page::{OpenedChunk, SpaceCipher},
+    hash::CHUNK_BYTES,
+};
 
 fuzz_target!(|input: &[u8]| {
     let Some((count, rest)) = input.split_first() else { return };
@@ -14,17 +17,21 @@ fuzz_target!(|input: &[u8]| {
     let Ok(opened) = opened else { return };
     let pages = payload.len().saturating_sub(4);
     for length in [pages, payload.len(), pages - pages % 1024, pages / 2] {
-        let _ = opened.seal(&cipher, payload, &mut vec![0; length]);
+        let _ = opened.seal(&cipher, 0, &mut vec![0; length]);
     }
-    // The length that fits, if there is one: everything behind the description.
-    let described = usize::from(u16::from_be_bytes([payload[2], payload[3]])) * 5 + 4;
-    let mut chunk = vec![0; payload.len().saturating_sub(described)];
-    if opened.seal(&cipher, payload, &mut chunk).is_ok() {
+    // The length that fits, if there is one: everything behind the description, whose marks take five
+    // bytes each or a bit.
+    let units = usize::from(u16::from_be_bytes([payload[2], payload[3]]));
+    for (marks, offset) in [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), CHUNK_BYTES as u64)] {
+        let mut chunk = vec![0; pages.saturating_sub(marks)];
+        if opened.seal(&cipher, offset, &mut chunk).is_err() {
+            continue;
+        }
         let (mut again, mut check) = (Vec::new(), Vec::new());
-        cipher.open(opened.slot, &chunk, &mut again, &mut check);
+        cipher.open(opened.slot, offset, &chunk, &mut again, &mut check);
         let mut back = vec![0; chunk.len()];
         let reopened = OpenedChunk::parse(&again).expect("our own description");
-        reopened.seal(&cipher, &again, &mut back).expect("our own pages");
+        reopened.seal(&cipher, offset, &mut back).expect("our own units");
         assert_eq!(back, chunk);
     }
 });

@@ -63,7 +63,7 @@ fn bytes_of(file: usize) -> Vec<u8> {
 /// A frame of every codec for every file.
 fn frames() -> Vec<Vec<u8>> {
     let plain = (0..FILES.len()).flat_map(frames_of);
-    plain.chain([opened(0), opened(2)]).collect()
+    plain.chain(KEYS.into_iter().flat_map(|key| [opened(0, key), opened(2, key)])).collect()
 }
 
 fn frames_of(file: usize) -> Vec<Vec<u8>> {
@@ -83,12 +83,22 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
     [Effort::None, Effort::Lz4, Effort::Zstd(1)].map(frame).to_vec()
 }
 
-/// Pages that are described as such, with none of them sealed.
-fn opened(file: usize) -> Vec<u8> {
+/// Slot, kind and length of keys, and what they open of a chunk: how many units, in how many bytes
+/// of marks.
+type Key = (u16, &'static [u8], usize, fn(usize) -> (usize, usize));
+
+const KEYS: [Key; 3] = [
+    (7, &[1, 0, 0, 0x10, 0], 64, |bytes| (bytes / 4096, 5 * (bytes / 4096))),
+    (8, &[3], 40, |_| (1, 1)),
+    (9, &[4], 64, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
+];
+
+/// Pages, or part of a log, that are described as such, with none of them sealed.
+fn opened(file: usize, (slot, _, _, marks): Key) -> Vec<u8> {
     let bytes = bytes_of(file);
-    let pages = bytes.len() / 4096;
-    let mut described = [7_u16.to_be_bytes(), (pages as u16).to_be_bytes()].concat();
-    described.extend(vec![0; 5 * pages]);
+    let (units, mark_bytes) = marks(bytes.len());
+    let mut described = [slot.to_be_bytes(), (units as u16).to_be_bytes()].concat();
+    described.extend(vec![0; mark_bytes]);
     described.extend(&bytes);
     let mut encoder = Encoder::default();
     let (codec, payload) = encoder.encode(&described, Effort::Lz4, true).unwrap();
@@ -214,8 +224,10 @@ fn no_changed_frame_is_taken_for_another() {
         if let Some(worker) = worker.take() {
             stream.worker = worker;
         } else {
-            let key = [&[1][..], &4096_u32.to_be_bytes(), &[9; 64]].concat();
-            stream.worker.ciphers.insert(7, SpaceCipher::decode(&key).unwrap());
+            for (slot, kind, key_bytes, _) in KEYS {
+                let key = [kind, &vec![9; key_bytes]].concat();
+                stream.worker.ciphers.insert(slot, SpaceCipher::decode(&key).unwrap());
+            }
         }
         let mut frame = frames[random.below(frames.len())].clone();
         // Some go as they are, so that the test is known to see what is taken.

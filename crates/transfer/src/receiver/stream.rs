@@ -149,7 +149,8 @@ impl Worker {
                 let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, &mut self.decoded).ok()?;
                 let decoded = self.decoded.get(..count)?;
                 let opened = OpenedChunk::parse(decoded).ok()?;
-                opened.seal(self.ciphers.get(&opened.slot)?, decoded, bytes).ok()?;
+                let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+                opened.seal(self.ciphers.get(&opened.slot)?, offset, bytes).ok()?;
                 // The hash is of all bytes, and only the segments are written.
                 if chunk.segments.as_ref().is_some_and(|segments| !holes_are_zero(segments, bytes)) {
                     return None;

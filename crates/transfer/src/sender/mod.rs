@@ -2,6 +2,7 @@
 
 mod load;
 mod queue;
+mod redo;
 mod rekey;
 mod source;
 mod stream;
@@ -18,7 +19,7 @@ use innodb::keys::KeySource;
 use rustls::client::danger::ServerCertVerifier;
 use rustls_pki_types::ServerName;
 
-use self::{load::Load, queue::Queue, stream::Stream};
+use self::{load::Load, queue::Queue, redo::RedoKeys, stream::Stream};
 use crate::{
     assembly::Assembly,
     codec::effort::{Compression, Governor, Pressure},
@@ -94,6 +95,7 @@ pub struct Sent {
 struct Sending<'s> {
     plan: &'s Plan,
     keys: Option<&'s dyn KeySource>,
+    redo: RedoKeys,
     queue: Queue,
     assembly: Assembly,
     governor: Governor,
@@ -307,6 +309,7 @@ fn run(
     let sending = Sending {
         plan,
         keys,
+        redo: RedoKeys::default(),
         queue: Queue::new(plan),
         assembly: Assembly::default(),
         governor: Governor::new(settings.compression),

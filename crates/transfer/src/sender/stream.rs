@@ -131,7 +131,7 @@ impl<'s> Stream<'s> {
         let effort = self.sending.governor.effort();
         let mut chunk = Chunk { file: file_number, number, hash, codec: Codec::Raw, segments, payload: &[] };
         if effort != Effort::None
-            && self.open_pages(source, file, bytes)?
+            && self.open_pages(source, file, number, bytes)?
             && let Some((codec, payload)) = self.encoder.encode(&self.pages, effort, true)
         {
             chunk.codec = codec;
@@ -147,11 +147,18 @@ impl<'s> Stream<'s> {
         send(self.sending, &mut self.channel, chunk, payload)
     }
 
-    /// Opens the chunk's pages if its file is an encrypted tablespace whose key is at hand.
-    fn open_pages(&mut self, source: &SourceFile<'_>, file: usize, bytes: &[u8]) -> Result<bool, TransferError> {
+    /// Opens the chunk's pages if its file is an encrypted tablespace or log whose key is at hand.
+    fn open_pages(
+        &mut self,
+        source: &SourceFile<'_>,
+        file: usize,
+        number: u64,
+        bytes: &[u8],
+    ) -> Result<bool, TransferError> {
         let Some(keys) = self.sending.keys else { return Ok(false) };
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
-            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys);
+            let redo = || self.sending.redo.of_log(self.sending.plan, file);
+            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, redo);
             self.keys = Some(FileKeys { file, space, cipher: None });
         }
         let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else { return Ok(false) };
@@ -164,7 +171,8 @@ impl<'s> Stream<'s> {
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };
-        Ok(cipher.open(*slot, bytes, &mut self.pages, &mut self.check) > 0)
+        let offset = number.saturating_mul(CHUNK_BYTES as u64);
+        Ok(cipher.open(*slot, offset, bytes, &mut self.pages, &mut self.check) > 0)
     }
 }
 

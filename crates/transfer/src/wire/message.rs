@@ -165,7 +165,7 @@ pub enum Data<'b> {
     },
     /// Receiver: go on.
     Attached,
-    /// Sender: how the pages of a tablespace are sealed, from here on called `slot` on this
+    /// Sender: how the pages of a tablespace or a log are sealed, from here on called `slot` on this
     /// connection.
     Key {
         /// Number.

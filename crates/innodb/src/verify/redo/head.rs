@@ -101,8 +101,10 @@ impl<'a> Head<'a> {
 
 const CHECKPOINTS: [usize; 2] = [512, 1536];
 
-/// Whether the crc32c at the end of a block holds, or, if that may be, the server wrote none.
-pub(super) fn block_holds(block: &[u8], may_lack: bool) -> bool {
+/// Whether the crc32c at the end of a block of 512 bytes holds, or, if that may be
+/// (`innodb_log_checksums=OFF`), the server wrote none.
+#[must_use]
+pub fn block_holds(block: &[u8], may_lack: bool) -> bool {
     match block.be32(CHECKSUM) {
         Some(NO_CHECKSUM) if may_lack => true,
         Some(stored) => stored == crc32c(block.range(0, CHECKSUM)),

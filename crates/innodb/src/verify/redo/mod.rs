@@ -25,6 +25,7 @@ mod vote;
 use serde::{Deserialize, Serialize};
 
 pub use self::checkpoint::{MYSQL_HEADER_BYTES, checkpoint_lsn, mysql_start_lsn};
+pub use self::head::block_holds;
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
 use self::{
     blocks::Blocks,

@@ -1,0 +1,83 @@
+//! The key of one MySQL log, for one who hands it to where the log is sealed again.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{SHA512, digest};
+use zeroize::Zeroizing;
+
+use super::{MySqlHeader, MySqlStream, PASSWORD_BYTES};
+use crate::{
+    binlog::{MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    bytes::Bytes,
+    crypt::aes::{Aes, CipherFault},
+    keys::{KeySource, MASTER_KEY_BYTES},
+};
+
+/// Key of the stream, then the first half of its counter blocks. Wiped on drop.
+#[derive(Clone)]
+pub struct StreamKey {
+    key_and_start: Zeroizing<[u8; Self::BYTES]>,
+}
+
+impl StreamKey {
+    /// Bytes of it: a key of 32, and 8 of the counter.
+    pub const BYTES: usize = 40;
+
+    /// The key of an encrypted log, from the beginning of the file, if the key source has the
+    /// master key and what it opens begins as a log does.
+    #[must_use]
+    pub fn of(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
+        if !log.starts_with(MAGIC_ENCRYPTED) {
+            return None;
+        }
+        let header = MySqlHeader::parse(log).ok()?;
+        let key = header.stream_key(&*keys.mysql(&header.key_name)?).ok()?;
+        let mut magic = log.array_at::<4>(MYSQL_HEADER_BYTES)?;
+        key.stream().ok()?.apply(0, &mut magic).ok()?;
+        (magic == MAGIC_CLEAR).then_some(key)
+    }
+
+    /// From the bytes that [`Self::expose`] gave.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        Self { key_and_start: Zeroizing::new(*bytes) }
+    }
+
+    /// Its bytes, for one who sends them where they are needed.
+    #[must_use]
+    pub fn expose(&self) -> &[u8; Self::BYTES] {
+        &self.key_and_start
+    }
+
+    /// The first bytes of the password's SHA-512.
+    pub(crate) fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
+        let hash = digest(&SHA512, password);
+        Ok(Self { key_and_start: Zeroizing::new(hash.as_ref().array_at(0).ok_or(CipherFault)?) })
+    }
+
+    /// Ready to open and seal.
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn stream(&self) -> Result<MySqlStream, CipherFault> {
+        let (key, start) = self.key_and_start.split_at(MASTER_KEY_BYTES);
+        let start = *start.first_chunk().ok_or(CipherFault)?;
+        Ok(MySqlStream { key: Aes::new(key).map_err(|_| CipherFault)?, start })
+    }
+}
+
+impl fmt::Debug for StreamKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamKey")
+    }
+}
+
+impl MySqlHeader {
+    /// Opens the password and derives the key of the log, see [`Self::unwrap`].
+    ///
+    /// # Errors
+    /// [`CipherFault`], never seen.
+    pub fn stream_key(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<StreamKey, CipherFault> {
+        StreamKey::derive(&*self.password(master_key)?)
+    }
+}

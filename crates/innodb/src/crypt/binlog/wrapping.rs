@@ -1,0 +1,48 @@
+//! The password in the header of a MySQL log: opened, and wrapped by another master key.
+
+use zeroize::Zeroizing;
+
+use super::{MySqlHeader, PASSWORD_BYTES};
+use crate::{
+    binlog::{MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    crypt::aes::{Aes, Block, CipherFault},
+    keys::MASTER_KEY_BYTES,
+};
+
+impl MySqlHeader {
+    /// Opens the password.
+    pub(crate) fn password(
+        &self,
+        master_key: &[u8; MASTER_KEY_BYTES],
+    ) -> Result<Zeroizing<[u8; PASSWORD_BYTES]>, CipherFault> {
+        let mut password = Zeroizing::new(self.password);
+        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
+        Ok(password)
+    }
+
+    /// A header with the password of a log wrapped by a master key.
+    pub(crate) fn wrap(
+        key_name: String,
+        password: &[u8; PASSWORD_BYTES],
+        iv: Block,
+        master_key: &[u8; MASTER_KEY_BYTES],
+    ) -> Result<Self, CipherFault> {
+        let mut password = *password;
+        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_seal(&iv, &mut password)?;
+        Ok(Self { key_name, padded_with_zeros: true, password, iv })
+    }
+
+    /// The header as it stands in a log, padded with zeros to its 512 bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let name_bytes = u8::try_from(self.key_name.len()).unwrap_or_default();
+        let mut out = MAGIC_ENCRYPTED.to_vec();
+        out.extend([1, 1, name_bytes]);
+        out.extend(self.key_name.as_bytes());
+        out.push(2);
+        out.extend(self.password);
+        out.push(3);
+        out.extend(self.iv);
+        out.resize(MYSQL_HEADER_BYTES, 0);
+        out
+    }
+}

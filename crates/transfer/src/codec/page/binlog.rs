@@ -1,0 +1,157 @@
+//! MySQL's encrypted binary and relay logs: one stream in counter mode behind a header, which
+//! travels as it is. All that a chunk has of the stream is one unit.
+
+use innodb::{
+    binlog::MYSQL_HEADER_BYTES,
+    crypt::binlog::{MySqlStream, StreamKey},
+};
+use zeroize::Zeroizing;
+
+use super::{
+    Scheme,
+    marks::{Form, Mark},
+};
+use crate::wire::{Fields, Malformed};
+
+#[derive(Debug)]
+pub(super) struct BinlogStream {
+    key: StreamKey,
+    stream: MySqlStream,
+}
+
+impl BinlogStream {
+    pub(super) const KIND: u8 = 3;
+
+    pub(super) fn new(key: StreamKey) -> Option<Self> {
+        Some(Self { stream: key.stream().ok()?, key })
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        let key = StreamKey::from_bytes(&Zeroizing::new(fields.array()?));
+        Ok(Box::new(Self::new(key).ok_or(Malformed)?))
+    }
+
+    /// Opens or seals what a chunk at `offset` has of the stream, the same in counter mode.
+    fn apply(&self, offset: u64, chunk: &mut [u8]) -> bool {
+        let header = (MYSQL_HEADER_BYTES as u64).saturating_sub(offset);
+        let header = usize::try_from(header).unwrap_or(usize::MAX).min(chunk.len());
+        let (_, part) = chunk.split_at_mut(header);
+        self.stream.apply(offset.saturating_sub(MYSQL_HEADER_BYTES as u64), part).is_ok()
+    }
+}
+
+impl Scheme for BinlogStream {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
+        chunk_bytes.max(1)
+    }
+
+    fn form(&self) -> Form {
+        Form::Bits
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.key.expose());
+    }
+
+    fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
+        if chunk.is_empty() {
+            return Vec::new();
+        }
+        vec![if self.apply(offset, chunk) { Mark::Opened } else { Mark::AsItIs }]
+    }
+
+    fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
+        if marks.contains(&Mark::Opened) {
+            self.apply(offset, chunk);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::KeyVersion;
+
+    use super::*;
+    use crate::codec::{
+        Undecodable,
+        page::{
+            OpenedChunk, SpaceCipher, SpaceKeys,
+            samples::{WrongKeys, keys, open_and_seal, sample},
+        },
+    };
+
+    const LOGS: [&str; 3] = ["83", "13", "7"];
+
+    fn log(events: &str) -> Vec<u8> {
+        sample(&format!("binlog/mysql97-encrypted-{events}-events"))
+    }
+
+    fn cipher_of(log: &[u8]) -> SpaceCipher {
+        SpaceKeys::of(log, &keys(), || None).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
+    }
+
+    #[test]
+    fn every_chunk_is_sealed_to_the_identical_bytes() {
+        for log in LOGS.map(log) {
+            let cipher = cipher_of(&log);
+            for chunk_bytes in [700, 4096, 1 << 20] {
+                let mut clear = Vec::new();
+                for (number, chunk) in log.chunks(chunk_bytes).enumerate() {
+                    let (opened, payload) = open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk);
+                    assert_eq!(opened, 1);
+                    clear.extend(&payload[5..]);
+                }
+                assert_eq!(clear[..MYSQL_HEADER_BYTES], log[..MYSQL_HEADER_BYTES]);
+                assert!(clear[MYSQL_HEADER_BYTES..].starts_with(b"\xfebin"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_that_the_key_does_not_open_has_none() {
+        let mut log = log("7");
+        assert!(SpaceKeys::of(&log, &WrongKeys(keys()), || None).is_none());
+        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys, || None).is_none());
+        for length in [0, 4, 511, 512, 515] {
+            assert!(SpaceKeys::of(&log[..length], &keys(), || None).is_none(), "{length}");
+        }
+        assert!(SpaceKeys::of(&log[..516], &keys(), || None).is_some());
+        log[MYSQL_HEADER_BYTES] ^= 1;
+        assert!(SpaceKeys::of(&log, &keys(), || None).is_none());
+    }
+
+    #[test]
+    fn odd_descriptions_and_keys_are_refused() {
+        let log = log("7");
+        let cipher = cipher_of(&log);
+        let payload = |head: [u8; 5]| [&head[..], &log].concat();
+        let seal = |payload: &[u8], chunk_bytes: usize| {
+            OpenedChunk::parse(payload).unwrap().seal(&cipher, 0, &mut vec![0; chunk_bytes])
+        };
+        let sound = payload([0, 7, 0, 1, 0x80]);
+        assert_eq!(seal(&sound, log.len()), Ok(()));
+        assert_eq!(seal(&payload([0, 7, 0, 1, 0]), log.len()), Ok(()));
+        for odd in [[0, 7, 0, 0, 0x80], [0, 7, 0, 2, 0x80], [0, 7, 0, 1, 0xc0], [0, 7, 0xff, 0xff, 0xff]] {
+            assert_eq!(seal(&payload(odd), log.len()), Err(Undecodable), "{odd:?}");
+        }
+        for length in [0, 1, log.len() - 1, log.len() + 1] {
+            assert_eq!(seal(&sound, length), Err(Undecodable), "{length}");
+        }
+        let key = cipher.encode();
+        for length in 0..key.len() {
+            assert!(SpaceCipher::decode(&key[..length]).is_err(), "{length}");
+        }
+        assert!(SpaceCipher::decode(&[&key[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn the_end_of_the_longest_file_is_no_place_to_panic() {
+        let cipher = cipher_of(&log("7"));
+        open_and_seal(&cipher, u64::MAX - 10, &[1; 100]);
+        open_and_seal(&cipher, 0, &[]);
+    }
+}

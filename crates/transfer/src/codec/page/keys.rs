@@ -1,0 +1,109 @@
+//! What the keys at hand open of one file.
+
+use innodb::{
+    KeyVersion,
+    crypt::{
+        binlog::StreamKey,
+        mariadb::{self, CryptData, Layout, PageKey},
+        mysql::{TablespaceKey, WrappedKey},
+    },
+    keys::KeySource,
+    redo::{RedoFormat, recognise},
+    tablespace::{Encryption, Page0, info_offset},
+    verify::redo::{RedoKeyInfo, key_info},
+};
+
+use super::{
+    MAX_PAGE_BYTES, SpaceCipher,
+    binlog::BinlogStream,
+    mariadb::{MariaDbPages, Pages},
+    mysql::MySqlPages,
+    redo::RedoBlocks,
+};
+
+/// Bytes of a file's beginning in which it says what it is.
+pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
+
+/// What the keys at hand open of one file. Ciphers are made as chunks ask for them: MariaDB has one
+/// for each key version.
+#[derive(Debug)]
+pub struct SpaceKeys(Keys);
+
+#[derive(Debug)]
+enum Keys {
+    /// One key for all pages.
+    MySql {
+        page_bytes: usize,
+        key: TablespaceKey,
+    },
+    MariaDb {
+        crypt: CryptData,
+        pages: Pages,
+    },
+    Binlog(StreamKey),
+    Redo(TablespaceKey),
+}
+
+impl SpaceKeys {
+    /// From the beginning of a file; `None` if it is nothing encrypted, or if no key opens it. For
+    /// files of MySQL's redo log, most of which do not say which key they need, `log` is asked what
+    /// the other files of the log say.
+    #[must_use]
+    pub fn of(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+        let of_log = StreamKey::of(head, keys).map(Keys::Binlog);
+        let of_file = of_log.or_else(|| Keys::of_space(head, keys));
+        of_file.or_else(|| Keys::of_redo(head, keys, log)).map(Self)
+    }
+
+    /// The key version that most of a chunk needs; 0 where there is only one.
+    #[must_use]
+    pub fn version_of(&self, chunk: &[u8]) -> KeyVersion {
+        let Keys::MariaDb { pages, .. } = &self.0 else { return KeyVersion(0) };
+        let versions = chunk.chunks_exact(pages.bytes).map(|page| mariadb::key_version(page, pages.layout));
+        versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
+    }
+
+    /// The cipher for pages of a key version; `chunk` has such pages and tells what is stored
+    /// nowhere. `None` if the key is not at hand, or opens none of them.
+    #[must_use]
+    pub fn cipher(&self, version: KeyVersion, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
+        match &self.0 {
+            Keys::MySql { page_bytes, key } => MySqlPages::new(*page_bytes, key.clone()).map(SpaceCipher::new),
+            Keys::MariaDb { crypt, pages } => {
+                let key = keys.mariadb(crypt.key_id, version)?;
+                let key = PageKey::derive(&key, &crypt.iv).ok()?;
+                MariaDbPages::of(*pages, key, version, chunk).map(SpaceCipher::new)
+            }
+            Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
+            Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
+        }
+    }
+}
+
+impl Keys {
+    fn of_space(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+        let page0 = Page0::parse(head).ok()?;
+        let page_bytes = usize::try_from(page0.physical_page_bytes).ok()?;
+        let info_at = info_offset(page0.logical_page_bytes, page0.physical_page_bytes);
+        match page0.encryption {
+            Encryption::MySql { .. } => {
+                let key = WrappedKey::parse(head.get(info_at..)?)?.unwrap(keys).ok()?;
+                Some(Self::MySql { page_bytes, key })
+            }
+            Encryption::MariaDb { .. } => {
+                let (layout, space_id) = (Layout::of(&page0)?, page0.space_id);
+                let pages = Pages { bytes: page_bytes, layout, space_id };
+                Some(Self::MariaDb { crypt: CryptData::of(head, &page0)?, pages })
+            }
+            _ => None,
+        }
+    }
+
+    fn of_redo(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+        if recognise(head) != Some(RedoFormat::MySql) {
+            return None;
+        }
+        let known = [key_info(head), log()].into_iter().flatten();
+        known.max_by_key(|info| info.checkpoint_lsn)?.key.unwrap(keys).ok().map(Self::Redo)
+    }
+}

@@ -1,0 +1,135 @@
+//! Pages of MariaDB's tablespaces: a key for each version, and a mode that is stored nowhere.
+
+use innodb::{
+    KeyVersion, SpaceId,
+    crypt::{
+        lockstep::{Lockstep, Run},
+        mariadb::{self, Layout, Mode, PageKey, Plain},
+    },
+};
+use zeroize::Zeroizing;
+
+use super::{
+    Scheme,
+    marks::{Form, Mark},
+    page_bytes, put_page_bytes,
+};
+use crate::wire::{Fields, Malformed};
+
+#[derive(Debug)]
+pub(super) struct MariaDbPages {
+    pages: Pages,
+    key: PageKey,
+    lockstep: Lockstep,
+    mode: Mode,
+}
+
+/// What page 0 says of pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pages {
+    pub(super) bytes: usize,
+    pub(super) layout: Layout,
+    pub(super) space_id: SpaceId,
+}
+
+impl MariaDbPages {
+    pub(super) const KIND: u8 = 2;
+
+    fn new(pages: Pages, key: PageKey, mode: Mode) -> Option<Self> {
+        Some(Self { pages, lockstep: key.lockstep().ok()?, key, mode })
+    }
+
+    /// For pages of a key version, which `chunk` has; `None` if no mode opens any of them.
+    pub(super) fn of(pages: Pages, key: PageKey, version: KeyVersion, chunk: &[u8]) -> Option<Self> {
+        let mode = mode_of(chunk, pages, &key, version)?;
+        Self::new(pages, key, mode)
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        let bytes = page_bytes(fields)?;
+        let key = Zeroizing::new(fields.array()?);
+        let key = PageKey::from_bytes(&key).map_err(|_| Malformed)?;
+        let layout = match fields.array()? {
+            [0, compression] => Layout::FullCrc32 { compression },
+            [1, row_compressed @ (0 | 1)] => Layout::Legacy { row_compressed: row_compressed == 1 },
+            _ => return Err(Malformed),
+        };
+        let mode = match fields.u8()? {
+            0 => Mode::Cbc,
+            1 => Mode::Ctr,
+            _ => return Err(Malformed),
+        };
+        let pages = Pages { bytes, layout, space_id: SpaceId(fields.u32()?) };
+        Ok(Box::new(Self::new(pages, key, mode).ok_or(Malformed)?))
+    }
+}
+
+impl Scheme for MariaDbPages {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, _: usize) -> usize {
+        self.pages.bytes
+    }
+
+    fn form(&self) -> Form {
+        Form::Pages
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_page_bytes(out, self.pages.bytes);
+        out.extend(self.key.expose());
+        out.extend(match self.pages.layout {
+            Layout::FullCrc32 { compression } => [0, compression],
+            Layout::Legacy { row_compressed } => [1, u8::from(row_compressed)],
+        });
+        out.push(u8::from(self.mode == Mode::Ctr));
+        out.extend(self.pages.space_id.0.to_be_bytes());
+    }
+
+    fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
+        let Pages { bytes, layout, space_id } = self.pages;
+        let mut image = Vec::new();
+        let open = |page: &mut [u8]| {
+            if mariadb::key_version(page, layout) == KeyVersion(0) {
+                return Mark::AsItIs;
+            }
+            let opened = mariadb::open(page, layout, self.mode, space_id, &self.key, &mut image);
+            if opened.is_ok() { Mark::Opened } else { Mark::AsItIs }
+        };
+        pages.chunks_exact_mut(bytes).map(open).collect()
+    }
+
+    fn seal(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
+        let Pages { bytes, layout, space_id } = self.pages;
+        let pages = pages.chunks_exact_mut(bytes).zip(marks);
+        let mut pages: Vec<&mut [u8]> =
+            pages.filter(|(_, mark)| **mark == Mark::Opened).map(|(page, _)| page).collect();
+        if self.mode == Mode::Ctr {
+            for page in pages {
+                let _ = mariadb::seal(page, layout, self.mode, space_id, &self.key);
+            }
+            return;
+        }
+        let prepared = pages.iter_mut().map(|page| mariadb::seal_prepare(page, layout, space_id, &self.key));
+        let mut runs: Vec<Run<'_>> = prepared.filter_map(Result::ok).collect();
+        self.lockstep.cbc_seal(&mut runs);
+        drop(runs);
+        pages.iter_mut().for_each(|page| mariadb::seal_finish(page, layout));
+    }
+}
+
+fn mode_of(chunk: &[u8], pages: Pages, key: &PageKey, version: KeyVersion) -> Option<Mode> {
+    let Pages { bytes, layout, space_id } = pages;
+    let pages = chunk.chunks_exact(bytes);
+    let mut pages = pages.filter(|page| mariadb::key_version(page, layout) == version).take(8);
+    let mut image = Vec::new();
+    pages.find_map(|page| {
+        Mode::ALL.into_iter().find(|mode| {
+            let mut copy = page.to_vec();
+            let opened = mariadb::open(&mut copy, layout, *mode, space_id, key, &mut image);
+            opened.is_ok_and(|opened| opened.plain == Plain::Holds)
+        })
+    })
+}

@@ -1,0 +1,145 @@
+//! How each unit of a chunk travels, and how that is written.
+
+use innodb::{crypt::mysql::Sealed, page::types::PageType};
+
+use crate::wire::{Fields, Malformed};
+
+/// How one unit travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// As it is in the file.
+    AsItIs,
+    /// Opened.
+    Opened,
+    /// Opened, a page that was sealed like this.
+    MySql(Sealed),
+}
+
+/// How marks are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// A number and four bytes each.
+    Pages,
+    /// A bit each.
+    Bits,
+}
+
+const AS_IT_IS: u8 = 0;
+const OPENED: u8 = 4;
+/// MySQL page types in the order of their numbers, from 1.
+const MYSQL_TYPES: [PageType; 3] = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
+
+impl Form {
+    /// Bytes that marks of so many units take.
+    pub(super) const fn bytes(self, units: usize) -> usize {
+        match self {
+            Self::Pages => 5 * units,
+            Self::Bits => units.div_ceil(8),
+        }
+    }
+
+    /// Writes marks over `out`, which has the bytes they take, all zero.
+    pub(super) fn write(self, marks: &[Mark], out: &mut [u8]) {
+        match self {
+            Self::Pages => {
+                for (mark, place) in marks.iter().zip(out.chunks_exact_mut(5)) {
+                    let (kind, end) = fields_of(*mark);
+                    let [one, four @ ..] = place else { continue };
+                    *one = kind;
+                    four.copy_from_slice(&end.to_be_bytes());
+                }
+            }
+            Self::Bits => {
+                for (eight, byte) in marks.chunks(8).zip(out) {
+                    let bits = eight.iter().enumerate().map(|(place, mark)| bit(*mark != Mark::AsItIs, place));
+                    *byte = bits.fold(0, |all, bit| all | bit);
+                }
+            }
+        }
+    }
+
+    /// Reads marks of so many units.
+    ///
+    /// # Errors
+    /// [`Malformed`] for numbers nobody described, and for bits of more units than there are.
+    pub(super) fn read(self, fields: &mut Fields<'_>, units: usize) -> Result<Vec<Mark>, Malformed> {
+        let bytes = fields.bytes(self.bytes(units))?;
+        match self {
+            Self::Pages => {
+                let mut fields = Fields(bytes);
+                (0..units).map(|_| mark_of(fields.u8()?, fields.u32()?)).collect()
+            }
+            Self::Bits => {
+                let is_set = |unit: usize| bytes.get(unit / 8).is_some_and(|byte| byte & bit(true, unit % 8) != 0);
+                if (units..8 * bytes.len()).any(is_set) {
+                    return Err(Malformed);
+                }
+                Ok((0..units).map(|unit| if is_set(unit) { Mark::Opened } else { Mark::AsItIs }).collect())
+            }
+        }
+    }
+}
+
+const fn bit(set: bool, place: usize) -> u8 {
+    if set { 0x80 >> place } else { 0 }
+}
+
+fn fields_of(mark: Mark) -> (u8, u32) {
+    match mark {
+        Mark::AsItIs => (AS_IT_IS, 0),
+        Mark::Opened => (OPENED, 0),
+        Mark::MySql(sealed) => {
+            let place = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
+            (u8::try_from(place + 1).unwrap_or_default(), u32::try_from(sealed.end).unwrap_or_default())
+        }
+    }
+}
+
+fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
+    match kind {
+        AS_IT_IS => Ok(Mark::AsItIs),
+        OPENED => Ok(Mark::Opened),
+        kind => {
+            let place = usize::from(kind).checked_sub(1).ok_or(Malformed)?;
+            let page_type = *MYSQL_TYPES.get(place).ok_or(Malformed)?;
+            Ok(Mark::MySql(Sealed { page_type, end: usize::try_from(end).map_err(|_| Malformed)? }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_read_back() {
+        let sealed = |page_type, end| Mark::MySql(Sealed { page_type, end });
+        let types = MYSQL_TYPES.into_iter().enumerate().map(|(at, page_type)| sealed(page_type, 70 + at));
+        let pages: Vec<Mark> = types.chain([Mark::AsItIs, Mark::Opened]).collect();
+        let bits: Vec<Mark> = (0..19).map(|unit| if unit % 3 == 0 { Mark::Opened } else { Mark::AsItIs }).collect();
+        for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits)] {
+            let mut out = vec![0; form.bytes(marks.len())];
+            form.write(&marks, &mut out);
+            let mut fields = Fields(&out);
+            assert_eq!(form.read(&mut fields, marks.len()), Ok(marks.clone()), "{form:?}");
+            fields.end().unwrap();
+            let mut cut = Fields(&out[..out.len() - 1]);
+            assert_eq!(form.read(&mut cut, marks.len()), Err(Malformed), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_unit_is_the_highest_bit() {
+        let marks = [Mark::Opened, Mark::AsItIs, Mark::Opened];
+        let mut out = [0];
+        Form::Bits.write(&marks, &mut out);
+        assert_eq!(out, [0b1010_0000]);
+    }
+
+    #[test]
+    fn odd_marks_are_refused() {
+        assert_eq!(Form::Pages.read(&mut Fields(&[5, 0, 0, 0, 0]), 1), Err(Malformed));
+        assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 4), Err(Malformed));
+        assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 5).unwrap().len(), 5);
+    }
+}

@@ -1,0 +1,224 @@
+//! Encrypted pages and logs travel opened, so that they compress, and are sealed again on arrival.
+//!
+//! What is opened or not as a whole is a unit: a page of a tablespace, a block of a redo log, or all
+//! that a chunk has of a binary log. Sealing an opened unit gives the identical bytes, given the key
+//! and how the unit was sealed. That is not taken on trust: each is sealed again here and compared,
+//! and one that differs travels as it is. Keys go through TLS and are never written anywhere.
+//!
+//! Before it is compressed, a payload of opened units is a description and the bytes of the chunk:
+//!
+//! ```text
+//! 2            slot of the key
+//! 2            number of units described
+//!              pages of tablespaces, for each:
+//! 1            0: as it is in the file   1: MySQL type 15   2: MySQL type 16   3: MySQL type 17   4: MariaDB
+//! 4            MySQL: where in the page that ends which is encrypted
+//!              logs, for eight units, the first in the highest bit:
+//! 1            0: as it is in the file   1: opened
+//! then         the bytes of the chunk, holes included as zeros
+//! ```
+
+mod binlog;
+mod keys;
+mod mariadb;
+mod marks;
+mod mysql;
+mod redo;
+#[cfg(test)]
+mod samples;
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+pub use self::keys::{HEAD_BYTES, SpaceKeys};
+use self::{
+    binlog::BinlogStream,
+    mariadb::MariaDbPages,
+    marks::{Form, Mark},
+    mysql::MySqlPages,
+    redo::RedoBlocks,
+};
+use crate::{
+    codec::Undecodable,
+    hash::CHUNK_BYTES,
+    wire::{Fields, Malformed},
+};
+
+/// The smallest page of any tablespace: ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=1.
+const MIN_PAGE_BYTES: usize = 1024;
+const MAX_PAGE_BYTES: usize = 65536;
+/// Slot and number of units.
+const COUNT_BYTES: usize = 4;
+/// The longest description: that of the smallest pages.
+pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + Form::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
+
+/// How one kind of file is opened and sealed.
+trait Scheme: fmt::Debug + Send + Sync {
+    /// Number of the kind in a key message.
+    fn kind(&self) -> u8;
+
+    /// Bytes of a unit in a chunk of so many bytes, more than 0. What fills no unit is never opened.
+    fn unit_bytes(&self, chunk_bytes: usize) -> usize;
+
+    /// How marks of these units are written.
+    fn form(&self) -> Form;
+
+    /// Whether a unit can have been sealed so.
+    fn takes(&self, mark: Mark) -> bool {
+        matches!(mark, Mark::AsItIs | Mark::Opened)
+    }
+
+    /// Writes what [`Read`] reads.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Opens in place what can be opened of units that begin at `offset` of their file; a mark for
+    /// each. One that opens to nonsense is put right by the comparison, or travels as nonsense that
+    /// is sealed to the right bytes.
+    fn open(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
+
+    /// Seals marked units in place, to the bytes they were opened from.
+    fn seal(&self, offset: u64, marks: &[Mark], units: &mut [u8]);
+}
+
+/// Reads one kind of key; [`Malformed`] if it is none.
+type Read = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
+
+/// Kinds of keys by their numbers.
+const KINDS: [(u8, Read); 4] = [
+    (MySqlPages::KIND, MySqlPages::read),
+    (MariaDbPages::KIND, MariaDbPages::read),
+    (BinlogStream::KIND, BinlogStream::read),
+    (RedoBlocks::KIND, RedoBlocks::read),
+];
+
+/// How the pages of one tablespace, or the units of a log, are opened and sealed.
+#[derive(Debug)]
+pub struct SpaceCipher {
+    scheme: Box<dyn Scheme>,
+}
+
+impl SpaceCipher {
+    fn new(scheme: impl Scheme + 'static) -> Self {
+        Self { scheme: Box::new(scheme) }
+    }
+
+    /// What travels in a key message.
+    ///
+    /// ```text
+    /// 1   1: MySQL   2: MariaDB   3: MySQL's binary log   4: MySQL's redo log
+    /// MySQL:      4 bytes of a page   32 key   32 initialisation vector
+    /// MariaDB:    4 bytes of a page   16 page key   1 full_crc32: 0, older: 1
+    ///             1 compression algorithm, or row-compressed   1 CBC: 0, CTR: 1   4 space id
+    /// binary log: 32 key   8 first half of the counter blocks
+    /// redo log:   32 key   32 initialisation vector
+    /// ```
+    #[must_use]
+    pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+        // Room for the longest, so that no copy is left behind.
+        let mut out = Zeroizing::new(Vec::with_capacity(80));
+        out.push(self.scheme.kind());
+        self.scheme.encode(&mut out);
+        out
+    }
+
+    /// Reads a key message.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn decode(material: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields(material);
+        let kind = fields.u8()?;
+        let (_, read) = KINDS.iter().find(|(number, _)| *number == kind).ok_or(Malformed)?;
+        let scheme = read(&mut fields)?;
+        fields.end()?;
+        Ok(Self { scheme })
+    }
+
+    /// Opens a chunk that begins at `offset` of its file: `out` becomes description and bytes, ready
+    /// to be compressed. `check` is memory for sealing them again. Returns how many units were opened.
+    pub fn open(&self, slot: u16, offset: u64, chunk: &[u8], out: &mut Vec<u8>, check: &mut Vec<u8>) -> usize {
+        let (unit_bytes, form) = (self.scheme.unit_bytes(chunk.len()), self.scheme.form());
+        let units = chunk.len() / unit_bytes;
+        let description_bytes = COUNT_BYTES + form.bytes(units);
+        out.clear();
+        out.reserve(description_bytes + chunk.len());
+        out.resize(description_bytes, 0);
+        out.extend(chunk);
+        let (description, opened) = out.split_at_mut(description_bytes);
+        let mut marks = self.scheme.open(offset, opened);
+        check.clear();
+        check.extend(&*opened);
+        self.scheme.seal(offset, &marks, check);
+        let originals = chunk.chunks_exact(unit_bytes);
+        let copies = opened.chunks_exact_mut(unit_bytes).zip(check.chunks_exact(unit_bytes));
+        for ((mark, original), (unit, sealed)) in marks.iter_mut().zip(originals).zip(copies) {
+            if sealed != original {
+                *mark = Mark::AsItIs;
+                unit.copy_from_slice(original);
+            }
+        }
+        let (count, described) = description.split_at_mut(COUNT_BYTES);
+        let units = u16::try_from(units).unwrap_or_default();
+        count.copy_from_slice(&((u32::from(slot) << 16) | u32::from(units)).to_be_bytes());
+        form.write(&marks, described);
+        marks.iter().filter(|mark| **mark != Mark::AsItIs).count()
+    }
+}
+
+/// Opened units of one chunk, as they arrived.
+pub struct OpenedChunk<'p> {
+    /// Slot of the key they are to be sealed with.
+    pub slot: u16,
+    units: u16,
+    rest: &'p [u8],
+}
+
+impl fmt::Debug for OpenedChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenedChunk").field("slot", &self.slot).field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
+impl<'p> OpenedChunk<'p> {
+    /// Reads the front of a decompressed payload.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn parse(payload: &'p [u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields(payload);
+        Ok(Self { slot: fields.u16()?, units: fields.u16()?, rest: fields.rest() })
+    }
+
+    /// Seals what is behind the description into `chunk`, which begins at `offset` of its file.
+    ///
+    /// # Errors
+    /// [`Undecodable`] if the description does not fit the cipher or the chunk.
+    pub fn seal(&self, cipher: &SpaceCipher, offset: u64, chunk: &mut [u8]) -> Result<(), Undecodable> {
+        let scheme = &cipher.scheme;
+        let units = chunk.len() / scheme.unit_bytes(chunk.len());
+        if usize::from(self.units) != units {
+            return Err(Undecodable);
+        }
+        let mut fields = Fields(self.rest);
+        let marks = scheme.form().read(&mut fields, units).map_err(|_| Undecodable)?;
+        let opened = fields.rest();
+        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.takes(*mark)) {
+            return Err(Undecodable);
+        }
+        chunk.copy_from_slice(opened);
+        scheme.seal(offset, &marks, chunk);
+        Ok(())
+    }
+}
+
+/// Reads the bytes of a page, as servers have them.
+fn page_bytes(fields: &mut Fields<'_>) -> Result<usize, Malformed> {
+    let bytes = usize::try_from(fields.u32()?).map_err(|_| Malformed)?;
+    let sound = bytes.is_power_of_two() && (MIN_PAGE_BYTES..=MAX_PAGE_BYTES).contains(&bytes);
+    sound.then_some(bytes).ok_or(Malformed)
+}
+
+fn put_page_bytes(out: &mut Vec<u8>, bytes: usize) {
+    out.extend(u32::try_from(bytes).unwrap_or_default().to_be_bytes());
+}

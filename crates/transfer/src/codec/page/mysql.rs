@@ -1,0 +1,94 @@
+//! Pages of MySQL's tablespaces: one key for all of them, sealed in lockstep.
+
+use innodb::crypt::mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey, is_encrypted};
+use zeroize::Zeroizing;
+
+use super::{
+    Scheme,
+    marks::{Form, Mark},
+    page_bytes, put_page_bytes,
+};
+use crate::wire::{Fields, Malformed};
+
+#[derive(Debug)]
+pub(super) struct MySqlPages {
+    page_bytes: usize,
+    key: TablespaceKey,
+    cipher: PageCipher,
+    sealer: PageSealer,
+}
+
+impl MySqlPages {
+    pub(super) const KIND: u8 = 1;
+
+    pub(super) fn new(page_bytes: usize, key: TablespaceKey) -> Option<Self> {
+        let (cipher, sealer) = (key.cipher().ok()?, key.sealer().ok()?);
+        Some(Self { page_bytes, key, cipher, sealer })
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        let page_bytes = page_bytes(fields)?;
+        Ok(Box::new(Self::new(page_bytes, key_and_iv(fields)?).ok_or(Malformed)?))
+    }
+}
+
+/// Reads key and initialisation vector, 32 bytes each.
+pub(super) fn key_and_iv(fields: &mut Fields<'_>) -> Result<TablespaceKey, Malformed> {
+    let (key, iv) = (Zeroizing::new(fields.array()?), Zeroizing::new(fields.array()?));
+    Ok(TablespaceKey::from_parts(&key, &iv))
+}
+
+pub(super) fn put_key_and_iv(out: &mut Vec<u8>, key: &TablespaceKey) {
+    let (key, iv) = key.expose();
+    out.extend(key);
+    out.extend(iv);
+}
+
+impl Scheme for MySqlPages {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, _: usize) -> usize {
+        self.page_bytes
+    }
+
+    fn form(&self) -> Form {
+        Form::Pages
+    }
+
+    fn takes(&self, mark: Mark) -> bool {
+        match mark {
+            Mark::AsItIs => true,
+            Mark::Opened => false,
+            Mark::MySql(sealed) => sealed.end <= self.page_bytes,
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_page_bytes(out, self.page_bytes);
+        put_key_and_iv(out, &self.key);
+    }
+
+    fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
+        let open = |page: &mut [u8]| {
+            if !is_encrypted(page) {
+                return Mark::AsItIs;
+            }
+            self.cipher.open(page).map_or(Mark::AsItIs, Mark::MySql)
+        };
+        pages.chunks_exact_mut(self.page_bytes).map(open).collect()
+    }
+
+    fn seal(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
+        let pages = pages.chunks_exact_mut(self.page_bytes).zip(marks);
+        let mut opened: Vec<OpenedPage<'_>> = pages
+            .filter_map(|(page, mark)| match mark {
+                Mark::MySql(sealed) => Some(OpenedPage { page, sealed: *sealed }),
+                _ => None,
+            })
+            .collect();
+        // Lengths were checked when the marks were made or read.
+        let _ = self.sealer.seal(&mut opened);
+    }
+}

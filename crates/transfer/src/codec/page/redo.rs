@@ -1,0 +1,211 @@
+//! Blocks of MySQL's redo logs: one key and initialisation vector for the whole log.
+
+use innodb::{
+    crypt::{
+        mysql::TablespaceKey,
+        redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+    },
+    verify::redo::block_holds,
+};
+
+use super::{
+    Scheme,
+    marks::{Form, Mark},
+    mysql::{key_and_iv, put_key_and_iv},
+};
+use crate::wire::{Fields, Malformed};
+
+/// Sealed blocks of a chunk that a key is tried on.
+const TRIED: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct RedoBlocks {
+    key: TablespaceKey,
+    cipher: BlockCipher,
+}
+
+impl RedoBlocks {
+    pub(super) const KIND: u8 = 4;
+
+    fn new(key: TablespaceKey) -> Option<Self> {
+        Some(Self { cipher: BlockCipher::new(&key).ok()?, key })
+    }
+
+    /// For a log of which this is a chunk; `None` if the key opens nothing of it.
+    pub(super) fn of(key: &TablespaceKey, chunk: &[u8]) -> Option<Self> {
+        let mut sealed = chunk.chunks_exact(BLOCK_BYTES).filter(|block| is_encrypted(block)).take(TRIED).peekable();
+        // Most chunks of a log that is clear, or new, have nothing to expand a key for.
+        sealed.peek()?;
+        let this = Self::new(key.clone())?;
+        sealed.any(|block| this.open_block(&mut block.to_vec())).then_some(this)
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        Ok(Box::new(Self::new(key_and_iv(fields)?).ok_or(Malformed)?))
+    }
+
+    /// Opens a block if what it opens to is sound: a damaged one, one under another key, or a part of
+    /// the file's header in which the bit of the mark means something else stays as it is.
+    fn open_block(&self, block: &mut [u8]) -> bool {
+        let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
+        let opens = is_encrypted(block) && self.cipher.open(&mut copy).is_ok() && block_holds(&copy, true);
+        if opens {
+            block.copy_from_slice(&copy);
+        }
+        opens
+    }
+}
+
+impl Scheme for RedoBlocks {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, _: usize) -> usize {
+        BLOCK_BYTES
+    }
+
+    fn form(&self) -> Form {
+        Form::Bits
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_key_and_iv(out, &self.key);
+    }
+
+    fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
+        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::AsItIs };
+        blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
+    }
+
+    fn seal(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
+        for (block, mark) in blocks.chunks_exact_mut(BLOCK_BYTES).zip(marks) {
+            if *mark == Mark::Opened {
+                let _ = self.cipher.seal(block);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::{KeyVersion, verify::redo::key_info};
+
+    use super::*;
+    use crate::{
+        codec::{
+            Undecodable,
+            page::{
+                MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
+                samples::{WrongKeys, keys, open_and_seal, sample},
+            },
+        },
+        hash::CHUNK_BYTES,
+    };
+
+    /// Blocks of the sample that are encrypted, see testdata/README.md.
+    const ENCRYPTED: usize = 70;
+
+    fn log() -> Vec<u8> {
+        sample("redo/mysql97-mixed")
+    }
+
+    fn cipher_of(log: &[u8]) -> SpaceCipher {
+        SpaceKeys::of(log, &keys(), || None).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
+    }
+
+    /// Where encrypted blocks are; the bit of their mark means something else in the header.
+    fn places(log: &[u8]) -> Vec<usize> {
+        let blocks = log.chunks(BLOCK_BYTES).enumerate().skip(4);
+        blocks.filter(|(_, block)| is_encrypted(block)).map(|(number, _)| number * BLOCK_BYTES).collect()
+    }
+
+    #[test]
+    fn every_chunk_is_sealed_to_the_identical_bytes() {
+        let log = log();
+        let cipher = cipher_of(&log);
+        for chunk_bytes in [BLOCK_BYTES, 4096, 5000 * BLOCK_BYTES, 1 << 20] {
+            let chunks = log.chunks(chunk_bytes).enumerate();
+            let opened = chunks.map(|(number, chunk)| open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk).0);
+            assert_eq!(opened.sum::<usize>(), ENCRYPTED, "{chunk_bytes}");
+        }
+    }
+
+    #[test]
+    fn the_description_of_a_whole_chunk_is_short() {
+        let mut chunk = log();
+        chunk.resize(CHUNK_BYTES, 0);
+        let (opened, payload) = open_and_seal(&cipher_of(&chunk), 0, &chunk);
+        assert_eq!((opened, payload.len() - CHUNK_BYTES), (ENCRYPTED, 4 + 256));
+        assert!(payload.len() - CHUNK_BYTES <= MAX_DESCRIPTION_BYTES);
+    }
+
+    #[test]
+    fn what_ends_inside_a_block_travels_too() {
+        let log = log();
+        let last = *places(&log).last().unwrap();
+        let cipher = cipher_of(&log);
+        assert_eq!(open_and_seal(&cipher, 0, &log[..last + 511]).0, ENCRYPTED - 1);
+        assert_eq!(open_and_seal(&cipher, 0, &[]).0, 0);
+    }
+
+    #[test]
+    fn damaged_blocks_travel_as_they_are() {
+        let mut log = log();
+        let places = places(&log);
+        assert_eq!(places.len(), ENCRYPTED);
+        let cipher = cipher_of(&log);
+        for (at, damaged) in [(places[0] + 100, 1), (places[20] + 511, 2), (places[69], 3)] {
+            log[at] ^= 1;
+            assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - damaged);
+        }
+        // A clear block that is marked, and a mark in the header.
+        log[4] |= 0x80;
+        let clear = log.chunks(BLOCK_BYTES).skip(4).position(|block| !is_encrypted(block)).unwrap() + 4;
+        log[clear * BLOCK_BYTES + 4] |= 0x80;
+        assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - 3);
+    }
+
+    #[test]
+    fn a_file_without_the_key_takes_that_of_another() {
+        let mut bare = log();
+        let info = key_info(&bare);
+        assert!(info.is_some());
+        bare[512..2048].fill(0);
+        assert!(SpaceKeys::of(&bare, &keys(), || None).is_none());
+        let borrowed = SpaceKeys::of(&bare, &keys(), || info.clone()).unwrap();
+        let cipher = borrowed.cipher(KeyVersion(0), &bare, &keys()).unwrap();
+        assert_eq!(open_and_seal(&cipher, 0, &bare).0, ENCRYPTED);
+        assert!(SpaceKeys::of(&bare, &WrongKeys(keys()), || info.clone()).is_none());
+    }
+
+    #[test]
+    fn a_key_that_opens_nothing_makes_no_cipher() {
+        let log = log();
+        let sealed = SpaceKeys::of(&log, &keys(), || None).unwrap();
+        assert!(sealed.cipher(KeyVersion(0), &[0; 1 << 16], &keys()).is_none());
+        let other = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
+        assert!(RedoBlocks::of(&other, &log).is_none());
+    }
+
+    #[test]
+    fn odd_descriptions_and_keys_are_refused() {
+        let log = &log()[..10 * BLOCK_BYTES];
+        let cipher = SpaceCipher::new(RedoBlocks::new(TablespaceKey::from_parts(&[1; 32], &[2; 32])).unwrap());
+        let seal = |description: [u8; 6], bytes: usize| {
+            let payload = [&description, log].concat();
+            OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; bytes])
+        };
+        assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], log.len()), Ok(()));
+        for odd in [[0, 7, 0, 10, 0xff, 0xe0], [0, 7, 0, 9, 0xff, 0x80], [0, 7, 0xff, 0xff, 0xff, 0xff]] {
+            assert_eq!(seal(odd, log.len()), Err(Undecodable), "{odd:?}");
+        }
+        for bytes in [0, log.len() - 1, log.len() + 1, log.len() - BLOCK_BYTES] {
+            assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], bytes), Err(Undecodable), "{bytes}");
+        }
+        let key = cipher.encode();
+        for length in 0..key.len() {
+            assert!(SpaceCipher::decode(&key[..length]).is_err(), "{length}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Files of testdata/ for the tests of schemes.
+
+use std::{fs, path::PathBuf};
+
+use innodb::{
+    KeyVersion, MasterKeyId,
+    keys::{KeySource, MASTER_KEY_BYTES},
+};
+use verify::Keys;
+use zeroize::Zeroizing;
+
+use super::{OpenedChunk, SpaceCipher};
+
+fn place(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+/// A sample, unpacked if it is stored packed.
+pub(super) fn sample(name: &str) -> Vec<u8> {
+    fs::read(place(name)).unwrap_or_else(|_| {
+        let packed = fs::File::open(place(&format!("{name}.zst"))).unwrap();
+        let mut bytes = Vec::new();
+        zstd::stream::copy_decode(packed, &mut bytes).unwrap();
+        bytes
+    })
+}
+
+/// The keyring of MySQL's samples.
+pub(super) fn keys() -> Keys {
+    let mut keys = Keys::default();
+    keys.add_keyring(&place("keyring/mysql97-component-file.json")).unwrap();
+    keys
+}
+
+/// The same names, other keys.
+pub(super) struct WrongKeys(pub(super) Keys);
+
+impl KeySource for WrongKeys {
+    fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; MASTER_KEY_BYTES]>> {
+        let mut key = self.0.mysql(name)?;
+        key[0] ^= 1;
+        Some(key)
+    }
+
+    fn mysql_numbered(&self, _: MasterKeyId) -> Vec<Zeroizing<[u8; MASTER_KEY_BYTES]>> {
+        Vec::new()
+    }
+
+    fn mariadb(&self, _: u32, _: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
+        None
+    }
+
+    fn has_mysql(&self) -> bool {
+        true
+    }
+
+    fn has_mariadb(&self) -> bool {
+        false
+    }
+}
+
+/// Opens a chunk, seals it as a receiver would that was sent the key, and makes sure that it is what
+/// it was. Returns how many units were opened, and the payload.
+#[track_caller]
+pub(super) fn open_and_seal(cipher: &SpaceCipher, offset: u64, chunk: &[u8]) -> (usize, Vec<u8>) {
+    let (mut payload, mut check) = (Vec::new(), Vec::new());
+    let units = cipher.open(7, offset, chunk, &mut payload, &mut check);
+    let receiver = SpaceCipher::decode(&cipher.encode()).unwrap();
+    let opened = OpenedChunk::parse(&payload).unwrap();
+    assert_eq!(opened.slot, 7);
+    let mut sealed = vec![0x55; chunk.len()];
+    opened.seal(&receiver, offset, &mut sealed).unwrap();
+    assert!(sealed == chunk, "the chunk at {offset} is another");
+    (units, payload)
+}
