@@ -158,9 +158,10 @@ impl Following {
         let status = StatusLine::new(self.quiet || self.json);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| self.show(progress, &status, &over));
+            let shown = scope.spawn(|| self.show(progress, &status, &over));
             let done = work();
             over.store(true, Ordering::Relaxed);
+            shown.thread().unpark();
             done
         })
     }
@@ -168,7 +169,7 @@ impl Following {
     fn show(&self, progress: &Progress, status: &StatusLine, over: &AtomicBool) {
         let mut last = Instant::now();
         while !over.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(50));
+            thread::park_timeout(Duration::from_millis(50));
             status.show(&words(progress));
             if last.elapsed() >= Duration::from_secs(1) {
                 last = Instant::now();

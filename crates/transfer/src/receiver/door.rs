@@ -27,6 +27,8 @@ use crate::{
 
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(100);
+/// The same when someone has come, who may have proven to be the sender meanwhile.
+const BRIEF: Duration = Duration::from_millis(5);
 
 /// A listening socket.
 #[derive(Debug)]
@@ -107,7 +109,8 @@ impl Door {
         let strangers = &Strangers::default();
         thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
-            let wait = || {
+            let mut tick = TICK;
+            let mut wait = || {
                 while Instant::now() < until {
                     match told.try_recv() {
                         Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
@@ -115,7 +118,8 @@ impl Door {
                         Ok(Verdict::Nobody) | Err(_) => {}
                     }
                     strangers.end_slow();
-                    let Some((socket, peer)) = self.knock(TICK)? else { continue };
+                    let Some((socket, peer)) = self.knock(tick)? else { continue };
+                    tick = BRIEF;
                     let Some(stranger) = strangers.admit(&socket) else { continue };
                     let tell = tell.clone();
                     scope.spawn(move || {

@@ -133,6 +133,8 @@ const MAX_ENTRIES: usize = 4 << 20;
 const MAX_LIST_BYTES: usize = 128 << 20;
 /// How often the sender hears from this side.
 const TICK: Duration = Duration::from_millis(250);
+/// How often a thread that listens finds out that the transfer is over.
+const LISTENING: Duration = Duration::from_millis(20);
 /// How long a sender may take between the commit and its good-bye.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -306,7 +308,7 @@ impl Receiver {
                 while taken.load(Ordering::Relaxed) < streams {
                     stop.check()?;
                     strangers.end_slow();
-                    let Some((socket, peer)) = self.door.knock(TICK)? else { continue };
+                    let Some((socket, peer)) = self.door.knock(LISTENING)? else { continue };
                     let Some(stranger) = strangers.admit(&socket) else { continue };
                     let data = data.clone();
                     scope.spawn(move || {

@@ -114,8 +114,9 @@ impl Sending<'_> {
 
 /// How long an address of a pairing code may take to answer.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// How often the state of things is looked at.
-const TICK: Duration = Duration::from_millis(250);
+/// How often the state of things is looked at: whether the connections are done, too, so that a short
+/// transfer does not end late.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Sends everything in the plan. Returns when the other side has committed it.
 ///
