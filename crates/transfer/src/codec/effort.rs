@@ -1,8 +1,12 @@
 //! How hard to compress, decided again and again by what is slow at the moment.
 
 use std::{
+    cmp::Ordering::Equal,
     str::FromStr,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// How hard a chunk is compressed.
@@ -48,9 +52,16 @@ impl FromStr for Compression {
     }
 }
 
-/// Efforts in order. Each step costs about twice the time of the one before.
-const LADDER: [Effort; 6] =
-    [Effort::None, Effort::Lz4, Effort::Zstd(1), Effort::Zstd(3), Effort::Zstd(6), Effort::Zstd(9)];
+/// Efforts in order, each with what one processor compresses with it, in bytes a second: only the
+/// order of magnitude matters, to tell what is worth a try.
+const LADDER: [(Effort, f64); 6] = [
+    (Effort::None, f64::INFINITY),
+    (Effort::Lz4, 600e6),
+    (Effort::Zstd(1), 350e6),
+    (Effort::Zstd(3), 180e6),
+    (Effort::Zstd(6), 60e6),
+    (Effort::Zstd(9), 30e6),
+];
 
 /// What a sender sees of itself and of the other side in a moment. All are shares of the time.
 #[derive(Clone, Copy, Debug)]
@@ -61,13 +72,57 @@ pub struct Pressure {
     pub starving: f64,
     /// How long this host's processors had nothing to do.
     pub idle: f64,
+    /// How many processors this host has.
+    pub processors: f64,
+}
+
+/// What went since the last look.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Bytes of files a second.
+    pub rate: f64,
+    /// Bytes of files for each byte on the wire.
+    pub ratio: f64,
 }
 
 /// The effort of the moment, shared by all connections.
+///
+/// Where the network is slow, harder compression is tried and kept if it makes the files smaller.
+/// Where this host is slow, less is chosen if the network, as fast as it was seen to be, would then
+/// move the files faster.
 #[derive(Debug)]
 pub struct Governor {
     fixed: Option<Effort>,
     step: AtomicUsize,
+    course: Mutex<Course>,
+}
+
+/// Looks after a change before its effect is judged.
+const SETTLING: u32 = 2;
+/// Looks before a step that gained nothing is tried again; twice as many each time, up to the second.
+const PAUSES: [u32; 2] = [10, 320];
+/// How much better a change has to be.
+const GAIN: f64 = 1.05;
+/// While nothing shows how fast the network is, it is taken to be so much faster with each look: at
+/// last less compression is tried again.
+const HOPE: f64 = 1.005;
+
+/// Where the search for the best effort stands.
+#[derive(Debug)]
+struct Course {
+    /// Looks since the last change.
+    looks: u32,
+    /// Step before the one that is being tried.
+    trial: Option<usize>,
+    /// Looks before anything is tried.
+    pause: u32,
+    failures: u32,
+    /// What each step makes of the files.
+    ratios: [Option<f64>; LADDER.len()],
+    /// Bytes a second on the wire when the network was slow.
+    capacity: Option<f64>,
+    /// Bytes of files a second with this step.
+    rate: Option<f64>,
 }
 
 impl Governor {
@@ -78,32 +133,129 @@ impl Governor {
             Compression::Auto => None,
             Compression::Fixed(effort) => Some(effort),
         };
-        Self { fixed, step: AtomicUsize::new(0) }
+        Self { fixed, step: AtomicUsize::new(0), course: Mutex::new(Course::new()) }
     }
 
     /// The effort for the next chunk.
     #[must_use]
     pub fn effort(&self) -> Effort {
         let step = self.step.load(Ordering::Relaxed);
-        self.fixed.unwrap_or_else(|| LADDER.get(step).copied().unwrap_or(Effort::None))
+        self.fixed.unwrap_or_else(|| LADDER.get(step).map_or(Effort::None, |(effort, _)| *effort))
     }
 
     /// Compresses harder if the network alone is slow, less if this host is.
     ///
     /// The network is slow if both sides wait for it; a slow receiver does not wait for us, and a
     /// host whose processors are busy would only be slower with more to compute.
-    pub fn adjust(&self, pressure: Pressure) {
-        let network = pressure.blocked > 0.5 && pressure.starving > 0.3;
+    pub fn adjust(&self, pressure: Pressure, flow: Flow) {
+        let Ok(mut course) = self.course.lock() else { return };
         let step = self.step.load(Ordering::Relaxed);
-        let next = if network && pressure.idle > 0.2 {
-            (step + 1).min(LADDER.len() - 1)
-        } else if pressure.blocked < 0.2 || pressure.idle < 0.1 {
-            step.saturating_sub(1)
-        } else {
-            step
-        };
+        course.note(step, pressure, flow);
+        let next = course.next(step, pressure);
+        if next != step {
+            (course.looks, course.rate) = (0, None);
+        }
         self.step.store(next, Ordering::Relaxed);
     }
+}
+
+impl Course {
+    const fn new() -> Self {
+        let ratios = [None; LADDER.len()];
+        Self { looks: 0, trial: None, pause: 0, failures: 0, ratios, capacity: None, rate: None }
+    }
+
+    fn note(&mut self, step: usize, pressure: Pressure, flow: Flow) {
+        let wire = flow.rate / flow.ratio.max(0.001);
+        self.looks += 1;
+        if let Some(ratio) = self.ratios.get_mut(step) {
+            *ratio = Some(blend(*ratio, flow.ratio));
+        }
+        self.rate = Some(blend(self.rate, flow.rate));
+        self.capacity = if pressure.is_of_network() {
+            Some(blend(self.capacity, wire))
+        } else {
+            self.capacity.map(|capacity| (capacity * HOPE).max(wire))
+        };
+    }
+
+    fn next(&mut self, step: usize, pressure: Pressure) -> usize {
+        if self.looks <= SETTLING {
+            // Nothing is known before the first step; after one, what went before is still under way.
+            return if step == 0 && self.capacity.is_some() { self.harder(step, pressure) } else { step };
+        }
+        if let Some(before) = self.trial.take()
+            && !self.is_better(before, step, pressure)
+        {
+            self.pause = PAUSES[1].min(PAUSES[0] << self.failures.min(8));
+            self.failures += 1;
+            return before;
+        }
+        if pressure.blocked < 0.3 || pressure.idle < 0.1 {
+            return self.easier(step);
+        }
+        self.harder(step, pressure)
+    }
+
+    fn is_better(&mut self, before: usize, step: usize, pressure: Pressure) -> bool {
+        let smaller = self.ratio(step) >= self.ratio(before) * GAIN;
+        let better = smaller && (pressure.is_of_network() || self.rate > self.expected(before));
+        if better {
+            self.failures = 0;
+        }
+        better
+    }
+
+    /// The easier step that would move the files fastest, if that is faster than now.
+    fn easier(&self, step: usize) -> usize {
+        let now = self.rate.unwrap_or_default() * GAIN;
+        let faster = |easier: usize| self.expected(easier).is_none_or(|rate| rate > now);
+        let known = (0..step).rev().filter(|easier| self.ratios.get(*easier).is_some_and(Option::is_some));
+        let best = known.max_by(|one, other| self.expected(*one).partial_cmp(&self.expected(*other)).unwrap_or(Equal));
+        best.filter(|easier| faster(*easier)).unwrap_or(step)
+    }
+
+    /// The next harder step, if the network is slow and the processors may be able to do it.
+    fn harder(&mut self, step: usize, pressure: Pressure) -> usize {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return step;
+        }
+        let rate = self.rate.unwrap_or_default();
+        let used = LADDER.get(step).map_or(0.0, |(_, speed)| rate / speed);
+        let spare = pressure.idle * pressure.processors + used;
+        let possible = |step: &usize| LADDER.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
+        // LZ4 makes nothing of digits and short words, of which zstd makes half.
+        let next = if step == 0 { [2, 1] } else { [step + 1; 2] };
+        match next.into_iter().find(possible).filter(|_| pressure.is_of_network()) {
+            Some(next) => {
+                self.trial = Some(step);
+                next
+            }
+            None => step,
+        }
+    }
+
+    fn ratio(&self, step: usize) -> f64 {
+        self.ratios.get(step).copied().flatten().unwrap_or(1.0)
+    }
+
+    /// How fast the network would move the files with this step.
+    fn expected(&self, step: usize) -> Option<f64> {
+        self.capacity.map(|capacity| capacity * self.ratio(step))
+    }
+}
+
+impl Pressure {
+    /// Both sides wait, and neither for a disk.
+    fn is_of_network(self) -> bool {
+        self.blocked > 0.6 && self.starving > 0.6
+    }
+}
+
+/// What was seen now counts as much as all before.
+fn blend(before: Option<f64>, now: f64) -> f64 {
+    before.map_or(now, |before| f64::midpoint(before, now))
 }
 
 #[cfg(test)]
@@ -120,28 +272,88 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_slow_network_is_answered_with_compression_and_a_busy_host_with_less() {
-        let governor = Governor::new(Compression::Auto);
-        let network = Pressure { blocked: 0.9, starving: 0.8, idle: 0.7 };
-        assert_eq!(governor.effort(), Effort::None);
-        governor.adjust(network);
-        assert_eq!(governor.effort(), Effort::Lz4);
-        for _ in 0..10 {
-            governor.adjust(network);
+    const SLOW_NETWORK: Pressure = Pressure { blocked: 0.9, starving: 0.8, idle: 0.9, processors: 64.0 };
+
+    fn place(effort: Effort) -> usize {
+        LADDER.iter().position(|(step, _)| *step == effort).unwrap()
+    }
+
+    /// A network of 100 MB/s, files that each effort makes so small, and a host that compresses as fast
+    /// as it says: what is seen in each look.
+    fn looks(governor: &Governor, count: usize, ratio: impl Fn(Effort) -> f64, speed: impl Fn(Effort) -> f64) -> usize {
+        let mut hardest = 0;
+        for _ in 0..count {
+            let effort = governor.effort();
+            let ratio = ratio(effort);
+            let rate = (1e8 * ratio).min(speed(effort));
+            let pressure =
+                if rate < 1e8 * ratio { Pressure { blocked: 0.1, idle: 0.02, ..SLOW_NETWORK } } else { SLOW_NETWORK };
+            governor.adjust(pressure, Flow { rate, ratio });
+            hardest += usize::from(place(governor.effort()) > place(effort));
         }
+        hardest
+    }
+
+    #[test]
+    fn a_slow_network_is_answered_with_as_much_compression_as_it_gains_from() {
+        let governor = Governor::new(Compression::Auto);
+        assert_eq!(governor.effort(), Effort::None);
+        looks(&governor, 1, |_| 1.0, |_| 1e10);
+        assert_eq!(governor.effort(), Effort::Zstd(1));
+        looks(&governor, 30, |effort| 1.3_f64.powi(place(effort) as i32), |_| 1e10);
         assert_eq!(governor.effort(), Effort::Zstd(9));
-        governor.adjust(Pressure { idle: 0.05, ..network });
-        assert_eq!(governor.effort(), Effort::Zstd(6));
-        // A receiver with a slow disk does not wait for us: more compression would not help it.
-        governor.adjust(Pressure { starving: 0.0, ..network });
-        assert_eq!(governor.effort(), Effort::Zstd(6));
+        // Nothing is gained behind zstd 1: harder steps are tried ever more seldom.
+        let governor = Governor::new(Compression::Auto);
+        let tries = looks(&governor, 1000, |effort| 1.3_f64.powi(place(effort).min(2) as i32), |_| 1e10);
+        assert!((3..12).contains(&tries), "{tries}");
+    }
+
+    #[test]
+    fn what_does_not_compress_travels_as_it_is() {
+        let governor = Governor::new(Compression::Auto);
+        let tries = looks(&governor, 1000, |_| 1.0, |_| 1e10);
+        assert!((2..12).contains(&tries), "{tries}");
+    }
+
+    #[test]
+    fn a_busy_host_compresses_as_long_as_that_is_faster_than_the_network() {
+        let ratio = |effort| if effort == Effort::None { 1.0 } else { 2.3 };
+        // Twice as fast as the network, though not as fast as it could be.
+        let governor = Governor::new(Compression::Auto);
+        let speed = |effort| if effort == Effort::None { 1e10 } else { 2e8 };
+        looks(&governor, 20, ratio, speed);
+        let mut compressed = 0;
+        for _ in 0..1000 {
+            looks(&governor, 1, ratio, speed);
+            compressed += usize::from(governor.effort() == Effort::Zstd(1));
+        }
+        assert!(compressed > 900, "{compressed}");
+        // Slower than the network.
+        let governor = Governor::new(Compression::Auto);
+        let speed = |effort| if effort == Effort::None { 1e10 } else { 5e7 };
+        looks(&governor, 20, ratio, speed);
+        let tries = looks(&governor, 1000, ratio, speed);
+        assert!(tries < 12, "{tries}");
+        assert_eq!(governor.effort(), Effort::None);
+    }
+
+    #[test]
+    fn a_network_that_is_faster_than_compression_is_left_alone() {
+        let governor = Governor::new(Compression::Auto);
+        for _ in 0..1000 {
+            let fast = Pressure { processors: 2.0, idle: 0.3, ..SLOW_NETWORK };
+            governor.adjust(fast, Flow { rate: 1e9, ratio: 1.0 });
+            assert_eq!(governor.effort(), Effort::None);
+        }
+        // A slow disk there is not a slow network.
+        governor.adjust(Pressure { starving: 0.0, ..SLOW_NETWORK }, Flow { rate: 1e8, ratio: 1.0 });
+        assert_eq!(governor.effort(), Effort::None);
     }
 
     #[test]
     fn what_the_user_fixed_stays() {
         let governor = Governor::new(Compression::Fixed(Effort::Lz4));
-        governor.adjust(Pressure { blocked: 1.0, starving: 1.0, idle: 1.0 });
+        governor.adjust(SLOW_NETWORK, Flow { rate: 1e8, ratio: 1.0 });
         assert_eq!(governor.effort(), Effort::Lz4);
     }
 }

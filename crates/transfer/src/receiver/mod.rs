@@ -133,7 +133,9 @@ const MAX_ENTRIES: usize = 4 << 20;
 const MAX_LIST_BYTES: usize = 128 << 20;
 /// How often the sender hears from this side.
 const TICK: Duration = Duration::from_millis(250);
-/// How often a thread that listens finds out that the transfer is over.
+/// The same while data comes: what the sender compresses depends on it.
+const REPORTING: Duration = Duration::from_millis(100);
+/// How often one who listens finds out that something is over.
 const LISTENING: Duration = Duration::from_millis(20);
 /// How long a sender may take between the commit and its good-bye.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -352,7 +354,7 @@ impl Receiver {
         let (mut last, mut waited) = (Instant::now(), 0);
         loop {
             receiving.stop.check()?;
-            match control.receive(TICK)? {
+            match control.receive(REPORTING)? {
                 Some(Control::Finish { tree }) => return Ok(tree),
                 Some(Control::Failed { reason }) => {
                     return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
@@ -360,7 +362,7 @@ impl Receiver {
                 Some(Control::Ping) | None => {}
                 Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
             }
-            if last.elapsed() >= TICK {
+            if last.elapsed() >= REPORTING {
                 let streams = receiving.progress.streams.load(Ordering::Relaxed).max(1);
                 let now = load(&receiving.progress.network_wait);
                 #[allow(clippy::cast_precision_loss, reason = "a share")]
@@ -457,10 +459,10 @@ fn alive<T: Send>(
 ) -> Result<T, TransferError> {
     thread::scope(|scope| {
         let worker = scope.spawn(work);
-        let mut fate = Ok(());
+        let (mut fate, mut spoke) = (Ok(()), None);
         while !worker.is_finished() {
             if fate.is_ok() {
-                fate = greet(control, progress);
+                fate = greet(control, progress, &mut spoke);
             } else {
                 thread::sleep(TICK);
             }
@@ -470,14 +472,19 @@ fn alive<T: Send>(
     })
 }
 
-fn greet(control: &mut ControlChannel, progress: &Progress) -> Result<(), TransferError> {
-    match control.receive(Duration::from_millis(20))? {
+/// Listens for a moment, and speaks if it is time to: the sender answers each time.
+fn greet(control: &mut ControlChannel, progress: &Progress, spoke: &mut Option<Instant>) -> Result<(), TransferError> {
+    match control.receive(LISTENING)? {
         Some(Control::Ping) | None => {}
         Some(Control::Failed { reason }) => {
             return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
         }
         Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
     }
+    if spoke.is_some_and(|spoke| spoke.elapsed() < TICK) {
+        return Ok(());
+    }
+    *spoke = Some(Instant::now());
     control.send(&Control::Progress { bytes: load(&progress.bytes), starving: 0 })
 }
 

@@ -2,16 +2,18 @@
 
 use std::{
     fs,
+    num::NonZero,
+    thread,
     time::{Duration, Instant},
 };
 
 use crate::{
-    codec::effort::Pressure,
+    codec::effort::{Flow, Pressure},
     progress::{Progress, load},
 };
 
 /// How long to look before judging.
-const SPAN: Duration = Duration::from_millis(250);
+const SPAN: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Load {
@@ -21,7 +23,11 @@ pub(super) struct Load {
     last: Instant,
     network_wait: u64,
     disk_wait: u64,
+    moved: u64,
+    wire: u64,
     processors: Option<Ticks>,
+    /// How many there are.
+    count: f64,
 }
 
 /// What was seen.
@@ -30,6 +36,8 @@ pub(super) struct Seen {
     pub(super) of_network: Pressure,
     /// Share of the time in which files were read.
     pub(super) reading: f64,
+    /// What went.
+    pub(super) flow: Flow,
 }
 
 /// Time of all processors, in the kernel's ticks.
@@ -64,13 +72,17 @@ impl Ticks {
 
 impl Load {
     pub(super) fn new(streams: u16) -> Self {
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
         Self {
             streams: f64::from(streams.max(1)),
             starving: 0.0,
             last: Instant::now(),
             network_wait: 0,
             disk_wait: 0,
+            moved: 0,
+            wire: 0,
             processors: Ticks::now(),
+            count: f64::from(u32::try_from(count).unwrap_or(1)),
         }
     }
 
@@ -87,9 +99,21 @@ impl Load {
         let share = |now: u64, before: u64| now.saturating_sub(before) as f64 / total;
         let (blocked, reading) = (share(network, self.network_wait), share(disk, self.disk_wait));
         (self.network_wait, self.disk_wait) = (network, disk);
+        let moved = load(&progress.bytes).saturating_sub(load(&progress.kept_bytes));
+        let wire = load(&progress.wire_bytes);
+        #[allow(clippy::cast_precision_loss, reason = "a rate and a ratio")]
+        let flow = {
+            let bytes = moved.saturating_sub(self.moved) as f64;
+            Flow { rate: bytes / elapsed.as_secs_f64(), ratio: bytes / wire.saturating_sub(self.wire).max(1) as f64 }
+        };
+        (self.moved, self.wire) = (moved, wire);
         let now = Ticks::now();
         let idle = now.zip(self.processors).and_then(|(now, before)| now.idle_since(before)).unwrap_or(0.5);
         self.processors = now;
-        Some(Seen { of_network: Pressure { blocked, starving: self.starving, idle }, reading })
+        Some(Seen {
+            of_network: Pressure { blocked, starving: self.starving, idle, processors: self.count },
+            reading,
+            flow,
+        })
     }
 }

@@ -398,10 +398,10 @@ fn attend(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) 
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }
     }
-    if let Some(pressure) = load.look(sending.progress) {
+    if let Some(seen) = load.look(sending.progress) {
         control.send(&Control::Ping)?;
-        sending.governor.adjust(pressure.of_network);
-        sending.progress.set_limit(limit_of(&pressure.of_network, pressure.reading));
+        sending.governor.adjust(seen.of_network, seen.flow);
+        sending.progress.set_limit(limit_of(&seen.of_network, seen.reading));
     }
     Ok(())
 }
