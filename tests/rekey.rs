@@ -91,6 +91,8 @@ fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
     assert!(stderr.contains("wrapped by INNODBKey-") && stderr.contains("MySQLReplicationKey_"), "{stderr}");
 
+    assert!(stderr.contains("-1 and MySQLReplicationKey_"), "{stderr}");
+
     // The joiner's keyring opens all of it, the donor's nothing that is encrypted.
     Proof::mysql(&[&into], Some(&own)).is_complete();
     let with_the_donors = Proof::mysql(&[&into], Some(&donors_keyring));
@@ -196,6 +198,53 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
 }
 
 #[test]
+fn the_donors_keys_are_not_taken_for_the_joiners_own() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (donor, donors_keyring) = donor();
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    fs::copy(&donors_keyring, &own).expect("copied");
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(Proof::mysql(&[&into], Some(&donors_keyring)).verdict("demo/enc.ibd"), "missing-key");
+    // The next rotation does not fall back to a key that the donor has.
+    let keys = fs::read(&own).expect("a keyring");
+    let mut joiner = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("it starts");
+    joiner.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+    joiner.stop().expect("it stops");
+    assert_eq!(Proof::mysql(&[joiner.datadir()], Some(&donors_keyring)).verdict("demo/enc.ibd"), "missing-key");
+    Proof::mysql(&[joiner.datadir()], Some(&joiner.dir().join("keyring"))).is_complete();
+}
+
+#[test]
+fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
+    let (source, target) = (directory(), directory());
+    fs::write(source.path().join("t.ibd"), b"data").expect("written");
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (_, code, stderr) = transfer(source.path(), &into, &own, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    // As a kill before the last moves leaves it.
+    let staging = into.join(".sealant-staging");
+    let cut_off = |mark: &str| {
+        fs::create_dir_all(staging.join("files")).expect("made");
+        for (from, to) in [("t.ibd", "files/t.ibd"), ("sealant-manifest", "sealant-manifest")] {
+            fs::rename(into.join(from), staging.join(to)).expect("moved");
+        }
+        fs::write(staging.join("commit"), mark).expect("written");
+    };
+    let finish = || ends(&["receive", "--into", text(&into), "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+    cut_off("");
+    let (code, stderr) = finish();
+    assert!(code == Some(1) && stderr.contains("not wrapped by this keyring"), "{stderr}");
+    fs::write(staging.join("commit"), "rekeyed\nINNODBKey-x-1\n").expect("written");
+    let (code, stderr) = finish();
+    assert!(code == Some(1) && stderr.contains("not wrapped by this keyring"), "{stderr}");
+    fs::write(staging.join("commit"), "rekeyed\n\n").expect("written");
+    assert_eq!(finish().0, Some(0));
+    assert_eq!(fs::read(into.join("t.ibd")).expect("it is there"), b"data");
+}
+
+#[test]
 fn what_has_no_wrapped_keys_is_told() {
     const KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
     if require(Kind::MariaDb1011).is_some() {
@@ -219,6 +268,8 @@ fn what_has_no_wrapped_keys_is_told() {
 fn a_keyring_that_cannot_be_used_is_named_before_anyone_sends() {
     let target = directory();
     let own = target.path().join("keyring");
+    let inside = ends(&["receive", "--into", text(target.path()), "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+    assert!(inside.0 == Some(1) && inside.1.contains("lies in the directory that is received into"), "{}", inside.1);
     for (content, reason) in [
         (&br#"{"version":"1.0","elements":[{"user":""#[..], "its end is missing"),
         (b"1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n", "a key file of MariaDB"),

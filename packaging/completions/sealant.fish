@@ -146,7 +146,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'A
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d 'Addresses for the pairing code, where the sender sees this host under others (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l streams -d 'The most connections that a sender gets' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l owner -d 'Owner of everything, by number or name; default: numbers as on the donor, if this is root' -r
-complete -c sealant -n "__fish_sealant_using_subcommand receive" -l rekey -d 'Wrap the keys of MySQL\'s encrypted files by the master key of this server\'s own keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. A master key is made if there is none. The sender needs its keyring for that' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l rekey -d 'Wrap the keys of MySQL\'s encrypted files by a master key that is added to this server\'s own keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. The sender needs its keyring for that' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l expiry -d 'Wait so long for the sender' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l timeout -d 'End if the sender is silent for so long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F

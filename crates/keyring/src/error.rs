@@ -133,14 +133,20 @@ pub enum KeyringError {
         found: &'static str,
     },
     /// The configuration says that the keyring is not to be written.
-    #[error("has no master key, and its configuration says that it is read-only, so none can be made")]
+    #[error("is configured to be read-only, so no key can be added")]
     ReadOnly,
     /// A keyring that this program only reads.
-    #[error("has no master key, and new ones are only added to a component_keyring_file; this is {}", instead(*.kind))]
+    #[error("keys can be added to a keyring of component_keyring_file only; this is {}", instead(*.kind))]
     CannotAdd {
         /// What it is.
         kind: StoreKind,
     },
+    /// A server was interrupted while it wrote the keyring.
+    #[error("has a .backup beside it, which the server will put in its place; start and stop the server first")]
+    Backup,
+    /// A symbolic link whose target is not there.
+    #[error("is a link to nothing; is the disk mounted that it leads to?")]
+    LinkToNothing,
     /// The keyring could not be replaced.
     #[error("cannot be written: {0}")]
     CannotWrite(io::Error),

@@ -1,4 +1,4 @@
-//! A keyring that keys are wrapped under: the master keys it has, and making those it lacks.
+//! A keyring that keys are wrapped under: adding master keys to it.
 
 use std::{
     fmt::Write as _,
@@ -9,6 +9,7 @@ use std::{
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use rustix::fs::{Access, AtFlags, CWD, FlockOperation, accessat, flock};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -35,13 +36,12 @@ pub enum Purpose {
     Replication,
 }
 
-/// The keyring file of one server, to take master keys from and to add some.
+/// The keyring file of one server, to add master keys to.
 ///
 /// The server must not be running: it keeps its keys in memory and writes the whole file.
 #[derive(Debug)]
 pub struct OwnKeyring {
     path: PathBuf,
-    read_only: bool,
 }
 
 /// A master key and what its name says.
@@ -56,30 +56,36 @@ pub struct OwnKey {
 }
 
 impl OwnKeyring {
-    /// Opens a keyring file, or the one that a component's configuration names. The keyring file may
-    /// not be there yet: then it has no keys.
+    /// Opens a keyring file, or the one that a component's configuration names, and makes sure that
+    /// keys can be added. The keyring file may not be there yet: then it has no keys.
     ///
     /// # Errors
     /// [`KeyringError`].
     pub fn open(given: &Path) -> Result<Self, KeyringError> {
-        let (path, read_only) = match read_file(given) {
-            Err(KeyringError::NotFound) if !is_configuration(given, &[]) => (given.to_owned(), false),
+        let path = match read_file(given) {
+            Err(KeyringError::NotFound) if !is_configuration(given, &[]) => given.to_owned(),
             Err(error) => return Err(error),
-            Ok(bytes) if is_configuration(given, &bytes) => (keyring_path(given, None)?, is_read_only(&bytes)),
-            Ok(_) => (given.to_owned(), false),
+            Ok(bytes) if is_configuration(given, &bytes) => {
+                if is_read_only(&bytes) {
+                    return Err(KeyringError::ReadOnly);
+                }
+                keyring_path(given, None)?
+            }
+            Ok(_) => given.to_owned(),
         };
-        // A link stays one: what it points at is replaced.
-        let path = path.canonicalize().unwrap_or(path);
-        let own = Self { path, read_only };
-        own.load().map(|_| own)
-    }
-
-    fn load(&self) -> Result<MysqlKeyring, KeyringError> {
-        match read_file(&self.path) {
-            Ok(bytes) => MysqlKeyring::load(&bytes),
-            Err(KeyringError::NotFound) => Ok(MysqlKeyring::default()),
-            Err(error) => Err(error),
-        }
+        // A link stays one: what it points at is replaced. Where that is not there, its disk may be missing.
+        let path = match path.canonicalize() {
+            Ok(found) => found,
+            Err(_) if path.is_symlink() => return Err(KeyringError::LinkToNothing),
+            Err(_) => path,
+        };
+        let own = Self { path };
+        own.load()?;
+        with_key(&own.bytes()?, "")?;
+        own.no_backup()?;
+        accessat(CWD, own.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+            .map_err(|error| KeyringError::CannotWrite(error.into()))?;
+        Ok(own)
     }
 
     /// The keyring file.
@@ -88,57 +94,70 @@ impl OwnKeyring {
         &self.path
     }
 
-    /// The newest master key, if all of them are of one server: of several it cannot be told which
-    /// server will use them.
+    /// Whether it has a key of this name.
     ///
     /// # Errors
     /// [`KeyringError`].
-    pub fn newest(&self, purpose: Purpose) -> Result<Option<OwnKey>, KeyringError> {
-        let keys = self.load()?;
-        let found: Vec<OwnKey> = keys.iter().filter_map(|(name, key)| own_key(purpose, name, key)).collect();
-        let newest = found.iter().max_by_key(|own| own.number);
-        let of_one = |newest: &&OwnKey| found.iter().all(|other| other.server_uuid == newest.server_uuid);
-        Ok(newest.filter(of_one).cloned())
+    pub fn has(&self, name: &str) -> Result<bool, KeyringError> {
+        Ok(self.load()?.get(name).is_some())
     }
 
-    /// The newest master key, or a new one with a uuid of its own, which is in the file and on disk
-    /// when this returns.
+    /// Adds a master key under a uuid of its own; it is in the file and on disk when this returns.
+    ///
+    /// It is never one that is there: that could have come from the server that keys are not to be
+    /// shared with. Its number is above all others, so that a server that counts on from it finds
+    /// no key under the next name.
     ///
     /// # Errors
-    /// [`KeyringError::ReadOnly`] and [`KeyringError::CannotWrite`], if one has to be made; the file
-    /// is then as it was.
-    pub fn ensure(&self, purpose: Purpose) -> Result<OwnKey, KeyringError> {
-        if let Some(newest) = self.newest(purpose)? {
-            return Ok(newest);
-        }
-        if self.read_only {
-            return Err(KeyringError::ReadOnly);
-        }
-        let before = match read_file(&self.path) {
-            Err(KeyringError::NotFound) => Zeroizing::default(),
-            other => other?,
-        };
-        let uuid = new_uuid()?;
+    /// [`KeyringError::CannotWrite`] and others; the file is then as it was.
+    pub fn add(&self, purpose: Purpose) -> Result<OwnKey, KeyringError> {
+        // Others add keys too: what is read has to be what is replaced.
+        let directory = File::open(self.directory()).map_err(KeyringError::CannotWrite)?;
+        flock(&directory, FlockOperation::LockExclusive).map_err(|error| KeyringError::CannotWrite(error.into()))?;
+        self.no_backup()?;
+        let number = self.load()?.names().filter_map(|name| number_of(purpose, name)).max().unwrap_or(0);
+        let number = number.checked_add(1).ok_or(KeyringError::Cipher)?;
+        let server_uuid = new_uuid()?;
         let name = match purpose {
-            Purpose::Innodb => format!("INNODBKey-{uuid}-1"),
-            Purpose::Replication => format!("MySQLReplicationKey_{uuid}_1"),
+            Purpose::Innodb => format!("INNODBKey-{server_uuid}-{number}"),
+            Purpose::Replication => format!("MySQLReplicationKey_{server_uuid}_{number}"),
         };
-        let after = with_key(&before, &name)?;
-        replace(&self.path, &after).map_err(KeyringError::CannotWrite)?;
+        replace(&self.path, &with_key(&self.bytes()?, &name)?).map_err(KeyringError::CannotWrite)?;
+        directory.sync_all().map_err(KeyringError::CannotWrite)?;
         let key = self.load()?.get(&name).cloned().ok_or(KeyringError::Truncated)?;
-        Ok(OwnKey { server_uuid: uuid, number: 1, key })
+        Ok(OwnKey { server_uuid, number, key })
+    }
+
+    fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+        match read_file(&self.path) {
+            Err(KeyringError::NotFound) => Ok(Zeroizing::default()),
+            other => other,
+        }
+    }
+
+    fn load(&self) -> Result<MysqlKeyring, KeyringError> {
+        MysqlKeyring::load(&self.bytes()?)
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+    }
+
+    /// A backup beside the keyring is of a write that a server did not end: at its next start the
+    /// server puts it in the keyring's place, and what was added since is gone.
+    fn no_backup(&self) -> Result<(), KeyringError> {
+        let mut backup = self.path.clone().into_os_string();
+        backup.push(".backup");
+        if Path::new(&backup).symlink_metadata().is_ok() { Err(KeyringError::Backup) } else { Ok(()) }
     }
 }
 
-fn own_key(purpose: Purpose, name: &str, key: &Key) -> Option<OwnKey> {
-    let ((Purpose::Innodb, KeyName::InnodbMaster { owner, number })
-    | (Purpose::Replication, KeyName::Replication { owner, number })) = (purpose, KeyName::parse(name))
-    else {
-        return None;
-    };
-    // Keys of 5.7.11 have a server id there, which newer servers cannot ask for.
-    let is_uuid = owner.len() == 36;
-    (is_uuid && key.as_bytes().len() == KEY_BYTES).then(|| OwnKey { server_uuid: owner, number, key: key.clone() })
+fn number_of(purpose: Purpose, name: &str) -> Option<u32> {
+    match (purpose, KeyName::parse(name)) {
+        (Purpose::Innodb, KeyName::InnodbMaster { number, .. })
+        | (Purpose::Replication, KeyName::Replication { number, .. }) => Some(number),
+        _ => None,
+    }
 }
 
 /// Whether a file is a configuration rather than a keyring.
@@ -188,17 +207,20 @@ fn with_key(before: &[u8], name: &str) -> Result<Zeroizing<Vec<u8>>, KeyringErro
     Ok(after)
 }
 
-/// Puts a file in another's place, with its owner and permissions, when it is on disk.
+/// Puts a file in another's place, with its owner and permissions, when it is on disk. What is beside it
+/// has one name, so that a try that was killed leaves nothing behind that the next one does not replace.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let beside = path.with_file_name(format!(".{name}.sealant-part"));
+    match std::fs::remove_file(&beside) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let written = write_new(&beside, path, bytes).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
-        return written;
     }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or_else(|| Path::new(".")))?.sync_all()
+    written
 }
 
 fn write_new(beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -241,69 +263,74 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyring_that_is_not_there_is_made_with_one_key_of_each_kind() {
+    fn a_keyring_that_is_not_there_is_made() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         let own = OwnKeyring::open(&path).unwrap();
-        assert!(own.newest(Purpose::Innodb).unwrap().is_none());
         assert!(!path.exists());
-        let innodb = own.ensure(Purpose::Innodb).unwrap();
-        let replication = own.ensure(Purpose::Replication).unwrap();
+        let (innodb, replication) = (own.add(Purpose::Innodb).unwrap(), own.add(Purpose::Replication).unwrap());
         assert_ne!(innodb.key.as_bytes(), replication.key.as_bytes());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
         let name = format!("INNODBKey-{}-1", innodb.server_uuid);
         assert_eq!(read.get(&name).unwrap().as_bytes(), innodb.key.as_bytes());
         assert_eq!(read.names().count(), 2);
-        // What is there is used again.
-        let again = OwnKeyring::open(&path).unwrap().ensure(Purpose::Innodb).unwrap();
-        assert_eq!(again.key.as_bytes(), innodb.key.as_bytes());
+        assert!(own.has(&name).unwrap() && !own.has("INNODBKey-x-1").unwrap());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn other_keys_and_permissions_stay() {
+    fn a_key_that_is_there_is_never_taken_and_its_number_neither() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
-        let uuids = ["11111111-2222-3333-4444-555555555555", "21111111-2222-3333-4444-555555555555"];
-        let element = |id: &str| {
+        let uuid = "11111111-2222-3333-4444-555555555555";
+        let element = |id: &str, user: &str| {
             let data = "AB".repeat(32);
-            format!(r#"{{"user":"u@%","data_id":"{id}","data_type":"AES","data":"{data}","extension":[1]}}"#)
+            format!(r#"{{"user":"{user}","data_id":"{id}","data_type":"AES","data":"{data}","extension":[1]}}"#)
         };
-        let own = |uuid: &str, number| element(&format!("INNODBKey-{uuid}-{number}")).replace("u@%", "");
-        let elements = [element("mine"), own(uuids[0], 9), own(uuids[0], 10)].join(",");
-        let text = |elements: &str| format!(r#"{{"version":"1.0","elements":[{elements}]}}"#);
-        fs::write(&path, text(&elements)).unwrap();
+        let innodb = |number| element(&format!("INNODBKey-{uuid}-{number}"), "");
+        let text =
+            format!(r#"{{"version":"1.0","elements":[{},{},{}]}}"#, element("mine", "u@%"), innodb(9), innodb(10));
+        fs::write(&path, &text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let keyring = OwnKeyring::open(&path).unwrap();
-        assert_eq!(keyring.ensure(Purpose::Innodb).unwrap().number, 10);
-        assert_eq!(fs::read_to_string(&path).unwrap(), text(&elements));
-        keyring.ensure(Purpose::Replication).unwrap();
-        assert!(fs::read_to_string(&path).unwrap().starts_with(text(&elements).trim_end_matches("]}")));
+        let own = OwnKeyring::open(&path).unwrap();
+        let added = own.add(Purpose::Innodb).unwrap();
+        assert_eq!(added.number, 11);
+        assert!(added.server_uuid != uuid && added.key.as_bytes() != [0xab; 32]);
+        assert_eq!(own.add(Purpose::Replication).unwrap().number, 1);
+        // Other keys and permissions stay.
+        assert!(fs::read_to_string(&path).unwrap().starts_with(text.trim_end_matches("]}")));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        // Of two servers' keys none is taken.
-        fs::write(&path, text(&[own(uuids[0], 1), own(uuids[1], 5)].join(","))).unwrap();
-        let made = OwnKeyring::open(&path).unwrap().ensure(Purpose::Innodb).unwrap();
-        assert!(!uuids.contains(&made.server_uuid.as_str()));
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_and_stays_as_it_is() {
+    fn keys_that_are_added_at_the_same_time_are_all_there() {
         let directory = tempfile::tempdir().unwrap();
-        let (config, path) = (directory.path().join("component_keyring_file.cnf"), directory.path().join("k"));
+        let path = directory.path().join("keyring");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| OwnKeyring::open(&path).unwrap().add(Purpose::Innodb).unwrap());
+            }
+        });
+        let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(read.names().count(), 8);
+    }
+
+    #[test]
+    fn what_cannot_be_added_to_is_said_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let (config, path) = (at("component_keyring_file.cnf"), at("k"));
         fs::write(&config, format!(r#"{{"path":"{}","read_only":true}}"#, path.display())).unwrap();
-        let refused = OwnKeyring::open(&config).unwrap().ensure(Purpose::Innodb);
-        assert!(matches!(refused, Err(KeyringError::ReadOnly)));
-        assert!(!path.exists());
-        let absent = directory.path().join("component_keyring_other.cnf");
-        assert!(matches!(OwnKeyring::open(&absent), Err(KeyringError::NotFound)));
+        assert!(matches!(OwnKeyring::open(&config), Err(KeyringError::ReadOnly)));
+        assert!(matches!(OwnKeyring::open(&at("component_keyring_other.cnf")), Err(KeyringError::NotFound)));
         fs::write(&path, r#"{"version":"1.0","elements":[{"user":"","da"#).unwrap();
         assert!(matches!(OwnKeyring::open(&path), Err(KeyringError::Truncated)));
-        let nowhere = directory.path().join("not/there");
-        assert!(matches!(
-            OwnKeyring::open(&nowhere).unwrap().ensure(Purpose::Innodb),
-            Err(KeyringError::CannotWrite(_))
-        ));
+        assert!(matches!(OwnKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
+        std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
+        assert!(matches!(OwnKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
+        fs::write(at("plain.backup"), "").unwrap();
+        assert!(matches!(OwnKeyring::open(&at("plain")), Err(KeyringError::Backup)));
     }
 
     #[test]

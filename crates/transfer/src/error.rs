@@ -170,6 +170,30 @@ pub enum TransferError {
         /// Why.
         source: KeyringError,
     },
+    /// The keyring lies where the data is to go.
+    #[error("{}: lies in the directory that is received into, so what comes could take its place", path.display())]
+    KeyringInside {
+        /// The keyring.
+        path: PathBuf,
+    },
+    /// The keyring lost the keys that were added to it.
+    #[error(
+        "{}: the master keys that were added for this transfer are gone; something else has written it meanwhile",
+        path.display()
+    )]
+    KeysLost {
+        /// The keyring.
+        path: PathBuf,
+    },
+    /// A commit that was cut off was one without these new keys.
+    #[error(
+        "{}: an earlier transfer was committed but for its last moves, and its keys are not wrapped by this keyring",
+        path.display()
+    )]
+    CommittedOtherwise {
+        /// The target.
+        path: PathBuf,
+    },
     /// Both sides made another list of files.
     #[error("the lists of files of both sides differ; nothing was committed")]
     TreeDiffers,

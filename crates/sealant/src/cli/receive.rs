@@ -42,9 +42,9 @@ pub(crate) struct Receive {
     /// Owner of everything, by number or name; default: numbers as on the donor, if this is root
     #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
     owner: Option<Owner>,
-    /// Wrap the keys of MySQL's encrypted files by the master key of this server's own keyring, so
-    /// that the two servers share none: a keyring file or component_keyring_file.cnf. A master key is made
-    /// if there is none. The sender needs its keyring for that
+    /// Wrap the keys of MySQL's encrypted files by a master key that is added to this server's own
+    /// keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. The
+    /// sender needs its keyring for that
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
     /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one

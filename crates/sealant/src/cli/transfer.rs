@@ -258,6 +258,13 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
             failure.hint("give --keyring or --keyring-config; a file that is not needed can be left out with --exclude")
         }
         TransferError::OwnKeyring { .. } => failure.hint("give --rekey the keyring that this server will use"),
+        TransferError::KeyringInside { .. } => failure.hint("keep the keyring beside the data directory, not in it"),
+        TransferError::KeysLost { .. } => {
+            failure.hint("let no server use the keyring meanwhile, and run both sides again")
+        }
+        TransferError::CommittedOtherwise { .. } => {
+            failure.hint("run it without --rekey to finish that transfer, or empty the directory to begin anew")
+        }
         _ => failure,
     }
 }

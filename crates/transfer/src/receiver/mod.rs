@@ -146,6 +146,9 @@ impl Receiver {
     /// # Errors
     /// [`TransferError`].
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
+        if let Some(own) = &settings.rekey {
+            rekey::check_place(own, &settings.into)?;
+        }
         let staging = Staging::open(&settings.into)?;
         // A commit that was cut off has moved files already: it can only go on.
         if settings.anew && !staging.is_committed() {
@@ -198,6 +201,7 @@ impl Receiver {
     pub fn run(self, progress: &Progress) -> Result<Received, TransferError> {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
+            self.check_committed_keys()?;
             self.staging.finish(&manifest, self.settings.owner)?;
             return Ok(received(&manifest, None, None));
         }
@@ -216,6 +220,15 @@ impl Receiver {
             }
             Err(error) => Err(explain(error, &mut control)),
         }
+    }
+
+    /// What was committed cannot be wrapped anew any more: that was done, or it was not.
+    fn check_committed_keys(&self) -> Result<(), TransferError> {
+        let (Some(own), Some(committed)) = (&self.settings.rekey, self.staging.staged_keys()?) else {
+            return Ok(());
+        };
+        let otherwise = || TransferError::CommittedOtherwise { path: self.settings.into.clone() };
+        rekey::check_names(own, &committed.ok_or_else(otherwise)?, otherwise)
     }
 
     fn serve(
@@ -267,13 +280,18 @@ impl Receiver {
             Some(rekeying) => rekeying.manifest(came)?,
             None => came,
         };
+        let rekeyed = receiving.rekeying.as_ref().map(Rekeying::summary);
+        let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
+        if let (Some(own), Some(names)) = (&self.settings.rekey, names) {
+            rekey::check_names(own, names, || TransferError::KeysLost { path: own.path().to_owned() })?;
+        }
         // From here on the sender is not needed any more.
-        match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner)) {
+        match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner, names)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
         }
-        Ok(Outcome { tree, manifest, rekeyed: receiving.rekeying.as_ref().map(Rekeying::summary) })
+        Ok(Outcome { tree, manifest, rekeyed })
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.

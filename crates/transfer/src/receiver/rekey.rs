@@ -4,7 +4,10 @@
 //! come and its hash was found to hold, before it is written: what is on disk is never wrapped by
 //! the donor's master key. The manifest has the hashes of what was written.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
@@ -43,7 +46,7 @@ pub(super) struct Rekeying {
 }
 
 impl Rekeying {
-    /// Takes what the sender hands over, and finds or makes the master keys for it.
+    /// Takes what the sender hands over, and makes the master keys for it.
     pub(super) fn agree(
         control: &mut ControlChannel,
         own: &OwnKeyring,
@@ -148,6 +151,33 @@ pub(super) fn forget_first_chunks(
     Ok(())
 }
 
+/// Makes sure that the keyring does not lie where the data goes, which may bring a file of that name.
+pub(super) fn check_place(own: &OwnKeyring, into: &Path) -> Result<(), TransferError> {
+    let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let name = own.path().file_name().unwrap_or_default();
+    let parent = own.path().parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    match (absolute(parent), absolute(into)) {
+        (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
+        _ => Err(TransferError::KeyringInside { path: own.path().to_owned() }),
+    }
+}
+
+/// Makes sure that the keyring has keys of these names.
+pub(super) fn check_names(
+    own: &OwnKeyring,
+    names: &[String],
+    missing: impl Fn() -> TransferError,
+) -> Result<(), TransferError> {
+    for name in names {
+        let found = own.has(name);
+        let found = found.map_err(|source| TransferError::OwnKeyring { path: own.path().to_owned(), source })?;
+        if !found {
+            return Err(missing());
+        }
+    }
+    Ok(())
+}
+
 fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<usize, Secret>, TransferError> {
     let mut secrets = HashMap::new();
     loop {
@@ -175,7 +205,7 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
 
 fn take(own: &OwnKeyring, purpose: Purpose) -> Result<MasterKey, TransferError> {
     let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
-    let OwnKey { server_uuid, number, key } = own.ensure(purpose).map_err(unusable)?;
+    let OwnKey { server_uuid, number, key } = own.add(purpose).map_err(unusable)?;
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
 }

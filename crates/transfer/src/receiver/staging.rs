@@ -34,6 +34,8 @@ use crate::{
 const FILES: &str = "files";
 const JOURNAL: &str = "journal";
 const COMMIT: &str = "commit";
+/// First line of that mark if keys were wrapped anew; names of the master keys follow.
+const REKEYED: &str = "rekeyed";
 /// What a file system puts into its root.
 const LOST_AND_FOUND: &str = "lost+found";
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
@@ -234,7 +236,12 @@ impl Staging {
 
     /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
     /// commit that is cut off is finished by the next receiver.
-    pub(crate) fn commit(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+    pub(crate) fn commit(
+        &self,
+        manifest: &Manifest,
+        owner: Option<Owner>,
+        master_keys: Option<&[String]>,
+    ) -> Result<(), TransferError> {
         for (entry, _) in &manifest.entries {
             if !matches!(entry.kind, Kind::Directory) {
                 let parent = self.parent(&self.files, &entry.path);
@@ -245,9 +252,15 @@ impl Staging {
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
         syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let marked = openat(&self.staging, COMMIT, flags, PRIVATE_FILE).and_then(|mark| fsync(&mark));
-        let marked = marked.and_then(|()| fsync(&self.staging));
-        marked.map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
+        let mark = openat(&self.staging, COMMIT, flags, PRIVATE_FILE).map(File::from).map_err(io::Error::from);
+        let marked = mark.and_then(|mut mark| {
+            if let Some(names) = master_keys {
+                writeln!(mark, "{REKEYED}\n{}", names.join("\n"))?;
+            }
+            mark.sync_all()
+        });
+        let marked = marked.and_then(|()| Ok(fsync(&self.staging)?));
+        marked.map_err(self.failed("cannot be written to disk"))?;
         self.finish(manifest, owner)
     }
 
@@ -272,6 +285,17 @@ impl Staging {
             .map_err(io::Error::from)
             .and_then(|file| Manifest::read(&mut io::BufReader::new(File::from(file))).map_err(io::Error::other));
         read.map_err(self.failed("the manifest of the commit that was cut off cannot be read"))
+    }
+
+    /// Names of the master keys by which keys were wrapped anew in a commit that was cut off, if they
+    /// were; `None` if not even the mark of the commit is left.
+    pub(crate) fn staged_keys(&self) -> Result<Option<Option<Vec<String>>>, TransferError> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
+        let text = io::read_to_string(File::from(mark));
+        let text = text.map_err(self.failed("the mark of the commit that was cut off cannot be read"))?;
+        let names = text.strip_prefix(REKEYED).map(|names| names.split_whitespace().map(ToOwned::to_owned).collect());
+        Ok(Some(names))
     }
 
     /// Moves everything and takes the staging directory away. May be repeated.

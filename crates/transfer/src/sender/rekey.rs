@@ -12,6 +12,7 @@ use innodb::{
         wrapped::{HEAD_BYTES, Wrapped},
     },
     keys::{KeySource, NoKeys},
+    page::checksum::Checksum,
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0},
     verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
@@ -42,7 +43,7 @@ pub(super) fn hand_over(
         let refused = |reason: String| TransferError::Rekey { path: plan.absolute(planned), reason };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
-        if let Some(reason) = obstacle(&head, source.bytes(), &planned.entry.path.to_string()) {
+        if let Some(reason) = obstacle(&source, &head, &planned.entry.path.to_string())? {
             return Err(refused(reason.to_owned()));
         }
         logs.note(number, &head);
@@ -70,23 +71,33 @@ fn closed(wrapped: &Wrapped, error: UnwrapError) -> String {
 }
 
 /// Why a file cannot go to a receiver that is to share no key with this side.
-fn obstacle(head: &[u8], file_bytes: u64, path: &str) -> Option<&'static str> {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    // Other JSON looks like a component's keyring, but names no master key.
-    let names_keys = |name: &[u8]| head.windows(name.len()).any(|found| found == name);
-    let is_keyring = match keyring::recognise(head, name, file_bytes) {
-        Some(StoreKind::ComponentFile) => names_keys(b"INNODBKey-") || names_keys(b"MySQLReplicationKey_"),
-        kind => matches!(kind, Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2)),
-    };
-    if is_keyring {
-        return Some("it is a keyring of this side itself, and would go along; leave it out with --exclude");
+fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&'static str>, TransferError> {
+    if is_keyring(source, head, path)? {
+        return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
     }
-    match Page0::parse(head).ok()?.encryption {
+    let Ok(page0) = Page0::parse(head) else { return Ok(None) };
+    Ok(match page0.encryption {
+        Encryption::MySql { .. } if page0.checksum == Checksum::Mismatch => {
+            Some("the checksum of its page 0 does not hold")
+        }
         Encryption::MariaDb { scheme: 1.., .. } => {
             Some("MariaDB encrypts with the keys of its key file themselves, so that there is nothing to wrap")
         }
         Encryption::PerconaKeyring { .. } => Some("it has the keyring scheme that Percona Server removed"),
         _ => None,
+    })
+}
+
+fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<bool, TransferError> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match keyring::recognise(head, name, source.bytes()) {
+        // Other JSON looks like a component's keyring, but names no master key.
+        Some(StoreKind::ComponentFile) => {
+            let whole = Zeroizing::new(source.head(usize::try_from(source.bytes()).unwrap_or_default())?);
+            let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
+            Ok(names(b"INNODBKey-") || names(b"MySQLReplicationKey_"))
+        }
+        kind => Ok(matches!(kind, Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2))),
     }
 }
 
@@ -120,10 +131,17 @@ impl RedoFiles {
         let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
         let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
         for (_, number) in self.files {
-            control.send(&Control::Ping)?;
+            let mut spoke = Instant::now();
+            let mut alive = || {
+                if spoke.elapsed() > SILENCE {
+                    spoke = Instant::now();
+                    // That it does not hear shows with the next message.
+                    let _ = control.send(&Control::Ping);
+                }
+            };
             let source = SourceFile::open(plan, number)?;
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
-            let found = records.search(source.log());
+            let found = records.search(source.log(), &mut alive);
             let found = found.map_err(|error| TransferError::Rekey { path: path(), reason: error.to_string() })?;
             if found {
                 let reason = "recovery would write keys back that were wrapped since the last checkpoint; \

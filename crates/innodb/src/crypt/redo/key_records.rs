@@ -44,11 +44,11 @@ impl<'c> KeyRecords<'c> {
 
     /// Whether recovery from this file could write a wrapped key. Files of servers before 8.0.30,
     /// which are a ring, are searched whole; so are encrypted blocks that do not open counted as if
-    /// they had one.
+    /// they had one. `alive` is called again and again.
     ///
     /// # Errors
     /// [`ScanError::Io`].
-    pub fn search<R: ReadAt + ?Sized>(&mut self, log: &R) -> Result<bool, ScanError> {
+    pub fn search<R: ReadAt + ?Sized>(&mut self, log: &R, alive: &mut dyn FnMut()) -> Result<bool, ScanError> {
         let file_bytes = length(log)?;
         let mut head = vec![0; as_usize(MYSQL_HEADER_BYTES)];
         let start = mysql_start_lsn(fill(log, 0, &mut head)?);
@@ -59,6 +59,7 @@ impl<'c> KeyRecords<'c> {
         let mut lsn = start.map(|start| start.0.saturating_add(first));
         let mut buffer = vec![0; READ_BYTES];
         while offset < file_bytes {
+            alive();
             let bytes = fill(log, offset, &mut buffer)?;
             for block in bytes.as_chunks::<BLOCK_BYTES>().0 {
                 match self.block(block, lsn) {
@@ -76,7 +77,7 @@ impl<'c> KeyRecords<'c> {
 
     fn block(&mut self, block: &[u8; BLOCK_BYTES], lsn: Option<u64>) -> Found {
         let mut block = *block;
-        let number = block.be32(0).unwrap_or_default() & NUMBERS;
+        let number = block.be32(0).unwrap_or_default() & 0x7fff_ffff;
         if all_zero(&block) || lsn.is_some_and(|lsn| number != number_at(lsn)) {
             return Found::End;
         }
