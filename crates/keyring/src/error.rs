@@ -136,11 +136,8 @@ pub enum KeyringError {
     #[error("is configured to be read-only, so no key can be added")]
     ReadOnly,
     /// A keyring that this program only reads.
-    #[error("keys can be added to a keyring of component_keyring_file only; this is {}", instead(*.kind))]
-    CannotAdd {
-        /// What it is.
-        kind: StoreKind,
-    },
+    #[error("is a keyring of the older plug-in, to which no keys can be added; migrate it to component_keyring_file")]
+    CannotAdd,
     /// A server was interrupted while it wrote the keyring.
     #[error("has a .backup beside it, which the server will put in its place; start and stop the server first")]
     Backup,

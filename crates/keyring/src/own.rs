@@ -183,7 +183,7 @@ fn with_key(before: &[u8], name: &str) -> Result<Zeroizing<Vec<u8>>, KeyringErro
                 let whole: Whole<'_> = serde_json::from_slice(before).map_err(|_| KeyringError::Truncated)?;
                 whole.elements
             }
-            kind => return Err(KeyringError::CannotAdd { kind }),
+            _ => return Err(KeyringError::CannotAdd),
         }
     };
     let mut key = Zeroizing::new([0; KEY_BYTES]);
@@ -327,6 +327,8 @@ mod tests {
         fs::write(&path, r#"{"version":"1.0","elements":[{"user":"","da"#).unwrap();
         assert!(matches!(OwnKeyring::open(&path), Err(KeyringError::Truncated)));
         assert!(matches!(OwnKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
+        let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keyring/synthetic-plugin-file-v2.0");
+        assert!(matches!(OwnKeyring::open(Path::new(plugin)), Err(KeyringError::CannotAdd)));
         std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
         assert!(matches!(OwnKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
         fs::write(at("plain.backup"), "").unwrap();
