@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use harness::{KeyringPlace, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::sealant;
@@ -159,7 +160,7 @@ fn copies_are_measured_against_every_peer_that_is_there() {
     // Each peer is measured or named as missing.
     let missing = document["missing"].as_array().unwrap();
     let slowed = arms.iter().filter(|arm| arm.ends_with(", no AES")).count();
-    assert_eq!(arms.len() - slowed + missing.len(), 8, "{arms:?} {missing:?}");
+    assert_eq!(arms.len() - slowed + missing.len(), 9, "{arms:?} {missing:?}");
     let with_openssl = arms.iter().filter(|arm| arm.ends_with("-tls")).count();
     assert_eq!(slowed, if cfg!(target_arch = "x86_64") { with_openssl } else { 0 });
     assert_eq!(names(&document["programs"], "name")[0], "cp");
@@ -214,7 +215,9 @@ fn peers_that_are_missing_are_named_and_asked_for_an_error() {
     let missing: Vec<&str> =
         document["missing"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!(missing[0], "tar-socat (needs tar, socat)");
-    assert_eq!(missing.len(), 6);
+    let needs = "needs mariadb-backup, mbstream, socat, openssl, a running server: --server-socket";
+    assert_eq!(missing[6], format!("mariabackup-socat-tls ({needs})"));
+    assert_eq!(missing.len(), 7);
 
     let output = transfer(data.path(), &["--peers", "cp,rsync"], |command| {
         command.env("PATH", tools.path());
@@ -262,4 +265,150 @@ fn a_scratch_within_the_source_and_peers_without_a_network_are_refused() {
     let local = transfer(data.path(), &["--peers", "cp", "--rate", "1Gbit"], |_| {});
     assert_eq!(local.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&local.stderr).contains("cp uses no network"));
+}
+
+const KEYS: &str = "1;00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
+
+/// A MariaDB server with an encrypted and a clear table, and a still copy of its directory.
+fn served() -> Option<(Server, tempfile::TempDir)> {
+    require(Kind::MariaDb1011)?;
+    let tables = "CREATE DATABASE db; USE db;
+        CREATE TABLE db.sealed (id INT PRIMARY KEY, c CHAR(200)) ENCRYPTED=YES;
+        CREATE TABLE db.open LIKE db.sealed; ALTER TABLE db.open ENCRYPTED=NO;
+        INSERT INTO db.sealed SELECT seq, MD5(seq) FROM seq_1_to_5000;
+        INSERT INTO db.open SELECT * FROM db.sealed;
+        CREATE USER backup@localhost IDENTIFIED BY 'Backup-secret-1';
+        GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO backup@localhost";
+    let mut server = Server::builder(Kind::MariaDb1011).mariadb_keys(KEYS).start().expect("MariaDB");
+    server.sql(tables).expect("tables");
+    server.stop().expect("stopped");
+    let still = tempfile::tempdir().expect("a directory");
+    let copied = Command::new("cp").arg("-a").arg(server.datadir().join(".")).arg(still.path()).status();
+    assert!(copied.expect("cp").success());
+    server.start().expect("started again");
+    Some((server, still))
+}
+
+/// `mariabackup` by its older name; `None` if one of the other programs is not on this machine.
+fn backup_programs(server: &Server) -> Option<tempfile::TempDir> {
+    let tools = tempfile::tempdir().expect("a directory");
+    let own = |name| server.binaries().tool(name);
+    let others = harness::cache().join("servers/peers/root/usr/bin/socat");
+    let socat = others.exists().then_some(others).or_else(|| own("socat"))?;
+    let programs = [("mariabackup", own("mariadb-backup")?), ("mbstream", own("mbstream")?), ("socat", socat)];
+    for (name, program) in programs {
+        symlink(program, tools.path().join(name)).expect("a link");
+    }
+    Some(tools)
+}
+
+fn prepend(command: &mut Command, directory: &Path) {
+    let path = std::env::var("PATH").expect("a path");
+    command.env("PATH", format!("{}:{path}", directory.display()));
+}
+
+fn with_server<'o>(socket: &'o Path, more: &[&'o str]) -> Vec<&'o str> {
+    let socket = ["--server-socket", socket.to_str().expect("ASCII")];
+    [&["--peers", "tar-socat-tls,mariabackup-socat-tls"], socket.as_slice(), more].concat()
+}
+
+#[test]
+fn mariabackup_is_measured_on_a_running_server_with_encrypted_tables() {
+    let Some((server, still)) = served() else { return };
+    let Some(tools) = backup_programs(&server) else { return };
+    let defaults = tools.path().join("backup.cnf");
+    fs::write(&defaults, "[client]\nuser=backup\npassword=Backup-secret-1\n[mariabackup]\nparallel=2\n").unwrap();
+    fs::set_permissions(&defaults, fs::Permissions::from_mode(0o600)).unwrap();
+    for account in [["--server-user", "root"], ["--server-defaults", defaults.to_str().unwrap()]] {
+        let output = transfer(still.path(), &with_server(server.socket(), &account), |command| {
+            prepend(command, tools.path());
+        });
+        let document = json(&output);
+        let arms = document["experiments"][0]["arms"].as_array().unwrap();
+        assert_eq!(arms[2]["name"], "mariabackup-socat-tls");
+        // Without most of the redo log, which alone has more than the tables.
+        let [whole, backup] = [0, 2].map(|arm: usize| arms[arm]["bytes"].as_u64().unwrap());
+        assert!(5_000_000 < backup && backup < whole, "{arms:?}");
+        let programs = names(&document["programs"], "name");
+        let version = programs.iter().position(|name| *name == "mariadb-backup").unwrap();
+        let version = document["programs"][version]["version"].as_str().unwrap();
+        assert!(server.binaries().version.starts_with(version), "{version}");
+        let notes = document["notes"].to_string();
+        assert!(notes.contains("from a running MariaDB") && notes.contains("--prepare"), "{notes}");
+        assert!(document["missing"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() {
+    let Some((mut server, still)) = served() else { return };
+    let Some(tools) = backup_programs(&server) else { return };
+    let refused = |directory: &Path, socket: &Path, more: &[&str], tools: &Path, code: i32, expected: &str| {
+        let output = transfer(directory, &with_server(socket, more), |command| prepend(command, tools));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let errors: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("sealant: hint: ")).collect();
+        assert!(errors.len() == 1 && errors[0].contains(expected), "{stderr}");
+        assert!(output.stdout.is_empty());
+    };
+    let (socket, root) = (server.socket().to_owned(), ["--server-user", "root"]);
+    let all = tools.path();
+    refused(still.path(), Path::new("/no/such.sock"), &root, all, 1, "/no/such.sock: no such socket");
+    refused(still.path(), &socket, &["--server-user", "nobody"], all, 1, "access denied");
+    refused(server.datadir(), &socket, &root, all, 1, "the server runs in DIR");
+    let elsewhere = tempfile::tempdir().unwrap();
+    datadir(elsewhere.path());
+    refused(elsewhere.path(), &socket, &root, all, 1, "not the same data: the server does not have db/t.ibd");
+
+    // The program's own words, although mbstream too sees a stream that ends too early.
+    let fails = tempfile::tempdir().unwrap();
+    program(fails.path(), "mariadb-backup", 3);
+    for name in ["mbstream", "socat"] {
+        symlink(fs::read_link(all.join(name)).unwrap(), fails.path().join(name)).unwrap();
+    }
+    refused(still.path(), &socket, &root, fails.path(), 1, "mariadb-backup: invalid (exit status: 3)");
+    // It ends well, and nothing arrives.
+    program(fails.path(), "mariadb-backup", 0);
+    refused(still.path(), &socket, &root, fails.path(), 1, "ended without `completed OK!`");
+
+    server.stop().unwrap();
+    refused(still.path(), &socket, &root, all, 1, &format!("{}: ", socket.display()));
+}
+
+#[test]
+fn a_server_and_mariabackup_are_only_of_use_together() {
+    let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    datadir(data.path());
+    for name in ["tar", "socat", "mbstream", "mariabackup", "openssl"] {
+        program(tools.path(), name, 0);
+    }
+    let said = |options: &[&str]| {
+        let output = transfer(data.path(), options, |command| {
+            command.env("PATH", tools.path());
+        });
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = said(&["--peers", "mariabackup-socat-tls"]);
+    let needs = "sealant: error: mariabackup-socat-tls: needs a running server: --server-socket\n";
+    assert_eq!((code, stderr.as_str()), (Some(2), needs));
+    let (code, stderr) = said(&["--server-socket", "s", "--peers", "tar-socat"]);
+    let none = "sealant: error: --server-socket: no peer of --peers copies from a server\n";
+    assert_eq!((code, stderr.as_str()), (Some(2), none));
+    fs::remove_file(tools.path().join("mbstream")).unwrap();
+    let (code, stderr) = said(&["--server-socket", "s"]);
+    let missing = "sealant: error: mariabackup-socat-tls: not in PATH: mbstream\n";
+    assert_eq!((code, stderr.as_str()), (Some(1), missing));
+}
+
+#[test]
+fn a_mysql_server_is_not_for_mariabackup() {
+    let (Some(_), Some(mariadb)) = (require(Kind::MySql97), require(Kind::MariaDb1011)) else { return };
+    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::None).start().expect("MySQL");
+    let data = tempfile::tempdir().unwrap();
+    datadir(data.path());
+    let options = with_server(server.socket(), &["--server-user", "root"]);
+    let output = transfer(data.path(), &options, |command| prepend(command, &mariadb.basedir.join("bin")));
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("mariabackup copies MariaDB only, and this is MySQL 9."), "{stderr}");
 }

@@ -7,26 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{Kind, Server, require};
 
 use crate::support::moving::{Receiving, send, tree};
 use crate::support::proof::Proof;
+use crate::support::rotation::encrypting;
 use crate::support::run;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
-}
-
-/// Everything that MySQL encrypts.
-fn encrypting() -> ServerBuilder {
-    let options = [
-        "--innodb-redo-log-encrypt=ON",
-        "--innodb-undo-log-encrypt=ON",
-        "--log-bin=binlog",
-        "--binlog-encryption=ON",
-        "--default-table-encryption=ON",
-    ];
-    Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options)
 }
 
 const TABLES: &str = "CREATE DATABASE demo; USE demo;
@@ -179,7 +168,7 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
         let receiving = Receiving::begin(&into, &rekey);
         let mut sender = support::sealant();
         sender.arg("send").arg(donor.datadir()).arg(&receiving.code);
-        sender.args(["--bwlimit", "20MiB", "--compress", "none", "--keyring", text(&keyring)]);
+        sender.args(["--bwlimit", "8MiB", "--compress", "none", "--keyring", text(&keyring)]);
         let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
         std::thread::sleep(Duration::from_millis(1500));
         sender.kill().expect("it runs");

@@ -29,6 +29,7 @@ use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Segment};
 
 use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
+use crate::support::chance::{Random, number};
 use crate::support::sealant;
 
 /// No process takes longer than this for anything here.
@@ -36,33 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of one record of the journal.
 const RECORD_BYTES: u64 = 60;
 const MIB: usize = 1 << 20;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
-/// Xorshift64*, by Vigna.
-struct Random(u64);
-
-impl Random {
-    #[allow(clippy::print_stdout, reason = "shown if the test fails")]
-    fn of(test: u64) -> Self {
-        let seed = number("SEALANT_FAULT_SEED", 4);
-        println!("SEALANT_FAULT_SEED={seed}");
-        Self((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (test << 32))
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
-    }
-
-    fn fill(&mut self, bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|_| self.below(256) as u8).collect()
-    }
-}
 
 /// A source of all there may be in one, 10 MiB of it not holes.
 fn source(root: &Path) {

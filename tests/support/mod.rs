@@ -2,8 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub(crate) mod chance;
 pub(crate) mod moving;
 pub(crate) mod proof;
+pub(crate) mod rotation;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -310,7 +310,8 @@ fn encoded_names(path: &str) -> Option<(&str, &str)> {
 /// A name as statements spell it: in file names, `@` and four hexadecimal digits stand for other
 /// characters. Source: MySQL manual, "Mapping of Identifiers to File Names". The two-character
 /// codes of Latin, Greek and Cyrillic letters stay as they are.
-fn decoded(name: &str) -> String {
+#[must_use]
+pub fn decoded(name: &str) -> String {
     let mut parts = name.split('@');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

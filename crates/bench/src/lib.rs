@@ -20,7 +20,9 @@ mod record;
 mod stats;
 
 pub use cache::{Residency, forget, residency, warm};
-pub use copy::{COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, Scratch, Site, Tree, programs_of};
+pub use copy::{
+    COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, RunningServer, Scratch, Site, Tree, programs_of,
+};
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Work};

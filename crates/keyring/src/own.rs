@@ -47,6 +47,8 @@ pub struct OwnKeyring {
 /// A master key and what its name says.
 #[derive(Clone, Debug)]
 pub struct OwnKey {
+    /// Its name.
+    pub name: String,
     /// Uuid in its name.
     pub server_uuid: String,
     /// Number in its name.
@@ -125,7 +127,7 @@ impl OwnKeyring {
         replace(&self.path, &with_key(&self.bytes()?, &name)?).map_err(KeyringError::CannotWrite)?;
         directory.sync_all().map_err(KeyringError::CannotWrite)?;
         let key = self.load()?.get(&name).cloned().ok_or(KeyringError::Truncated)?;
-        Ok(OwnKey { server_uuid, number, key })
+        Ok(OwnKey { name, server_uuid, number, key })
     }
 
     fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
@@ -139,8 +141,10 @@ impl OwnKeyring {
         MysqlKeyring::load(&self.bytes()?)
     }
 
-    fn directory(&self) -> &Path {
-        self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+    /// The directory that the keyring file is in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        directory_of(&self.path)
     }
 
     /// A backup beside the keyring is of a write that a server did not end: at its next start the
@@ -150,6 +154,10 @@ impl OwnKeyring {
         backup.push(".backup");
         if Path::new(&backup).symlink_metadata().is_ok() { Err(KeyringError::Backup) } else { Ok(()) }
     }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 fn number_of(purpose: Purpose, name: &str) -> Option<u32> {
@@ -233,8 +241,7 @@ fn write_new(beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         }
         // A new keyring belongs to whom its directory belongs: the server that is to use it.
         Err(_) => {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let parent = parent.unwrap_or_else(|| Path::new(".")).metadata()?;
+            let parent = directory_of(path).metadata()?;
             match fchown(&file, Some(parent.uid()), Some(parent.gid())) {
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),
                 _ => {}
@@ -273,6 +280,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
         let name = format!("INNODBKey-{}-1", innodb.server_uuid);
+        assert_eq!(innodb.name, name);
         assert_eq!(read.get(&name).unwrap().as_bytes(), innodb.key.as_bytes());
         assert_eq!(read.names().count(), 2);
         assert!(own.has(&name).unwrap() && !own.has("INNODBKey-x-1").unwrap());

@@ -162,6 +162,15 @@ pub enum TransferError {
         /// Why not.
         reason: String,
     },
+    /// The same, for want of a keyring.
+    #[error(
+        "{}: the receiver asks for its key to wrap it anew, but no keyring of this side was given",
+        path.display()
+    )]
+    NoKeyring {
+        /// The file.
+        path: PathBuf,
+    },
     /// The keyring that keys are to be wrapped under cannot be used.
     #[error("{}: {source}", path.display())]
     OwnKeyring {

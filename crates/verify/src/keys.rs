@@ -30,7 +30,17 @@ impl Keys {
     /// # Errors
     /// [`KeysError`] names the file and the reason.
     pub fn add_keyring(&mut self, path: &Path) -> Result<Vec<Damage>, KeysError> {
-        let keyring = keyring::read_file(path).and_then(|bytes| MysqlKeyring::load(&bytes)).map_err(named(path))?;
+        let bytes = keyring::read_file(path).map_err(named(path))?;
+        self.add_keyring_bytes(&bytes, path)
+    }
+
+    /// The same for a keyring that was read already, so that what is proven are these bytes and no
+    /// others. `path` is where they came from; they stay the caller's to wipe.
+    ///
+    /// # Errors
+    /// As [`add_keyring`](Self::add_keyring).
+    pub fn add_keyring_bytes(&mut self, bytes: &[u8], path: &Path) -> Result<Vec<Damage>, KeysError> {
+        let keyring = MysqlKeyring::load(bytes).map_err(named(path))?;
         let damage = keyring.damage().to_vec();
         self.mysql.push(keyring);
         Ok(damage)

@@ -1,8 +1,10 @@
 //! Copies of a directory.
 
+use std::path::Path;
+
 use crate::{
     Arm, Error, Work, cache,
-    copy::{CopyPeer, Ours, Site},
+    copy::{CopyPeer, Ours, Site, Tree},
 };
 
 /// Copies with this program.
@@ -12,19 +14,37 @@ pub fn copy_by_ours<'a>(name: impl Into<String>, site: Site<'a>, ours: Ours) -> 
 
 /// Copies with another one.
 pub fn copy_by_peer<'a>(name: impl Into<String>, site: Site<'a>, peer: &'static CopyPeer) -> Arm<'a> {
-    arm(name.into(), site, peer.copy)
+    match site.server.filter(|_| peer.from_server) {
+        Some(server) => {
+            checked(name.into(), site, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::of(copy)?)))
+        }
+        None => arm(name.into(), site, peer.copy),
+    }
 }
 
-/// Into an emptied directory, the source in the page cache; what arrived is compared with it.
+/// What arrived is compared with the directory, byte for byte.
 fn arm<'a>(name: String, site: Site<'a>, copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a) -> Arm<'a> {
+    checked(name, site, site.tree, copy, |copy| site.tree.difference(copy))
+}
+
+/// Into an emptied directory, the source in the page cache; `fault` says what is wrong with what
+/// arrived.
+fn checked<'a>(
+    name: String,
+    site: Site<'a>,
+    source: &'a Tree,
+    copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a,
+    fault: impl Fn(&Path) -> Result<Option<String>, Error> + 'a,
+) -> Arm<'a> {
     let own = name.clone();
     Arm::timing_itself(name, move || {
         site.scratch.empty()?;
-        cache::warm(&site.tree.files())?;
+        cache::warm(&source.files())?;
         let seconds = copy(&site).map_err(|error| Error::Work { arm: own.clone(), reason: error.to_string() })?;
-        match site.tree.difference(&site.scratch.target())? {
+        let target = site.scratch.target();
+        match fault(&target)? {
             Some(what) => Err(Error::Work { arm: own.clone(), reason: format!("{what}; does the source change?") }),
-            None => Ok(Work { bytes: site.tree.bytes(), seconds: Some(seconds) }),
+            None => Ok(Work { bytes: Tree::of(&target)?.bytes(), seconds: Some(seconds) }),
         }
     })
 }

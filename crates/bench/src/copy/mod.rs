@@ -5,6 +5,7 @@
 
 mod link;
 mod local;
+mod mariabackup;
 mod ours;
 mod process;
 mod rsync;
@@ -14,6 +15,7 @@ mod stream;
 mod tree;
 
 pub use link::{Link, Namespaces, Rate};
+pub use mariabackup::RunningServer;
 pub use ours::Ours;
 pub use scratch::Scratch;
 pub use site::Site;
@@ -36,43 +38,38 @@ type Copy = fn(&Site<'_>) -> Result<f64, Error>;
 pub struct CopyPeer {
     /// Its name, which says what is connected with what.
     pub name: &'static str,
-    /// Programs it is made of.
+    /// Programs it is made of, by their names of today.
     pub programs: &'static [&'static str],
     /// Whether OpenSSL does its encryption, whose AES instructions can be switched off.
     pub openssl: bool,
     /// Whether it goes over the network.
     pub networked: bool,
+    /// Whether it copies from a running server, [`Site::server`], instead of from the directory.
+    pub from_server: bool,
     pub(crate) copy: Copy,
 }
 
 /// Every other way.
-pub const COPY_PEERS: [CopyPeer; 7] = [
-    CopyPeer { name: "cp", programs: &["cp"], openssl: false, networked: false, copy: local::cp },
-    CopyPeer { name: "tar-socat", programs: &["tar", "socat"], openssl: false, networked: true, copy: stream::clear },
+pub const COPY_PEERS: [CopyPeer; 8] = [
+    CopyPeer { networked: false, ..CopyPeer::of("cp", &["cp"], local::cp) },
+    CopyPeer::of("tar-socat", &["tar", "socat"], stream::clear),
+    CopyPeer { openssl: true, ..CopyPeer::of("tar-socat-tls", &["tar", "socat", "openssl"], stream::tls) },
     CopyPeer {
-        name: "tar-socat-tls",
-        programs: &["tar", "socat", "openssl"],
         openssl: true,
-        networked: true,
-        copy: stream::tls,
+        ..CopyPeer::of("tar-zstd-socat-tls", &["tar", "zstd", "socat", "openssl"], stream::zstd_tls)
     },
+    CopyPeer::of("tar-age-socat", &["tar", "age", "age-keygen", "socat"], stream::age),
+    CopyPeer::of("rsync", &["rsync"], rsync::one),
+    CopyPeer::of("rsync-parallel", &["rsync"], rsync::parallel),
     CopyPeer {
-        name: "tar-zstd-socat-tls",
-        programs: &["tar", "zstd", "socat", "openssl"],
         openssl: true,
-        networked: true,
-        copy: stream::zstd_tls,
+        from_server: true,
+        ..CopyPeer::of("mariabackup-socat-tls", &["mariadb-backup", "mbstream", "socat", "openssl"], mariabackup::tls)
     },
-    CopyPeer {
-        name: "tar-age-socat",
-        programs: &["tar", "age", "age-keygen", "socat"],
-        openssl: false,
-        networked: true,
-        copy: stream::age,
-    },
-    CopyPeer { name: "rsync", programs: &["rsync"], openssl: false, networked: true, copy: rsync::one },
-    CopyPeer { name: "rsync-parallel", programs: &["rsync"], openssl: false, networked: true, copy: rsync::parallel },
 ];
+
+/// Programs of today, and their names in older releases.
+const OLDER_NAMES: [(&str, &str); 1] = [("mariadb-backup", "mariabackup")];
 
 /// A program that took part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -84,6 +81,10 @@ pub struct Program {
 }
 
 impl CopyPeer {
+    const fn of(name: &'static str, programs: &'static [&'static str], copy: Copy) -> Self {
+        Self { name, programs, openssl: false, networked: true, from_server: false, copy }
+    }
+
     /// The peer of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -93,14 +94,14 @@ impl CopyPeer {
     /// Programs of it that are not in `PATH`.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
-        self.programs.iter().filter(|program| find_program(OsStr::new(program)).is_none()).copied().collect()
+        self.programs.iter().filter(|program| name_in_path(program).is_none()).copied().collect()
     }
 }
 
 /// The programs of these peers, each once, with their versions.
 #[must_use]
 pub fn programs_of(peers: &[&CopyPeer]) -> Vec<Program> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<&'static str> = Vec::new();
     for name in peers.iter().flat_map(|peer| peer.programs) {
         if !names.contains(name) {
             names.push(name);
@@ -109,13 +110,22 @@ pub fn programs_of(peers: &[&CopyPeer]) -> Vec<Program> {
     names.into_iter().map(|name| Program { name: name.to_owned(), version: version(name) }).collect()
 }
 
-fn version(program: &str) -> Option<String> {
+/// The name that a program has here, if it is in `PATH`.
+pub(crate) fn name_in_path(program: &'static str) -> Option<&'static str> {
+    let older = OLDER_NAMES.iter().filter(|(today, _)| *today == program).map(|(_, older)| *older);
+    std::iter::once(program).chain(older).find(|name| find_program(OsStr::new(name)).is_some())
+}
+
+fn version(program: &'static str) -> Option<String> {
+    let program = name_in_path(program)?;
     let option = match program {
         "socat" => "-V",
         "openssl" => "version",
         _ => "--version",
     };
     let output = Command::new(program).arg(option).stdin(Stdio::null()).output().ok()?;
-    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    // mariadb-backup says it on the error stream.
+    let said = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
+    let words = String::from_utf8_lossy(said).into_owned();
     Some(peer::version(&words).to_owned()).filter(|version| !version.is_empty())
 }

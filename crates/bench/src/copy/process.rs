@@ -70,6 +70,15 @@ impl Pipeline {
         self.stages.iter_mut().rev().find_map(Stage::failure)
     }
 
+    /// The last line that the first program wrote to its error stream.
+    pub(crate) fn last_words_of_first(&self) -> String {
+        self.stages.first().map(Stage::last_words).unwrap_or_default()
+    }
+
+    fn last_ended_well(&self) -> bool {
+        self.stages.last().and_then(|stage| stage.status).is_some_and(|status| status.success())
+    }
+
     /// Waits until one of the programs listens on that port.
     pub(crate) fn listens_on(&mut self, port: u16) -> Result<(), Error> {
         let begin = Instant::now();
@@ -88,9 +97,12 @@ impl Pipeline {
 }
 
 /// Ends both sides of a copy: what the far side says of a failure comes first, since the near one
-/// only sees the connection go.
+/// only sees the connection go; unless the near one's connection ended well, and what fed it failed.
 pub(crate) fn finish_both(near: &mut Pipeline, far: &mut Pipeline) -> Result<(), Error> {
-    near.finish().map_err(|error| far.failure().unwrap_or(error))?;
+    if let Err(error) = near.finish() {
+        let cause = if near.last_ended_well() { None } else { far.failure() };
+        return Err(cause.unwrap_or(error));
+    }
     far.finish()
 }
 
@@ -192,6 +204,20 @@ mod tests {
         let commands = vec![sh("yes; echo broken pipe >&2; exit 1"), sh("echo first >&2; echo disk full >&2; exit 2")];
         let error = Pipeline::start(commands).unwrap().finish().unwrap_err();
         assert_eq!(error.to_string(), "sh: disk full (exit status: 2)");
+    }
+
+    #[test]
+    fn of_both_sides_the_one_that_failed_first_is_told() {
+        let both = |near: [&str; 2], far: &str| {
+            let mut far = Pipeline::start(vec![sh(far)]).unwrap();
+            far.stages[0].wait().unwrap();
+            finish_both(&mut Pipeline::start(near.map(sh).into()).unwrap(), &mut far).unwrap_err().to_string()
+        };
+        let cut_short = "echo unexpected end >&2; exit 1";
+        assert_eq!(both(["echo access denied >&2; exit 1", "cat"], cut_short), "sh: access denied (exit status: 1)");
+        assert_eq!(both(["exit 1", "echo reset >&2; exit 1"], "echo disk full >&2; exit 1"), {
+            "sh: disk full (exit status: 1)"
+        });
     }
 
     #[test]

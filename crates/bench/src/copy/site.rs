@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Link, Scratch, Tree};
+use super::{Link, RunningServer, Scratch, Tree};
 use crate::Error;
 
 /// From where, to where, over what.
@@ -17,6 +17,8 @@ pub struct Site<'a> {
     pub tree: &'a Tree,
     /// Where the copy goes.
     pub scratch: &'a Scratch,
+    /// A running server on the same data, for peers that copy from one.
+    pub server: Option<&'a RunningServer>,
     /// What lies between.
     pub link: &'a Link,
     /// Whether OpenSSL in peers does without AES instructions.

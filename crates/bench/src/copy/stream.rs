@@ -1,4 +1,4 @@
-//! One stream of `tar` through `socat`.
+//! One stream through `socat`, mostly of `tar`.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -46,14 +46,14 @@ struct Filter {
     unpack: Command,
 }
 
-enum Wire {
+pub(super) enum Wire {
     Clear,
     /// With a key and its certificate in one file.
     Tls(PathBuf),
 }
 
 impl Wire {
-    fn tls(site: &Site<'_>) -> Result<Self, Error> {
+    pub(super) fn tls(site: &Site<'_>) -> Result<Self, Error> {
         let file = site.scratch.path().join("tls.pem");
         if !file.exists() {
             let mut command = Command::new("openssl");
@@ -79,21 +79,39 @@ impl Wire {
 }
 
 fn stream(site: &Site<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
-    let port = site.port()?;
-    let [listen, connect] = wire.addresses(site, port);
     let (mut pack, mut unpack) = (site.near("tar"), site.far("tar"));
     pack.args(["-cf", "-", "-C"]).arg(site.source()).arg(".");
     unpack.args(["-xf", "-", "-C"]).arg(site.target());
+    let (near, far) = match filter {
+        None => (vec![pack], vec![unpack]),
+        Some(filter) => (vec![pack, filter.pack], vec![filter.unpack, unpack]),
+    };
+    carry(site, wire, near, far, |_| Ok(()))
+}
+
+/// Brings what `near` writes to `far`. `whole` may still refuse what the senders did, all of them
+/// having ended well.
+pub(super) fn carry(
+    site: &Site<'_>,
+    wire: &Wire,
+    mut near: Vec<Command>,
+    mut far: Vec<Command>,
+    whole: impl FnOnce(&Pipeline) -> Result<(), Error>,
+) -> Result<f64, Error> {
+    let port = site.port()?;
+    let [listen, connect] = wire.addresses(site, port);
     let (mut send, mut receive) = (site.near("socat"), site.far("socat"));
     send.args(["-u", "STDIN", &connect]);
     receive.args(["-u", &listen, "STDOUT"]);
-    let (near, far) = match filter {
-        None => (vec![pack, send], vec![receive, unpack]),
-        Some(filter) => (vec![pack, filter.pack, send], vec![receive, filter.unpack, unpack]),
-    };
+    near.push(send);
+    far.insert(0, receive);
     let mut far = Pipeline::start(far)?;
     far.listens_on(port)?;
-    site.timed(|| finish_both(&mut Pipeline::start(near)?, &mut far))
+    site.timed(|| {
+        let mut near = Pipeline::start(near)?;
+        finish_both(&mut near, &mut far)?;
+        whole(&near)
+    })
 }
 
 fn succeed(command: &mut Command) -> Result<(), Error> {

@@ -101,6 +101,11 @@ impl Tree {
         Ok(None)
     }
 
+    /// InnoDB's files of tables, by their path below the root, with their lengths.
+    pub(crate) fn tablespaces(&self) -> BTreeMap<&Path, u64> {
+        self.lengths().filter(|(name, _)| name.extension().is_some_and(|extension| extension == "ibd")).collect()
+    }
+
     fn lengths(&self) -> impl Iterator<Item = (&Path, u64)> {
         self.entries.iter().filter_map(|(name, entry)| match entry {
             Entry::File(bytes) => Some((name.as_path(), *bytes)),

@@ -29,7 +29,7 @@ use crate::{
         header::HEADER_BYTES,
         types::PageType,
     },
-    tablespace::{Family, MariaDbMode, Page0, info_offset},
+    tablespace::{Family, MariaDbMode, Page0},
 };
 
 /// MariaDB's record on page 0 of a tablespace that its servers encrypt, or were told not to.
@@ -74,7 +74,7 @@ impl CryptData {
     /// The same of a page 0 that was understood, whose bytes are `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8], page0: &Page0) -> Option<Self> {
-        Self::parse(bytes, info_offset(page0.logical_page_bytes, page0.physical_page_bytes))
+        Self::parse(bytes, page0.info_offset())
     }
 }
 

@@ -12,8 +12,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use crate::{
-    binlog::{MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
-    bytes::Bytes,
+    binlog::MAGIC_ENCRYPTED,
     crypt::{
         aes::{Block, CipherFault},
         binlog::{MySqlHeader, StreamKey},
@@ -22,7 +21,7 @@ use crate::{
     keys::{KeySource, MASTER_KEY_BYTES},
     page::checksum::{Checksum, restamp},
     redo::{INFO, RedoFormat, recognise},
-    tablespace::{Encryption, MySqlMagic, Page0, info_offset},
+    tablespace::{Encryption, MySqlMagic, Page0, is_uuid},
 };
 
 /// Bytes of a file's beginning that are needed to find its key.
@@ -94,7 +93,7 @@ impl Wrapped {
         }
         let page0 = Page0::parse(head).ok()?;
         match page0.encryption {
-            Encryption::MySql { .. } => WrappedKey::parse(head.get(info_at(&page0)..)?).map(Self::Tablespace),
+            Encryption::MySql { .. } => WrappedKey::parse(head.get(page0.info_offset()..)?).map(Self::Tablespace),
             _ => None,
         }
     }
@@ -132,7 +131,7 @@ impl Wrapped {
 /// # Errors
 /// [`RewrapFault`]; `head` is then as it was.
 pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -> Result<(), RewrapFault> {
-    if !is_uuid(&master.server_uuid) {
+    if !is_uuid(master.server_uuid.as_bytes()) {
         return Err(RewrapFault::Name);
     }
     match (Wrapped::find(head).ok_or(RewrapFault::None)?, secret) {
@@ -141,7 +140,7 @@ pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -
             if page0.checksum == Checksum::Mismatch {
                 return Err(RewrapFault::Damaged);
             }
-            replace(head.get_mut(info_at(&page0)..), &wrapped, key, master)?;
+            replace(head.get_mut(page0.info_offset()..), &wrapped, key, master)?;
             let page_bytes = usize::try_from(page0.physical_page_bytes).unwrap_or_default();
             restamp(head.get_mut(..page_bytes).unwrap_or_default(), page0.checksum);
             Ok(())
@@ -178,21 +177,9 @@ fn replace(
     Ok(WrappedKey::rewrap(info.unwrap_or_default(), key, master)?)
 }
 
-fn info_at(page0: &Page0) -> usize {
-    info_offset(page0.logical_page_bytes, page0.physical_page_bytes)
-}
-
 /// Whether a password opens a log, as far as there is any of it.
-fn opens(password: &[u8; MASTER_KEY_BYTES], head: &[u8]) -> Result<bool, CipherFault> {
-    let Some(mut magic) = head.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(true) };
-    StreamKey::derive(password)?.stream()?.apply(0, &mut magic)?;
-    Ok(magic == MAGIC_CLEAR)
-}
-
-fn is_uuid(text: &str) -> bool {
-    let dash = |at| matches!(at, 8 | 13 | 18 | 23);
-    let fits = |(at, byte): (usize, u8)| if dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() };
-    text.len() == 36 && text.bytes().enumerate().all(fits)
+fn opens(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
+    Ok(StreamKey::derive(password)?.opens(log)?.unwrap_or(true))
 }
 
 impl Secret {

@@ -217,9 +217,14 @@ fn nothing_found(info: &[u8], mariadb: &[u8], flags: SpaceFlags) -> Option<Disag
 
 /// A uuid in its usual text form; anything else is damage and not kept.
 fn uuid(bytes: &[u8; 36]) -> Option<String> {
-    let valid = bytes.iter().enumerate().all(|(at, byte)| match at {
+    is_uuid(bytes).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+/// Whether text is a uuid in its usual form.
+pub(crate) fn is_uuid(text: &[u8]) -> bool {
+    let fits = |(at, byte): (usize, &u8)| match at {
         8 | 13 | 18 | 23 => *byte == b'-',
         _ => byte.is_ascii_hexdigit(),
-    });
-    valid.then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
+    };
+    text.len() == 36 && text.iter().enumerate().all(fits)
 }

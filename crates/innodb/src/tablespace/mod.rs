@@ -8,9 +8,9 @@ mod scan;
 
 pub(crate) use copies::CopyCounter;
 pub use copies::{DoublewriteCopies, SpacePages};
+pub(crate) use encryption::is_uuid;
 pub use encryption::{Disagreement, Encryption, MariaDbMode, MySqlMagic};
 pub use found::{ClearPage, ForeignPage, KeyVersionPages, PageCounts, TablespaceScan, Truncation};
-pub use page0::info_offset;
 pub use page0::{Family, Page0, TablespaceKind};
 pub(crate) use page0::{MAX_PAGE_BYTES, XDES_ARRAY};
 pub(crate) use scan::doublewrite_area_of;

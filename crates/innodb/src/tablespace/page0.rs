@@ -115,6 +115,12 @@ impl Page0 {
         Self::from_page(page, &header, flags)
     }
 
+    /// Where MySQL's encryption information stands on this page.
+    #[must_use]
+    pub fn info_offset(&self) -> usize {
+        info_offset(self.logical_page_bytes, self.physical_page_bytes)
+    }
+
     /// Whether page 0 promises that the other pages are encrypted.
     #[must_use]
     pub const fn declares_encryption(&self) -> bool {
@@ -162,7 +168,7 @@ impl Page0 {
 ///
 /// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
 #[must_use]
-pub fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
+fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     let extent_pages = SpaceFlags::extent_pages(logical_page_bytes);
     let descriptor_bytes = u64::from(extent_pages.div_ceil(4)).saturating_add(24);
     let descriptors = physical_page_bytes.checked_div(extent_pages).unwrap_or(0);

@@ -1,5 +1,6 @@
 //! `sealant bench`: what this program costs on this machine, against what it competes with.
 
+mod server;
 mod transfer;
 
 use std::cell::RefCell;

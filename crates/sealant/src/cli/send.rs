@@ -105,6 +105,7 @@ impl Send {
         forbid_dumps();
         self.following.check()?;
         check_source(&self.source)?;
+        ::transfer::tls::speed::prepare();
         let destination = self.destination()?;
         let keys = if self.keys.any() { Some(self.keys.read(Some(&self.source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };

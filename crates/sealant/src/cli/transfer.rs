@@ -254,7 +254,7 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
         TransferError::Gone { .. } | TransferError::Stalled { .. } => {
             failure.hint("what arrived so far is kept: run `sealant receive` and `sealant send` again to go on")
         }
-        TransferError::Rekey { reason, .. } if reason.starts_with("no keyring") => {
+        TransferError::NoKeyring { .. } => {
             failure.hint("give --keyring or --keyring-config; a file that is not needed can be left out with --exclude")
         }
         TransferError::OwnKeyring { .. } => failure.hint("give --rekey the keyring that this server will use"),

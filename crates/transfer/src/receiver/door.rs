@@ -28,7 +28,7 @@ use crate::{
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// The same when someone has come, who may have proven to be the sender meanwhile.
-const BRIEF: Duration = Duration::from_millis(5);
+const BRIEF: Duration = Duration::from_millis(1);
 
 /// A listening socket.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ impl Door {
         identity: Identity,
         secret: Option<Secret>,
     ) -> Result<Self, TransferError> {
+        speed::prepare();
         let failed = |source| TransferError::Network { peer: listen.to_string(), doing: "listening", source };
         let listener = TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -172,7 +173,7 @@ impl Door {
     ) -> Result<Visitor, TransferError> {
         let (token, streams) = (token()?, streams.clamp(1, settings.streams.max(1)));
         let data = data_config(&self.identity, &control)?;
-        control.send(&Control::Welcome { proof, token, speeds: speed::measure(), streams })?;
+        control.send(&Control::Welcome { proof, token, speeds: speed::here(), streams })?;
         control.set_patience(settings.patience)?;
         Ok(Visitor { control, token, streams, data })
     }

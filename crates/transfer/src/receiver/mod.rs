@@ -136,7 +136,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// The same while data comes: what the sender compresses depends on it.
 const REPORTING: Duration = Duration::from_millis(100);
 /// How often one who listens finds out that something is over.
-const LISTENING: Duration = Duration::from_millis(20);
+const LISTENING: Duration = Duration::from_millis(2);
 /// How long a sender may take between the commit and its good-bye.
 const FAREWELL: Duration = Duration::from_secs(5);
 

@@ -53,22 +53,14 @@ impl Rekeying {
         entries: &[Entry],
     ) -> Result<Self, TransferError> {
         let secrets = secrets(control, entries)?;
-        let mut rekeying =
-            Self { secrets, innodb: None, replication: None, names: Vec::new(), written: Assembly::default() };
-        let any = |wanted: fn(&Secret) -> bool| rekeying.secrets.values().any(wanted);
-        let (innodb, logs) =
-            (any(|secret| matches!(secret, Secret::Space(_))), any(|secret| matches!(secret, Secret::Password(_))));
-        if innodb {
-            let key = take(own, Purpose::Innodb)?;
-            rekeying.names.push(format!("INNODBKey-{}-{}", key.server_uuid, key.number));
-            rekeying.innodb = Some(key);
-        }
-        if logs {
-            let key = take(own, Purpose::Replication)?;
-            rekeying.names.push(format!("MySQLReplicationKey_{}_{}", key.server_uuid, key.number));
-            rekeying.replication = Some(key);
-        }
-        Ok(rekeying)
+        let mut names = Vec::new();
+        let mut master = |purpose, wanted: fn(&Secret) -> bool| {
+            let needed = secrets.values().any(wanted);
+            needed.then(|| add(own, purpose, &mut names)).transpose()
+        };
+        let innodb = master(Purpose::Innodb, |secret| matches!(secret, Secret::Space(_)))?;
+        let replication = master(Purpose::Replication, |secret| matches!(secret, Secret::Password(_)))?;
+        Ok(Self { secrets, innodb, replication, names, written: Assembly::default() })
     }
 
     /// Wraps the key in the first chunk of a file. Returns whether it has one: then the bytes to
@@ -155,8 +147,7 @@ pub(super) fn forget_first_chunks(
 pub(super) fn check_place(own: &OwnKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = own.path().file_name().unwrap_or_default();
-    let parent = own.path().parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    match (absolute(parent), absolute(into)) {
+    match (absolute(own.directory()), absolute(into)) {
         (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
         _ => Err(TransferError::KeyringInside { path: own.path().to_owned() }),
     }
@@ -203,9 +194,11 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
     }
 }
 
-fn take(own: &OwnKeyring, purpose: Purpose) -> Result<MasterKey, TransferError> {
+/// Adds a master key to the keyring, and its name to `names`.
+fn add(own: &OwnKeyring, purpose: Purpose, names: &mut Vec<String>) -> Result<MasterKey, TransferError> {
     let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
-    let OwnKey { server_uuid, number, key } = own.add(purpose).map_err(unusable)?;
+    let OwnKey { name, server_uuid, number, key } = own.add(purpose).map_err(unusable)?;
+    names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
 }

@@ -116,7 +116,7 @@ impl Sending<'_> {
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// How often the state of things is looked at: whether the connections are done, too, so that a short
 /// transfer does not end late.
-const TICK: Duration = Duration::from_millis(10);
+const TICK: Duration = Duration::from_millis(2);
 
 /// Sends everything in the plan. Returns when the other side has committed it.
 ///
@@ -240,7 +240,7 @@ impl<'d> Dial<'d> {
             Destination::Certified { .. } => None,
         };
         let proof = secret.map(|secret| secret.proof(Side::Sender, &exporter)).unwrap_or_default();
-        let ours = speed::measure();
+        let ours = speed::here();
         control.send(&Control::Hello { version: VERSION, proof, speeds: ours, streams: settings.streams })?;
         let (proof, token, theirs, streams) = match control.expect()? {
             Control::Welcome { proof, token, speeds, streams } => (proof, token, speeds, streams),

@@ -49,7 +49,10 @@ pub(super) fn hand_over(
         logs.note(number, &head);
         if let Some(wrapped) = Wrapped::find(&head) {
             let secret = wrapped.unwrap(&head, keys);
-            let secret = secret.map_err(|error| refused(closed(&wrapped, error)))?;
+            let secret = secret.map_err(|error| match error {
+                UnwrapError::NoStore => TransferError::NoKeyring { path: plan.absolute(planned) },
+                error => refused(format!("{error} ({})", wrapped.master_key_name())),
+            })?;
             let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
             control.send(&Control::Unwrapped { file: u32::try_from(number).unwrap_or(u32::MAX), secret })?;
             (files, spoke) = (files + 1, Instant::now());
@@ -61,13 +64,6 @@ pub(super) fn hand_over(
     logs.check(plan, keys, control)?;
     control.send(&Control::UnwrappedEnd { files })?;
     Ok(usize::try_from(files).unwrap_or_default())
-}
-
-fn closed(wrapped: &Wrapped, error: UnwrapError) -> String {
-    match error {
-        UnwrapError::NoStore => "no keyring of this side was given".to_owned(),
-        error => format!("{error} ({})", wrapped.master_key_name()),
-    }
 }
 
 /// Why a file cannot go to a receiver that is to share no key with this side.

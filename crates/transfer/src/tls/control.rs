@@ -7,6 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use rustls_pki_types::ServerName;
 use zeroize::Zeroizing;
@@ -143,8 +147,9 @@ impl ControlChannel {
             if left.is_zero() {
                 return if self.heard.elapsed() > self.patience { Err(self.stalled()) } else { Ok(None) };
             }
-            self.wait_at_most(left)?;
-            self.read_in()?;
+            if self.readable_within(left)? {
+                self.read_in()?;
+            }
         }
     }
 
@@ -202,6 +207,17 @@ impl ControlChannel {
             }
         }
         Ok(())
+    }
+
+    /// Whether something came. Exact to less than a millisecond, which time limits of sockets are not.
+    fn readable_within(&self, wait: Duration) -> Result<bool, TransferError> {
+        let limit = Timespec::try_from(wait).ok();
+        let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
+        match poll(&mut sockets, limit.as_ref()) {
+            Ok(count) => Ok(count > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(errno) => Err(self.network("receiving", errno.into())),
+        }
     }
 
     fn wait_at_most(&self, wait: Duration) -> Result<(), TransferError> {

@@ -1,6 +1,10 @@
 //! How fast each cipher suite is here, and which one is best for both sides.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
@@ -10,6 +14,21 @@ use crate::wire::message::SUITES;
 const BUDGET: Duration = Duration::from_millis(4);
 /// Bytes of a TLS record.
 const RECORD_BYTES: usize = 16 << 10;
+
+/// Begins to measure, so that nobody has to wait for [`here`] later.
+pub fn prepare() {
+    // If there is no thread to be had, it is measured when it is asked for.
+    let _ = thread::Builder::new().spawn(|| {
+        let _ = here();
+    });
+}
+
+/// [`measure`]d once.
+#[must_use]
+pub fn here() -> [u32; SUITES] {
+    static SPEEDS: OnceLock<[u32; SUITES]> = OnceLock::new();
+    *SPEEDS.get_or_init(measure)
+}
 
 /// Speeds in MB/s, in the order of [`NAMES`](crate::tls::NAMES).
 #[must_use]

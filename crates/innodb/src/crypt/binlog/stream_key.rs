@@ -32,9 +32,14 @@ impl StreamKey {
         }
         let header = MySqlHeader::parse(log).ok()?;
         let key = header.stream_key(&*keys.mysql(&header.key_name)?).ok()?;
-        let mut magic = log.array_at::<4>(MYSQL_HEADER_BYTES)?;
-        key.stream().ok()?.apply(0, &mut magic).ok()?;
-        (magic == MAGIC_CLEAR).then_some(key)
+        key.opens(log).ok()??.then_some(key)
+    }
+
+    /// Whether what it opens begins as a log does; `None` if nothing is behind the header.
+    pub(crate) fn opens(&self, log: &[u8]) -> Result<Option<bool>, CipherFault> {
+        let Some(mut magic) = log.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(None) };
+        self.stream()?.apply(0, &mut magic)?;
+        Ok(Some(magic == MAGIC_CLEAR))
     }
 
     /// From the bytes that [`Self::expose`] gave.

@@ -13,10 +13,9 @@ use crate::{
     crypt::redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
     error::ScanError,
     ids::Lsn,
-    page::checksum::crc32c,
     read::{ReadAt, fill, length},
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::{MYSQL_HEADER_BYTES, mysql_start_lsn},
+    verify::redo::{MYSQL_HEADER_BYTES, block_holds, mysql_start_lsn, number_at},
 };
 
 /// Searches the files of one log, in the order of their first positions.
@@ -78,7 +77,7 @@ impl<'c> KeyRecords<'c> {
     fn block(&mut self, block: &[u8; BLOCK_BYTES], lsn: Option<u64>) -> Found {
         let mut block = *block;
         let number = block.be32(0).unwrap_or_default() & 0x7fff_ffff;
-        if all_zero(&block) || lsn.is_some_and(|lsn| number != number_at(lsn)) {
+        if all_zero(&block) || lsn.is_some_and(|lsn| Some(number) != number_at(lsn)) {
             return Found::End;
         }
         if is_encrypted(&block) {
@@ -86,7 +85,7 @@ impl<'c> KeyRecords<'c> {
                 Some(cipher) if cipher.open(&mut block).is_ok() => {}
                 _ => return Found::Key,
             }
-            if block.be32(CHECKSUM) != Some(crc32c(block.range(0, CHECKSUM))) {
+            if !block_holds(&block, false) {
                 return Found::Key;
             }
         }
@@ -104,14 +103,6 @@ enum Found {
     /// A block that is not of this lap: the log ends before it.
     End,
     Key,
-}
-
-const NUMBERS: u32 = 0x3fff_ffff;
-
-/// Number of the block that holds a log sequence number.
-fn number_at(lsn: u64) -> u32 {
-    let block = lsn.checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0) & u64::from(NUMBERS);
-    u32::try_from(block).unwrap_or_default().saturating_add(1)
 }
 
 fn is_information(bytes: &[u8]) -> bool {

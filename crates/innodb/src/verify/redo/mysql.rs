@@ -101,7 +101,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
 }
 
 /// Number of the block that holds a log sequence number.
-pub(super) fn number_at(lsn: u64) -> Option<u32> {
+pub(crate) fn number_at(lsn: u64) -> Option<u32> {
     let block = lsn.checked_div(as_u64(BLOCK_BYTES))? & u64::from(NUMBERS);
     u32::try_from(block).ok()?.checked_add(1)
 }

@@ -9,9 +9,7 @@ use crate::{
     ids::SpaceId,
     page::checksum::Checksum,
     read::{ReadAt, fill},
-    tablespace::{
-        Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of, info_offset,
-    },
+    tablespace::{Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
         Check, KeyAsked, Tally,
         tablespace::{Expected, Options, mariadb::MariaDbOpener},
@@ -65,7 +63,7 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
         }
     };
     let page0 = without_doubtful_kind(page0);
-    let info_at = info_offset(page0.logical_page_bytes, page0.physical_page_bytes);
+    let info_at = page0.info_offset();
     let mut tally = Tally::default();
     let (opener, key) = opener(&page0, bytes, info_at, options, &mut tally);
     check_page0(&page0, info_at, &opener, &mut tally);
@@ -211,6 +209,12 @@ fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut T
         tally.bad_key_info(Some(at), format!("page 0, which holds the encryption information, is damaged{proven}"));
     }
     let contradiction = match page0.disagreement {
+        // MySQL 9.7 that is killed while it rotates its master key goes on with that at its next start,
+        // and then writes the information into these, too.
+        Some(Disagreement::InfoWithoutFlag) if is_temporary(page0.kind) => {
+            let detail = "encryption information without the flag, in a file that is made anew at every start";
+            return tally.find(Some(0), Some(crate::bytes::as_u64(info_at)), Check::Stale, detail);
+        }
         Some(Disagreement::InfoWithoutFlag) => "page 0 holds encryption information, but is not flagged encrypted",
         Some(Disagreement::SchemeAgainstMode) => "scheme and ENCRYPTED option of the crypt data contradict each other",
         Some(Disagreement::UnknownInfo) if matches!(opener, Opener::MariaDb(_)) => {

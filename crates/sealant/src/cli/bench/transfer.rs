@@ -16,6 +16,7 @@ use clap::builder::PossibleValuesParser;
 use report::{size, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 use serde::Deserialize;
 
+use super::server::{Served, ServerOptions};
 use super::{Format, conditions, duration, failure};
 use crate::cli::transfer::check_source;
 use crate::cli::verify::KeyStores;
@@ -34,7 +35,9 @@ use crate::output::progress::StatusLine;
 /// cache and the target is emptied; after it, unmeasured, every byte is compared, and a copy that
 /// differs ends the measurement.
 ///
-/// `mariabackup | socat | mbstream` needs a running server and is not among the peers.
+/// `mariabackup` into `socat` with TLS copies from a running server, so it takes part only if
+/// --server-socket names one. Of its copy it is checked that it has every tablespace in its length;
+/// a server can use it after `mariabackup --prepare`, which is not measured.
 ///
 /// DIR is only read. It has to be still: the directory of a stopped server, or a snapshot. Copies
 /// need as much room as DIR.
@@ -75,6 +78,8 @@ pub(crate) struct BenchTransfer {
     compress: Vec<String>,
     #[command(flatten)]
     keys: KeyStores,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     format: Format,
@@ -94,6 +99,7 @@ Examples:
   sealant bench transfer /snap/mysql --into /var/tmp
   sealant bench transfer /snap/mysql --keyring keyring --rate 1Gbit --html transfer.html
   sealant bench transfer /snap/mysql --peers cp,tar-socat-tls --peers-without-aes --rounds 10
+  sealant bench transfer /snap/mysql --server-socket /run/mysqld/mysqld.sock --server-user root
 
 Exit codes:
   0  measured
@@ -104,6 +110,7 @@ Exit codes:
 const SPARE: u64 = 64 << 20;
 /// File systems on which `cp` need not copy anything.
 const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
+const NEEDS_SERVER: &str = "a running server: --server-socket";
 
 impl BenchTransfer {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -114,14 +121,17 @@ impl BenchTransfer {
         if tree.bytes() == 0 {
             return Err(Failure::new(format!("{}: there is nothing to copy", self.source.display())));
         }
+        let served = self.server.served(&tree)?;
         let scratch = self.scratch(&tree)?;
         let link = self.link()?;
-        let site = Site { tree: &tree, scratch: &scratch, link: &link, without_aes: false };
+        let server = served.as_ref().map(|served| &served.server);
+        let site = Site { tree: &tree, scratch: &scratch, server, link: &link, without_aes: false };
         let samples = self.measure(site, &peers)?;
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&environment, samples.all(), out)?))?;
         }
-        let record = self.record(environment, site, &peers, missing, &samples);
+        let mut record = self.record(environment, site, &peers, missing, &samples);
+        record.notes.extend(served.iter().flat_map(|served| self.server_notes(served, &peers, &samples)));
         self.write(&record)?;
         Ok(Exit::Clean)
     }
@@ -148,18 +158,34 @@ impl BenchTransfer {
             self.peers.iter().filter_map(|name| CopyPeer::named(name)).collect()
         };
         for peer in all {
-            let needs = peer.missing().join(", ");
+            let asked = !self.peers.is_empty() || (peer.from_server && self.server.is_given());
+            let mut needs = peer.missing();
+            if asked && !needs.is_empty() {
+                return Err(Failure::new(format!("{}: not in PATH: {}", peer.name, needs.join(", "))));
+            }
+            if peer.from_server && !self.server.is_given() {
+                needs.push(NEEDS_SERVER);
+            }
             match needs.is_empty() {
                 true => there.push(peer),
-                false if self.peers.is_empty() => missing.push(format!("{} (needs {needs})", peer.name)),
-                false => return Err(Failure::new(format!("{}: not in PATH: {needs}", peer.name))),
+                false if asked => return Err(Failure::usage(format!("{}: needs {NEEDS_SERVER}", peer.name))),
+                false => missing.push(format!("{} (needs {})", peer.name, needs.join(", "))),
             }
         }
-        match there.iter().find(|peer| !peer.networked) {
+        self.check_peers(&there)?;
+        Ok((there, missing))
+    }
+
+    /// Whether the other options go with these peers.
+    fn check_peers(&self, peers: &[&CopyPeer]) -> Result<(), Failure> {
+        if self.server.is_given() && !peers.iter().any(|peer| peer.from_server) {
+            return Err(Failure::usage("--server-socket: no peer of --peers copies from a server"));
+        }
+        match peers.iter().find(|peer| !peer.networked) {
             Some(peer) if self.rate.is_some() => {
                 Err(Failure::usage(format!("{} uses no network, so --rate does not go with it", peer.name)))
             }
-            _ => Ok((there, missing)),
+            _ => Ok(()),
         }
     }
 
@@ -291,6 +317,20 @@ impl BenchTransfer {
             notes.push("OPENSSL_ia32cap is set for all of them, this program too".to_owned());
         }
         notes
+    }
+
+    /// What of a backup is not what the others do.
+    fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], samples: &Samples) -> Vec<String> {
+        let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
+        let note = |name: String| {
+            let sample = samples.all().iter().find(|sample| sample.arm == name)?;
+            let (bytes, version) = (size(sample.bytes), &served.version);
+            Some(format!(
+                "{name} copied {bytes} from a running {version}, with only what is new of its redo log and no binary \
+                 logs; its copy still needs `mariabackup --prepare`, which was not measured"
+            ))
+        };
+        arms.filter_map(note).collect()
     }
 
     fn write(&self, record: &Record) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use innodb::{
     },
     keys::KeySource,
     redo::{RedoFormat, recognise},
-    tablespace::{Encryption, Page0, info_offset},
+    tablespace::{Encryption, Page0},
     verify::redo::{RedoKeyInfo, key_info},
 };
 
@@ -84,10 +84,9 @@ impl Keys {
     fn of_space(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
         let page0 = Page0::parse(head).ok()?;
         let page_bytes = usize::try_from(page0.physical_page_bytes).ok()?;
-        let info_at = info_offset(page0.logical_page_bytes, page0.physical_page_bytes);
         match page0.encryption {
             Encryption::MySql { .. } => {
-                let key = WrappedKey::parse(head.get(info_at..)?)?.unwrap(keys).ok()?;
+                let key = WrappedKey::parse(head.get(page0.info_offset()..)?)?.unwrap(keys).ok()?;
                 Some(Self::MySql { page_bytes, key })
             }
             Encryption::MariaDb { .. } => {

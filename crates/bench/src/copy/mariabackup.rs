@@ -1,0 +1,149 @@
+//! `mariabackup` from a running server through `socat`, as Galera's state transfers use it.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Site, Tree, name_in_path,
+    process::Pipeline,
+    stream::{Wire, carry},
+};
+use crate::Error;
+
+/// A running MariaDB server, and what its directory holds.
+#[derive(Clone, Debug)]
+pub struct RunningServer {
+    /// Its Unix socket, which is reached from every network namespace.
+    pub socket: PathBuf,
+    /// The account to log in as.
+    pub user: String,
+    /// The only option file that `mariabackup` reads; it reads none without it.
+    pub defaults_file: Option<PathBuf>,
+    /// Its data directory.
+    pub tree: Tree,
+}
+
+/// Tablespaces may differ in size by one part in so many: those of a snapshot are a little older.
+const TOLERANCE: u64 = 50;
+/// Written last; the newer name is of MariaDB 11.
+const CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
+
+impl RunningServer {
+    /// Says why times on this server are not comparable with those on that directory: tablespaces
+    /// that only one of them has, or sizes that differ.
+    #[must_use]
+    pub fn difference(&self, directory: &Tree) -> Option<String> {
+        let (here, there) = (directory.tablespaces(), self.tree.tablespaces());
+        let only_in = |one: &BTreeMap<&Path, u64>, other: &BTreeMap<&Path, u64>| {
+            one.keys().find(|name| !other.contains_key(*name)).map(|name| name.display().to_string())
+        };
+        if let Some(name) = only_in(&here, &there) {
+            return Some(format!("the server does not have {name}"));
+        }
+        if let Some(name) = only_in(&there, &here) {
+            return Some(format!("only the server has {name}"));
+        }
+        let [here, there] = [here, there].map(|all| all.into_values().fold(0, u64::saturating_add));
+        let differ = here.abs_diff(there) > here / TOLERANCE;
+        differ.then(|| format!("tablespaces of the server take {there} bytes, those of the directory {here}"))
+    }
+
+    /// Says what a backup lacks. Its bytes may differ from the server's: it is whole once it is
+    /// prepared.
+    pub(crate) fn lacking(&self, backup: &Tree) -> Option<String> {
+        let arrived = backup.tablespaces();
+        let whole = |name: &Path, bytes: u64| arrived.get(name).is_some_and(|length| *length >= bytes);
+        let lost = self.tree.tablespaces().into_iter().find(|(name, bytes)| !whole(name, *bytes));
+        if let Some((name, _)) = lost {
+            return Some(format!("{} is missing or shorter in the backup", name.display()));
+        }
+        let has = |name: &str| backup.root().join(name).is_file();
+        if has("backup-my.cnf") && CHECKPOINTS.into_iter().any(has) {
+            return None;
+        }
+        Some(format!("the backup has no backup-my.cnf or no {}", CHECKPOINTS[0]))
+    }
+
+    fn options(&self, directory: &Path) -> Vec<OsString> {
+        let with = |option: &str, path: &Path| {
+            let mut option = OsString::from(option);
+            option.push(path);
+            option
+        };
+        // Has to come first.
+        let defaults = self.defaults_file.as_deref();
+        let defaults = defaults.map_or_else(|| "--no-defaults".into(), |file| with("--defaults-file=", file));
+        let user = OsString::from(format!("--user={}", self.user));
+        let socket = with("--socket=", &self.socket);
+        vec![defaults, "--backup".into(), "--stream=xbstream".into(), user, socket, with("--target-dir=", directory)]
+    }
+}
+
+/// Through TLS of OpenSSL.
+pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
+    const NAME: &str = "mariadb-backup";
+    let failed = |reason: &str| Error::Program { program: NAME.to_owned(), reason: reason.to_owned() };
+    let server = site.server.ok_or_else(|| failed("needs a running server"))?;
+    // For small files of its own; the backup itself goes to the stream.
+    let directory = site.scratch.path().join("mariabackup");
+    fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
+    let (mut pack, mut unpack) = (site.near(name_in_path(NAME).unwrap_or(NAME)), site.far("mbstream"));
+    pack.args(server.options(&directory));
+    unpack.args(["-x", "-C"]).arg(site.target());
+    let whole = |near: &Pipeline| match near.last_words_of_first() {
+        words if words.ends_with("completed OK!") => Ok(()),
+        words => Err(failed(&format!("ended without `completed OK!`: {words}"))),
+    };
+    carry(site, &Wire::tls(site)?, vec![pack], vec![unpack], whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(root: &Path, files: &[(&str, usize)]) -> Tree {
+        for (name, bytes) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, vec![7; *bytes]).unwrap();
+        }
+        Tree::of(root).unwrap()
+    }
+
+    fn serving(tree: Tree) -> RunningServer {
+        RunningServer { socket: "s".into(), user: "u".to_owned(), defaults_file: None, tree }
+    }
+
+    #[test]
+    fn a_server_with_other_tablespaces_is_told_from_one_with_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |name: &str, files: &[(&str, usize)]| tree(&dir.path().join(name), files);
+        let server = serving(of("server", &[("db/t.ibd", 1000), ("ib_logfile0", 500)]));
+        let still = |name: &str, files: &[(&str, usize)]| server.difference(&of(name, files));
+        assert_eq!(still("same", &[("db/t.ibd", 990), ("mysql-bin.000001", 9)]), None);
+        let more = still("more", &[("db/t.ibd", 1000), ("db/u.ibd", 1)]);
+        assert_eq!(more.as_deref(), Some("the server does not have db/u.ibd"));
+        assert_eq!(still("none", &[("x", 1)]).as_deref(), Some("only the server has db/t.ibd"));
+        let sizes = still("less", &[("db/t.ibd", 900)]);
+        assert_eq!(sizes.as_deref(), Some("tablespaces of the server take 1000 bytes, those of the directory 900"));
+    }
+
+    #[test]
+    fn a_backup_has_every_tablespace_whole_and_says_up_to_where() {
+        let dir = tempfile::tempdir().unwrap();
+        let server = serving(tree(&dir.path().join("server"), &[("db/t.ibd", 10), ("db/t.frm", 1)]));
+        let backup = dir.path().join("backup");
+        let grown = |name, bytes| server.lacking(&tree(&backup, &[(name, bytes)]));
+        let lost = Some("db/t.ibd is missing or shorter in the backup".to_owned());
+        assert_eq!(grown("db/t.frm", 1), lost);
+        assert_eq!(grown("db/t.ibd", 9), lost);
+        let names = Some("the backup has no backup-my.cnf or no xtrabackup_checkpoints".to_owned());
+        assert_eq!(grown("db/t.ibd", 11), names);
+        assert_eq!(grown("backup-my.cnf", 1), names);
+        assert_eq!(grown("mariadb_backup_checkpoints", 1), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! The running server that `mariabackup` copies from, while everything else copies a still directory.
+
+use std::path::{Path, PathBuf};
+
+use ::bench::{RunningServer, Tree};
+use clap::Args;
+use server::{Connection, Endpoint, Flavor, Identity, Options, Target, describe};
+
+use crate::cli::connect::{about, client_options};
+use crate::output::message::Failure;
+
+/// Options that say which.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running server")]
+pub(super) struct ServerOptions {
+    /// Socket of an idle MariaDB server on this machine, of whose directory DIR is a still copy or a snapshot:
+    /// measure `mariabackup-socat-tls` too
+    #[arg(long, value_name = "PATH", conflicts_with = "no_peers")]
+    server_socket: Option<PathBuf>,
+    /// The account [default: from --server-defaults, or the name of the user who runs this]
+    #[arg(long, value_name = "NAME", requires = "server_socket")]
+    server_user: Option<String>,
+    /// The only option file that is read for it: the password in the group client, options of the program in
+    /// the group mariabackup
+    #[arg(long, value_name = "FILE", requires = "server_socket")]
+    server_defaults: Option<PathBuf>,
+}
+
+/// What is needed to copy from it, and what to say of it.
+pub(super) struct Served {
+    pub(super) server: RunningServer,
+    /// Fork and version.
+    pub(super) version: String,
+}
+
+impl ServerOptions {
+    pub(super) fn is_given(&self) -> bool {
+        self.server_socket.is_some()
+    }
+
+    /// Asks the server, if one is named, and compares it with the directory that the others copy.
+    pub(super) fn served(&self, directory: &Tree) -> Result<Option<Served>, Failure> {
+        let Some(socket) = &self.server_socket else { return Ok(None) };
+        let (user, identity) = self.ask(socket)?;
+        let wrong = |what: &str| Failure::new(format!("{}: {what}", socket.display()));
+        if identity.flavor() != Flavor::MariaDb {
+            return Err(wrong(&format!("mariabackup copies MariaDB only, and this is {}", identity.version)));
+        }
+        let tree =
+            Tree::of(&identity.datadir).map_err(|e| wrong(&format!("its data directory cannot be read: {e}")))?;
+        let still = "DIR has to be a still copy or a snapshot of the server's directory";
+        if tree.root() == directory.root() {
+            return Err(wrong("the server runs in DIR, which is not still").hint(still));
+        }
+        let defaults_file = self.server_defaults.as_deref().map(absolute).transpose()?;
+        let server = RunningServer { socket: absolute(socket)?, user, defaults_file, tree };
+        match server.difference(directory) {
+            Some(what) => Err(wrong(&format!("not the same data: {what}")).hint(still)),
+            None => Ok(Some(Served { server, version: identity.version.to_string() })),
+        }
+    }
+
+    fn ask(&self, socket: &Path) -> Result<(String, Identity), Failure> {
+        let defaults = self.server_defaults.as_deref().map(|file| client_options(Some(file))).transpose()?;
+        let defaults = defaults.unwrap_or_default();
+        let user = self.server_user.clone().or(defaults.user).or_else(|| std::env::var("USER").ok());
+        let user = user.ok_or_else(|| Failure::usage("no account is named").hint("give --server-user NAME"))?;
+        let endpoint = Endpoint::Socket(socket.to_owned());
+        let target = Target { endpoint, user };
+        let options = Options { password: defaults.password, ..Options::default() };
+        let identity = Connection::open(&target, &options).and_then(|mut connection| {
+            let identity = describe(&mut connection);
+            connection.close();
+            identity
+        });
+        let identity = identity.map_err(|error| about(&target.endpoint, error.into()))?;
+        Ok((target.user, identity))
+    }
+}
+
+/// mariabackup goes to another directory before it connects again.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))
+}
