@@ -84,7 +84,7 @@ impl Drift {
             Status::Fail if was.is_some_and(|f| f.severity < now.severity) => self.worse.push(change()),
             Status::Fail => self.unchanged += 1,
             Status::Unknown if was.is_some_and(|f| f.status != Status::Unknown) => self.lost.push(change()),
-            // Accepted is not mended.
+            // Accepted is not fixed.
             Status::Waived => self.unchanged += usize::from(failed_before),
             _ if failed_before => self.fixed.push(change()),
             _ => {}

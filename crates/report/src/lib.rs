@@ -6,6 +6,7 @@
 
 mod bench;
 mod catalogue;
+mod change;
 mod checks;
 mod csv;
 mod drift;
@@ -37,6 +38,7 @@ use std::str::FromStr;
 use audit::outcome::Outcome;
 
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;

@@ -100,6 +100,8 @@ pub struct Options {
     pub statement_timeout: Duration,
     /// Largest result, in bytes as received.
     pub max_result_bytes: u64,
+    /// Whether statements may change anything; if not, the session is read-only.
+    pub changes: bool,
 }
 
 impl Default for Options {
@@ -111,6 +113,7 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(30),
             max_result_bytes: 256 << 20,
+            changes: false,
         }
     }
 }
@@ -195,15 +198,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in, and asks the server for a read-only session with
-    /// a time limit for statements (servers too old for these go without).
+    /// Connects and logs in, and asks the server for a session with a time limit for statements,
+    /// read-only unless it is to change something (servers too old for these go without).
     ///
     /// # Errors
     /// [`Error`], by cause. There is no fallback: if TLS was asked for and
     /// cannot be had, that is an error before any account name is sent.
     pub fn open(target: &Target, options: &Options) -> Result<Self, Error> {
         let mut connection = Self::log_in(target, options)?;
-        connection.protect_server()?;
+        connection.protect_server(options.changes)?;
         Ok(connection)
     }
 
@@ -334,9 +337,9 @@ impl Connection {
         }
     }
 
-    /// Read-only, and no statement longer than ours may take; answers whole and in the spelling that we read,
+    /// Read-only unless it is to change something, and no statement longer than ours may take; answers whole and in the spelling that we read,
     /// whatever the server's own defaults are.
-    fn protect_server(&mut self) -> Result<(), Error> {
+    fn protect_server(&mut self, changes: bool) -> Result<(), Error> {
         let seconds = self.statement_timeout.as_secs_f64();
         let milliseconds = self.statement_timeout.as_millis().clamp(1, 4_000_000_000);
         let limit = if self.greeting.flavor() == Some(Flavor::MariaDb) {
@@ -344,7 +347,8 @@ impl Connection {
         } else {
             format!("SET SESSION max_execution_time = {milliseconds}")
         };
-        for statement in ["SET SESSION TRANSACTION READ ONLY", &limit, PLAIN_SESSION, "SET NAMES utf8mb4"] {
+        let read_only = (!changes).then_some("SET SESSION TRANSACTION READ ONLY");
+        for statement in read_only.into_iter().chain([limit.as_str(), PLAIN_SESSION, "SET NAMES utf8mb4"]) {
             match self.query(statement) {
                 // Servers before 5.6.5 and 5.7.8 do not know these.
                 Ok(_) | Err(Error::Server { .. }) => {}

@@ -75,6 +75,7 @@ fn options(mode: TlsMode) -> Options {
         connect_timeout: Duration::from_millis(300),
         statement_timeout: Duration::from_millis(100),
         max_result_bytes: 1 << 20,
+        changes: false,
     }
 }
 

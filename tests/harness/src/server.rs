@@ -278,7 +278,8 @@ fn greets(socket: &Path) -> bool {
 /// Longest base that leaves room for the socket's name in 107 bytes.
 const LONGEST_BASE_BYTES: usize = 60;
 
-/// Makes `sealant-PID-XXXXXX` in the temporary directory.
+/// Makes a directory in that for temporary files, by which [`sweep`] knows whose it is: the process and a
+/// random ending.
 pub(crate) fn new_directory() -> Result<TempDir, Error> {
     static SWEEP: Once = Once::new();
     let mut base = env::temp_dir();

@@ -1,7 +1,6 @@
 //! `sealant audit`: what is in the clear, told from metadata, from bytes and from the wire.
 
 mod fleet;
-mod login;
 mod outputs;
 mod source;
 
@@ -16,6 +15,7 @@ use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use crate::cli::connect::Login;
 use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::{Failure, warning};
@@ -42,7 +42,7 @@ pub(crate) struct Audit {
     #[command(flatten)]
     source: source::Source,
     #[command(flatten)]
-    login: login::Login,
+    login: Login,
     #[command(flatten)]
     judgement: Judgement,
     #[command(flatten)]
@@ -173,7 +173,7 @@ impl Judgement {
         })
     }
 
-    /// A bad waiver comes first: until it is mended nobody knows which failures were accepted.
+    /// A bad waiver comes first: until it is corrected nobody knows which failures were accepted.
     fn exit(&self, outcome: &Outcome) -> Exit {
         if outcome.summary.bad_waivers > 0 {
             warning("a waiver is expired or names no check of ours; see ev-waiver-expired");

@@ -2,10 +2,14 @@
 
 mod audit;
 mod bench;
+mod change;
 mod checks;
+mod connect;
+mod encrypt;
 mod generate;
 mod manifest;
 mod receive;
+mod rotate;
 mod send;
 mod transfer;
 mod verify;
@@ -29,7 +33,9 @@ enum Verb {
     Audit(Box<audit::Audit>),
     Bench(bench::Bench),
     Checks(checks::Checks),
+    Encrypt(encrypt::Encrypt),
     Receive(Box<receive::Receive>),
+    Rotate(rotate::Rotate),
     Send(Box<send::Send>),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
@@ -43,7 +49,9 @@ impl Cli {
             Verb::Audit(verb) => verb.run(),
             Verb::Bench(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
+            Verb::Encrypt(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
+            Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),

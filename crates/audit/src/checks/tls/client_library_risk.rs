@@ -21,32 +21,32 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A library, the versions concerned (first, first mended) and what is wrong with them.
+/// A library, the versions concerned (first, first fixed) and what is wrong with them.
 struct Risk {
-    library: &'static str,
+    name: &'static str,
     from: (u16, u16, u16),
-    mended: (u16, u16, u16),
+    fixed_in: (u16, u16, u16),
     why: &'static str,
 }
 
 /// Source: MySQL WL#8785 and CVE-2015-3152; runs of Connector/C 3.3.20 and 3.4.9; CVE-2026-107819.
 const RISKS: &[Risk] = &[
     Risk {
-        library: "libmysql",
+        name: "libmysql",
         from: (0, 0, 0),
-        mended: (5, 7, 11),
+        fixed_in: (5, 7, 11),
         why: "--ssl is advisory: it goes on in clear if the server, or someone between, offers no TLS (CVE-2015-3152)",
     },
     Risk {
-        library: "libmariadb",
+        name: "libmariadb",
         from: (0, 0, 0),
-        mended: (3, 4, 0),
+        fixed_in: (3, 4, 0),
         why: "--ssl and --ssl-ca are advisory: only --ssl-verify-server-cert forces TLS",
     },
     Risk {
-        library: "libmariadb",
+        name: "libmariadb",
         from: (3, 4, 1),
-        mended: (3, 4, 11),
+        fixed_in: (3, 4, 11),
         why: "takes a certificate of an unknown authority from remote hosts if no CA file is given (CVE-2026-107819)",
     },
 ];
@@ -64,13 +64,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let mut verdict = Verdict::new();
     for (who, (risk, count)) in &risky {
-        // The version that mended one risk may have another.
-        let sound = RISKS.iter().filter(|other| other.library == risk.library).map(|other| other.mended).max();
-        let (major, minor, patch) = sound.unwrap_or(risk.mended);
+        // The version that fixed one risk may have another.
+        let sound = RISKS.iter().filter(|other| other.name == risk.name).map(|other| other.fixed_in).max();
+        let (major, minor, patch) = sound.unwrap_or(risk.fixed_in);
         verdict.push(
             Ruling::fail(who, Grade::Reported, format!("{who}: {}", risk.why))
                 .evidence(sql.evidence("connections", format!("{who}: {count} connections")))
-                .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.library)),
+                .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.name)),
         );
     }
     let told = remote.iter().filter(|client| !client.client.is_empty()).count();
@@ -86,7 +86,7 @@ fn risk_of(client: &Connection<'_>) -> Option<&'static Risk> {
     let version = numbers(client.client_version)?;
     RISKS
         .iter()
-        .find(|risk| client.client.eq_ignore_ascii_case(risk.library) && risk.from <= version && version < risk.mended)
+        .find(|risk| client.client.eq_ignore_ascii_case(risk.name) && risk.from <= version && version < risk.fixed_in)
 }
 
 fn numbers(text: &str) -> Option<(u16, u16, u16)> {

@@ -9,8 +9,8 @@ use ::audit::run::{Rules, judge};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::login::Login;
 use super::source::Source;
+use crate::cli::connect::Login;
 use crate::output::message::{Failure, error};
 use crate::output::progress::StatusLine;
 

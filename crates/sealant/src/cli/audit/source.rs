@@ -1,18 +1,21 @@
 //! What to audit: a running server, a directory, saved facts, or a fleet of these.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ::audit::collect::{self, KeyCopies, LiveOptions, OfflineOptions, Progress};
 use ::audit::facts::Facts;
 use clap::Args;
-use server::option_file::{ClientOptions, Warning};
-use server::{Endpoint, Options, Target, TlsMode, TlsOptions};
 
-use super::login::{self, Login};
+use crate::cli::connect::{self, Login};
 use crate::cli::verify::forbid_dumps;
-use crate::output::message::{Failure, warning};
+use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
+
+/// What to say if no source is given.
+const NOTHING_NAMED: [&str; 2] = [
+    "nothing to audit is named",
+    "give mysql://USER@HOST:PORT, --socket PATH, --offline DIR, --facts FILE or --fleet FILE",
+];
 
 /// Options that say what to audit.
 #[derive(Debug, Clone, Args)]
@@ -96,7 +99,7 @@ impl Source {
             };
             return Ok(collect::offline(directory, &options)?);
         }
-        let (target, connect) = self.connection(login)?;
+        let (target, connect) = connect::connection(self.url.as_deref(), self.socket.as_deref(), login, NOTHING_NAMED)?;
         let options = LiveOptions {
             datadir: self.datadir.clone(),
             backup_dirs: self.backup.clone(),
@@ -111,7 +114,7 @@ impl Source {
             progress: Some(&show),
             ..LiveOptions::new(target, connect)
         };
-        collect::live(&options).map_err(|e| about(&options.target.endpoint, e))
+        collect::live(&options).map_err(|e| connect::about(&options.target.endpoint, e))
     }
 
     fn key_copies(&self) -> KeyCopies {
@@ -120,94 +123,6 @@ impl Source {
             key_files: self.key_file_copy.clone(),
             key_file_password_file: self.key_file_copy_password_file.clone(),
         }
-    }
-
-    /// Where to connect and how: the command line first, then the option files.
-    fn connection(&self, login: &Login) -> Result<(Target, Options), Failure> {
-        let defaults = client_options(login)?;
-        let target = self.target(login, &defaults)?;
-        let password = match login.explicit_password(&target.to_string())? {
-            Some(password) => Some(password),
-            None => match defaults.password.clone() {
-                None if !target.endpoint.is_socket() && std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
-                    Some(login::ask(&target.to_string())?)
-                }
-                from_file => from_file,
-            },
-        };
-        let options = Options {
-            password,
-            tls: tls(login, &defaults),
-            allow_plaintext_tcp: login.insecure_plaintext_tcp,
-            connect_timeout: Duration::from_secs(login.timeout),
-            ..Options::default()
-        };
-        Ok((target, options))
-    }
-
-    fn target(&self, login: &Login, defaults: &ClientOptions) -> Result<Target, Failure> {
-        if let Some(url) = &self.url {
-            let mut target: Target = url
-                .parse()
-                .map_err(|e| Failure { exit: crate::exit::Exit::Usage, ..Failure::from(::audit::Error::from(e)) })?;
-            if let Some(user) = &login.user {
-                target.user.clone_from(user);
-            }
-            return Ok(target);
-        }
-        let endpoint = match (&self.socket, &defaults.host, &defaults.socket) {
-            (Some(socket), _, _) => Endpoint::Socket(socket.clone()),
-            (None, Some(host), _) => Endpoint::tcp(host, defaults.port.unwrap_or(server::DEFAULT_PORT)),
-            (None, None, Some(socket)) => Endpoint::Socket(socket.clone()),
-            (None, None, None) => {
-                return Err(Failure::usage("nothing to audit is named")
-                    .hint("give mysql://USER@HOST:PORT, --socket PATH, --offline DIR, --facts FILE or --fleet FILE"));
-            }
-        };
-        let user = login.user.clone().or_else(|| defaults.user.clone()).or_else(|| std::env::var("USER").ok());
-        let user = user.ok_or_else(|| Failure::usage("no account is named").hint("give --user NAME"))?;
-        Ok(Target { endpoint, user })
-    }
-}
-
-fn client_options(login: &Login) -> Result<ClientOptions, Failure> {
-    let read = match &login.defaults_file {
-        Some(file) => ClientOptions::from_file(file),
-        None => ClientOptions::from_usual_files(),
-    };
-    let options = read.map_err(|e| Failure::from(::audit::Error::from(e)))?;
-    for text in &options.warnings {
-        warning(&describe(text));
-    }
-    Ok(options)
-}
-
-/// Names the server first, unless the message already does.
-fn about(endpoint: &Endpoint, error: ::audit::Error) -> Failure {
-    let failure = Failure::from(error);
-    let name = endpoint.to_string();
-    if failure.error.starts_with(&name) {
-        failure
-    } else {
-        Failure { error: format!("{name}: {}", failure.error), ..failure }
-    }
-}
-
-/// What is odd about an option file, as a sentence.
-fn describe(odd: &Warning) -> String {
-    match odd {
-        Warning::ReadableSecret { file, mode } => {
-            format!(
-                "{} holds a password and others may read it (mode {:04o}); chmod 0600 it",
-                file.display(),
-                mode & 0o7777
-            )
-        }
-        Warning::WorldWritable { file } => format!("{} is ignored, because everyone may write it", file.display()),
-        Warning::BadLine { file, line, reason } => format!("{} line {line}: {reason}", file.display()),
-        Warning::Unreadable { file, reason } => format!("{}: {reason}", file.display()),
-        Warning::IncludeLoop { file } => format!("{} includes itself", file.display()),
-        _ => "an option file is odd".to_owned(),
     }
 }
 
@@ -218,14 +133,5 @@ fn status(progress: Progress) -> String {
         (0, _) => progress.step.to_owned(),
         (files, 0) => format!("{}: {files}", progress.step),
         (files, mib) => format!("{}: {files}, {mib} MiB read", progress.step),
-    }
-}
-
-fn tls(login: &Login, defaults: &ClientOptions) -> TlsOptions {
-    TlsOptions {
-        mode: login.tls.map(TlsMode::from).or(defaults.ssl_mode),
-        ca_file: login.tls_ca.clone().or_else(|| defaults.ssl_ca.clone()),
-        cert_file: login.tls_cert.clone().or_else(|| defaults.ssl_cert.clone()),
-        key_file: login.tls_key.clone().or_else(|| defaults.ssl_key.clone()),
     }
 }

@@ -1,0 +1,342 @@
+//! `sealant encrypt`: closes the gaps of a running server in an order that is safe, and lets the
+//! bytes decide what is done.
+
+mod clear;
+mod doublewrite;
+mod leftovers;
+mod mariadb;
+mod mysql;
+mod redo;
+mod scan;
+mod scratch;
+mod undo;
+
+use std::{path::PathBuf, time::Instant};
+
+use serde::Serialize;
+use server::{Flavor, Target};
+
+pub use self::leftovers::Leftover;
+use self::scan::Scan;
+use crate::{Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport, prove};
+
+/// The shape of [`Report`].
+pub const SCHEMA: &str = "sealant.encrypt/1";
+/// How often leftovers are renewed before they are given up: other writers go on meanwhile.
+const RENEWALS: u32 = 3;
+
+/// What is to be encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Everything.
+    #[default]
+    All,
+    /// Tablespaces, and the settings for new ones.
+    Tables,
+    /// Redo, undo, binary and relay logs.
+    Logs,
+}
+
+/// How a run goes.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What is to be encrypted.
+    pub policy: Policy,
+    /// Only tables of these schemas; of all if empty.
+    pub schemas: Vec<String>,
+    /// Tables larger than this are left alone, since writes to them wait for as long as they are copied.
+    pub largest_table_bytes: Option<u64>,
+    /// Remove binary logs that were written in clear text.
+    pub purge_binlogs: bool,
+    /// Where we see the data directory, if that is not where the server says.
+    pub datadir: Option<PathBuf>,
+    /// Copies of the keyring that have to open everything before anything is changed.
+    pub keyring_copies: Vec<PathBuf>,
+    /// How locks are waited for.
+    pub patience: LockPatience,
+}
+
+/// A server and how to reach it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where and as whom.
+    pub target: Target,
+    /// Password, TLS, time-outs.
+    pub connect: server::Options,
+}
+
+/// How a step is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The keyring is looked at, and its file and copies are proven.
+    ProveKeyring,
+    /// These statements.
+    Statements(Vec<String>),
+    /// One table is copied. With others in between, it may be gone by now.
+    Table(String),
+    /// Undo tablespaces are emptied and made anew.
+    RenewUndo,
+    /// Redo files are left behind.
+    RenewRedo,
+    /// The doublewrite files are written over.
+    RenewDoublewrite,
+    /// Free pages that hold clear text are used again.
+    UseFreePages,
+    /// Binary logs in clear text are removed.
+    PurgeBinaryLogs,
+    /// What an interrupted run has left is put right.
+    TidyUp,
+    /// The background threads are waited for.
+    WaitForThreads,
+}
+
+/// Steps in their order, for that server.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The server.
+    pub server: String,
+    /// Its version.
+    pub version: String,
+    /// The steps.
+    pub steps: Vec<Step<Action>>,
+    /// What no step closes, and what to do about it.
+    pub leftovers: Vec<Leftover>,
+}
+
+/// What a run came to, or what it would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The server.
+    pub server: String,
+    /// Its version.
+    pub version: String,
+    /// The steps in their order.
+    pub steps: Vec<StepReport>,
+    /// What is in clear text after it, as the bytes say.
+    pub leftovers: Vec<Leftover>,
+    /// What the keyring, and each copy of it, was proven to open before anything was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyring: Option<Opened>,
+    /// What the keyring was proven to open afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyring_after: Option<Opened>,
+    /// Whether every page of every file was read, and nothing that this server can encrypt is in
+    /// clear text.
+    pub done: bool,
+}
+
+/// Files with keys, each with whether it is a copy, and the data directory.
+type KeyStores = (Vec<(KeyStore, bool)>, PathBuf);
+
+/// What goes on, for a status line.
+pub type Progress<'p> = dyn Fn(&str) + 'p;
+
+/// Finds out what is to be done. Changes nothing.
+///
+/// # Errors
+/// [`Error`] if the server cannot be asked or cannot encrypt.
+pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
+    progress("asking the server");
+    let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+    let scan = Scan::quick(place, options, progress)?;
+    let steps = match session.identity().flavor() {
+        Flavor::MariaDb => mariadb::steps(&mut session, options, &scan)?,
+        _ => mysql::steps(&mut session, options, &scan)?,
+    };
+    let version = session.identity().version.to_string();
+    let leftovers = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
+    Ok(Plan { server: place.target.to_string(), version, steps, leftovers })
+}
+
+impl Plan {
+    /// The plan as a report of what would be done.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let planned = |step: &Step<Action>| step.report(statements_of(&step.action), Outcome::Planned, 0.0);
+        Report {
+            schema: SCHEMA,
+            server: self.server.clone(),
+            version: self.version.clone(),
+            steps: self.steps.iter().map(planned).collect(),
+            leftovers: self.leftovers.clone(),
+            keyring: None,
+            keyring_after: None,
+            done: false,
+        }
+    }
+
+    /// Carries the plan out. A step that fails is reported and the others go on, but for the proof
+    /// of the keyring, without which nothing is begun.
+    ///
+    /// # Errors
+    /// [`Error`] if the keyring is not proven, the server is gone, or the log cannot be written.
+    pub fn run(
+        &self,
+        place: &Place,
+        options: &Options,
+        log: &StatementLog,
+        progress: &Progress<'_>,
+    ) -> Result<Report, Error> {
+        let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+        // A replica that got these statements and has no keyring would stop.
+        session.ask("SET SESSION sql_log_bin = OFF")?;
+        let mut run = Run { session, place, options, progress, steps: Vec::new(), keyring: None };
+        for (number, step) in self.steps.iter().enumerate() {
+            progress(&format!("step {} of {}: {}", number + 1, self.steps.len(), step.what));
+            run.step(step)?;
+        }
+        let scan = run.settle()?;
+        let mut leftovers = scan.leftovers();
+        if run.is_mariadb() {
+            leftovers::add(&mut leftovers, mariadb::unsettled(&mut run.session, options, &scan)?);
+        }
+        let keyring_after = run.prove_again(&mut leftovers)?;
+        let done = scan.complete() && leftovers.iter().all(|leftover| !leftover.closable);
+        Ok(Report { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
+    }
+}
+
+/// A run that goes on.
+struct Run<'r> {
+    session: Session<'r>,
+    place: &'r Place,
+    options: &'r Options,
+    progress: &'r Progress<'r>,
+    steps: Vec<StepReport>,
+    keyring: Option<Opened>,
+}
+
+impl Run<'_> {
+    fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {
+        let began = Instant::now();
+        let mut statements = Vec::new();
+        let result = self.perform(&step.action, &mut statements);
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error @ Error::Statement { .. }) if !error.is_fatal() => Outcome::Failed { reason: error.to_string() },
+            Err(error) => return Err(error),
+        };
+        self.steps.push(step.report(statements, outcome, began.elapsed().as_secs_f64()));
+        Ok(())
+    }
+
+    fn perform(&mut self, action: &Action, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+        match action {
+            Action::ProveKeyring => self.prove_keyring(),
+            Action::Statements(statements) => {
+                for statement in statements {
+                    ran.push(statement.clone());
+                    self.session.change(statement)?;
+                }
+                Ok(Outcome::Done)
+            }
+            Action::Table(statement) => {
+                ran.push(statement.clone());
+                match self.session.change(statement) {
+                    Err(error) if error.is_no_such_table() => {
+                        Ok(Outcome::Skipped { reason: "the table is gone".to_owned() })
+                    }
+                    other => other.map(|()| Outcome::Done),
+                }
+            }
+            Action::RenewUndo => undo::renew(&mut self.session, self.progress, ran),
+            Action::RenewRedo => redo::renew(&mut self.session, ran),
+            Action::RenewDoublewrite => doublewrite::renew(&mut self.session, ran),
+            Action::TidyUp => {
+                scratch::set_back(&mut self.session, ran)?;
+                undo::tidy_up(&mut self.session, self.progress, ran)
+            }
+            Action::PurgeBinaryLogs => mysql::purge_binary_logs(&mut self.session, ran),
+            Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, ran),
+            Action::WaitForThreads => mariadb::wait_for_threads(&mut self.session, self.progress, ran),
+        }
+    }
+
+    fn key_stores(&mut self) -> Result<KeyStores, Error> {
+        let server = self.place.target.to_string();
+        let stores = if self.is_mariadb() { mariadb::key_stores } else { mysql::key_stores };
+        stores(&mut self.session, &server, self.options)
+    }
+
+    fn prove_keyring(&mut self) -> Result<Outcome, Error> {
+        let (stores, datadir) = self.key_stores()?;
+        for (store, is_copy) in stores {
+            // Before the first key there is no file, and nothing that it would have to open.
+            if is_copy || store.path().exists() || !nothing_encrypted(&mut self.session)? {
+                self.keyring = Some(prove(&datadir, &store)?);
+            }
+        }
+        Ok(match self.keyring {
+            Some(_) => Outcome::Done,
+            None => Outcome::Skipped { reason: "the keys are in no file yet that could be proven".to_owned() },
+        })
+    }
+
+    /// The keyring may have got its first key by this run: it has to open everything now, and copies
+    /// of before may not.
+    fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
+        let (stores, datadir) = self.key_stores()?;
+        let mut after = None;
+        for (store, is_copy) in stores {
+            match prove(&datadir, &store) {
+                Ok(opened) => after = after.or(Some(opened)),
+                Err(error) => leftovers.push(Leftover {
+                    artefact: store.path().display().to_string(),
+                    check: "key-cannot-open".to_owned(),
+                    reason: error.to_string(),
+                    remedy: if is_copy { "copy the keyring again" } else { "find the keyring before the server stops" }
+                        .to_owned(),
+                    closable: true,
+                }),
+            }
+        }
+        Ok(after)
+    }
+
+    /// Reads every page, and renews what is shown to hold clear text of before.
+    fn settle(&mut self) -> Result<Scan, Error> {
+        let mut scan = Scan::deep(self.place, self.options, self.progress)?;
+        for _ in 0..RENEWALS {
+            let steps: Vec<_> = scan.renewals().into_iter().filter(|step| self.wanted(step)).collect();
+            if steps.is_empty() {
+                break;
+            }
+            for step in &steps {
+                (self.progress)(&step.what);
+                self.step(step)?;
+            }
+            scan = Scan::deep(self.place, self.options, self.progress)?;
+        }
+        Ok(scan)
+    }
+
+    fn is_mariadb(&self) -> bool {
+        self.session.identity().flavor() == Flavor::MariaDb
+    }
+
+    fn wanted(&self, step: &Step<Action>) -> bool {
+        let of_tables = matches!(step.action, Action::RenewDoublewrite | Action::UseFreePages);
+        of_tables || self.options.policy != Policy::Tables
+    }
+}
+
+/// Whether that schema's tables are to be encrypted.
+fn wanted(options: &Options, schema: &str) -> bool {
+    options.schemas.is_empty() || options.schemas.iter().any(|known| known == schema)
+}
+
+/// Whether MySQL calls no tablespace encrypted.
+fn nothing_encrypted(session: &mut Session<'_>) -> Result<bool, Error> {
+    let count = session.value("SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE ENCRYPTION = 'Y'");
+    Ok(count.is_ok_and(|count| count.as_deref() == Some("0")))
+}
+
+fn statements_of(action: &Action) -> Vec<String> {
+    match action {
+        Action::Statements(statements) => statements.clone(),
+        Action::Table(statement) => vec![statement.clone()],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,117 @@
+//! What the bytes say, by the collectors and checks of `audit`.
+
+use audit::{
+    collect::{self, LiveOptions},
+    facts::host::HostFacts,
+    finding::{Finding, Status},
+    run::{Rules, judge},
+};
+use jiff::Timestamp;
+
+use super::{Action, Leftover, Options, Place, Progress, leftovers};
+use crate::{Blocks, Error, Step};
+
+/// What was found of all that can rest in clear text.
+pub(super) struct Scan {
+    findings: Vec<Finding>,
+    mariadb: bool,
+    files_seen: bool,
+    host: Option<HostFacts>,
+}
+
+/// Groups of option files that MariaDB reads.
+const GROUPS: [&str; 4] = ["mysqld", "server", "mariadb", "mariadbd"];
+
+impl Scan {
+    /// Samples of each file.
+    pub(super) fn quick(place: &Place, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::of(place, options, false, progress)
+    }
+
+    /// Every page of every file.
+    pub(super) fn deep(place: &Place, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::of(place, options, true, progress)
+    }
+
+    fn of(place: &Place, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
+        let show = |at: collect::Progress| progress(&format!("{}: {}, {} MiB read", at.step, at.files, at.bytes >> 20));
+        let options = LiveOptions {
+            datadir: options.datadir.clone(),
+            deep,
+            wire: false,
+            progress: Some(&show),
+            ..LiveOptions::new(place.target.clone(), place.connect.clone())
+        };
+        let facts = collect::live(&options)?;
+        let findings = judge(&facts, &Rules::default(), Timestamp::now()).findings;
+        let mariadb = facts.sql.as_ref().is_some_and(audit::facts::sql::SqlFacts::is_mariadb);
+        let files_seen = facts.files.as_ref().is_some_and(audit::facts::files::FileFacts::data_seen);
+        Ok(Self { findings, mariadb, files_seen, host: facts.host })
+    }
+
+    /// Whether the files could be read.
+    pub(super) fn complete(&self) -> bool {
+        self.files_seen
+    }
+
+    /// Whether an option file switches that on for the next start; `None` if none could be read.
+    pub(super) fn option_is_on(&self, name: &str) -> Option<bool> {
+        let host = self.host.as_ref()?;
+        let entry = [name.to_owned(), name.replace('_', "-")].iter().find_map(|name| host.option(&GROUPS, name));
+        let off = |value: &str| value.eq_ignore_ascii_case("off") || value == "0";
+        Some(entry.is_some_and(|entry| !entry.value.as_deref().is_some_and(off)))
+    }
+
+    /// Whether that check failed for anything.
+    pub(super) fn failed(&self, check: &str) -> bool {
+        self.failures(check).next().is_some()
+    }
+
+    fn unknown(&self, check: &str) -> bool {
+        self.findings.iter().any(|finding| finding.id == check && finding.status == Status::Unknown)
+    }
+
+    /// What that check failed for.
+    pub(super) fn failures<'s>(&'s self, check: &'s str) -> impl Iterator<Item = &'s Finding> {
+        self.findings.iter().filter(move |finding| finding.id == check && finding.status == Status::Fail)
+    }
+
+    /// Everything in clear text, and what could not be looked at.
+    pub(super) fn leftovers(&self) -> Vec<Leftover> {
+        leftovers::of(&self.findings, self.mariadb)
+    }
+
+    /// Steps that make anew what holds clear text of before.
+    pub(super) fn renewals(&self) -> Vec<Step<Action>> {
+        if self.mariadb {
+            return self.free_pages().into_iter().collect();
+        }
+        let undo = self.failed("rest-undo-plaintext");
+        // Pages of a new copy that were not written yet prove nothing; leaving the redo files writes them.
+        let unwritten = self.unknown("rest-page-plaintext");
+        let redo = self.failed("rest-redo-plaintext") || unwritten;
+        let doublewrite = self.failed("rest-doublewrite-plaintext");
+        let mut steps = Vec::new();
+        if undo {
+            let what = "empty the undo tablespaces, whose old pages are in clear text, and make them anew";
+            steps.push(Step::quiet("renew undo", what, Action::RenewUndo));
+        }
+        if redo {
+            let what = "leave the redo files behind that were written in clear text";
+            steps.push(Step { blocks: Blocks::Moment, ..Step::quiet("renew redo", what, Action::RenewRedo) });
+        }
+        if doublewrite {
+            let what = "write over the doublewrite files, which hold pages in clear text";
+            steps.push(Step::quiet("renew doublewrite", what, Action::RenewDoublewrite));
+        }
+        steps
+    }
+
+    /// On MariaDB, which makes nothing else anew.
+    fn free_pages(&self) -> Option<Step<Action>> {
+        let system = |artefact: &str| artefact.starts_with("undo") || artefact.starts_with("ibdata");
+        let any = self.failures("rest-page-plaintext").any(|finding| system(&finding.artefact));
+        let what = "use free pages of the undo and system tablespaces again, which hold clear text";
+        any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
+    }
+}

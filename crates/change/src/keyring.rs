@@ -1,0 +1,139 @@
+//! The keyring of a MySQL server: whether it is there, and whether it opens what is encrypted.
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use innodb::verify::Verdict;
+use serde::Serialize;
+use verify::{Depth, FileResult, Keys, Plan, Settings};
+
+use crate::{Error, Session};
+
+/// What the server says of its keyring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyringStatus {
+    /// The component or plug-in.
+    pub name: String,
+    /// Its file, if it is a file that the server names.
+    pub file: Option<PathBuf>,
+    /// Whether it takes no new keys.
+    pub read_only: bool,
+}
+
+impl KeyringStatus {
+    /// Asks; `None` if no keyring is active.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn of(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+        let component = session.ask("SELECT STATUS_KEY, STATUS_VALUE FROM performance_schema.keyring_component_status");
+        // The table came with 8.0.24; before it there were only plug-ins.
+        let pairs: Vec<(String, String)> = component.map_or_else(
+            |_| Vec::new(),
+            |rows| {
+                let pair = |row: &Vec<Option<String>>| match row.as_slice() {
+                    [Some(key), Some(value)] => Some((key.clone(), value.clone())),
+                    _ => None,
+                };
+                rows.rows.iter().filter_map(pair).collect()
+            },
+        );
+        let value = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+        if value("Component_status") == Some("Active") {
+            return Ok(Some(Self {
+                name: value("Component_name").unwrap_or("a keyring component").to_owned(),
+                file: value("Data_file").filter(|path| path.starts_with('/')).map(PathBuf::from),
+                read_only: value("Read_only").is_some_and(|value| value.eq_ignore_ascii_case("yes")),
+            }));
+        }
+        Self::of_plugin(session)
+    }
+
+    fn of_plugin(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+        let name = session.value(
+            "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
+             WHERE PLUGIN_NAME LIKE 'keyring%' AND PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_NAME <> 'keyring_udf'",
+        )?;
+        let Some(name) = name else { return Ok(None) };
+        let file = session.ask("SHOW GLOBAL VARIABLES LIKE 'keyring_file_data'")?;
+        let file = file.value(0, "Value").filter(|path| path.starts_with('/')).map(PathBuf::from);
+        Ok(Some(Self { name, file, read_only: false }))
+    }
+}
+
+/// What a copy of the keyring opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Opened {
+    /// Files that are encrypted, each of which it opened.
+    pub encrypted_files: u64,
+    /// Files looked at.
+    pub files: u64,
+}
+
+/// A file with keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyStore {
+    /// A keyring of MySQL.
+    MySql(PathBuf),
+    /// The key file of MariaDB's file plug-in.
+    MariaDb {
+        /// The key file.
+        file: PathBuf,
+        /// The file with its password, if it is encrypted.
+        password: Option<PathBuf>,
+    },
+}
+
+impl KeyStore {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::MySql(path) | Self::MariaDb { file: path, .. } => path,
+        }
+    }
+
+    fn keys(&self) -> Result<Keys, Error> {
+        let mut keys = Keys::default();
+        let added = match self {
+            Self::MySql(path) => keys.add_keyring(path),
+            Self::MariaDb { file, password } => keys.add_key_file(file, password.as_deref()),
+        };
+        added?;
+        Ok(keys)
+    }
+}
+
+/// Proves with the code of `verify` that the keys of `store`, and no others, open every encrypted
+/// file below `datadir`: page 0 and the first pages of tablespaces, and every log.
+///
+/// # Errors
+/// [`Error::Keyring`] if it cannot be read, [`Error::KeyringOpensNotAll`].
+pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
+    let keys = store.keys()?;
+    let keyring = store.path();
+    let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
+    let report = verify::run(&Plan::of(&[datadir.to_owned()]), &keys, &settings);
+    let encrypted = |file: &&FileResult| file.key.is_some();
+    // A file that is damaged for another reason is no fault of the keyring.
+    let shut =
+        |file: &&FileResult| matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable);
+    let encrypted_files = report.files.iter().filter(encrypted).count() as u64;
+    let mut shut = report.files.iter().filter(encrypted).filter(shut);
+    if let Some(first) = shut.next() {
+        let file = first.path.clone();
+        let shut = 1 + shut.count() as u64;
+        let opened = encrypted_files.saturating_sub(shut);
+        return Err(Error::KeyringOpensNotAll {
+            keyring: keyring.to_owned(),
+            opened,
+            encrypted: encrypted_files,
+            file,
+        });
+    }
+    Ok(Opened { encrypted_files, files: report.summary.files })
+}

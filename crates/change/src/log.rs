@@ -1,0 +1,130 @@
+//! The log of every statement that changed something, for an auditor to read: JSON lines, one when a
+//! statement is sent and one when it has ended.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+use serde::Serialize;
+
+use crate::Error;
+
+/// A file that statements are appended to.
+#[derive(Debug)]
+pub struct StatementLog {
+    path: PathBuf,
+    file: Mutex<File>,
+    server: String,
+    account: String,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: Timestamp,
+    server: &'a str,
+    account: &'a str,
+    event: &'a str,
+    statement: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl StatementLog {
+    /// Opens the log, which only its owner may read, for statements sent to that server.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn open(path: &Path, server: &str, account: &str) -> Result<Self, Error> {
+        // A link that somebody else left here could lead to any file of ours.
+        let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_link).open(path);
+        let file = file.map_err(|source| Error::Log { path: path.to_owned(), source })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+            server: server.to_owned(),
+            account: account.to_owned(),
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A statement is about to be sent. On disk when this returns.
+    pub(crate) fn sent(&self, statement: &str) -> Result<(), Error> {
+        self.write("sent", statement, None, None)
+    }
+
+    /// A statement has ended.
+    pub(crate) fn ended(&self, statement: &str, took: Duration, error: Option<&server::Error>) -> Result<(), Error> {
+        let event = if error.is_some() { "failed" } else { "done" };
+        self.write(event, statement, Some(took), error.map(ToString::to_string))
+    }
+
+    fn write(&self, event: &str, statement: &str, took: Option<Duration>, error: Option<String>) -> Result<(), Error> {
+        let seconds = took.map(|took| took.as_secs_f64());
+        let (server, account) = (self.server.as_str(), self.account.as_str());
+        let line = Line { at: Timestamp::now(), server, account, event, statement, seconds, error };
+        let written = self.append(&line);
+        written.map_err(|source| Error::Log { path: self.path.clone(), source })
+    }
+
+    fn append(&self, line: &Line<'_>) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        let mut file = self.file.lock().map_err(|_| io::Error::other("another thread failed while writing"))?;
+        file.write_all(&bytes)?;
+        file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_added_and_only_the_owner_reads_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        for _ in 0..2 {
+            let log = StatementLog::open(&path, "db1:3306", "root").unwrap();
+            log.sent("SET PERSIST x = 1").unwrap();
+            log.ended("SET PERSIST x = 1", Duration::from_millis(1500), None).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!((lines[0]["event"].as_str(), lines[3]["event"].as_str()), (Some("sent"), Some("done")));
+        assert_eq!(lines[3]["seconds"], 1.5);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("target"), directory.path().join("link"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(matches!(StatementLog::open(&link, "s", "a"), Err(Error::Log { .. })));
+        assert!(!target.exists());
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_an_error() {
+        let log = StatementLog::open(Path::new("/dev/full"), "s", "a").unwrap();
+        assert!(matches!(log.sent("SET PERSIST x = 1"), Err(Error::Log { .. })));
+    }
+}

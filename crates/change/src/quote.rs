@@ -1,0 +1,29 @@
+//! Names and texts in statements.
+
+/// A name, in backquotes. Names may hold any character but NUL.
+pub(crate) fn name(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text, in quotes. Sessions have `NO_BACKSLASH_ESCAPES` off or on: neither quotes nor backslashes
+/// are left as they are.
+pub(crate) fn text(text: &str) -> String {
+    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    if text.contains(['\'', '\\']) { format!("CONVERT(0x{hex} USING utf8mb4)") } else { format!("'{text}'") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_names() {
+        assert_eq!(name("a`; DROP TABLE b; --"), "`a``; DROP TABLE b; --`");
+    }
+
+    #[test]
+    fn texts_stay_texts() {
+        assert_eq!(text("plain"), "'plain'");
+        assert_eq!(text("it's"), "CONVERT(0x69742773 USING utf8mb4)");
+    }
+}

@@ -1,0 +1,271 @@
+//! Backups of the keyring: age files, for whoever holds the identities of the recipients.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use age::x25519;
+use aws_lc_rs::digest::{SHA256, digest};
+use keyring::MAX_STORE_BYTES;
+use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::Error;
+
+/// What a secret key begins with; such a line must not be repeated in a message.
+const SECRET: &str = "age-secret-key-";
+
+/// Who can open the backups.
+#[derive(Clone, Default)]
+pub struct Recipients(Vec<x25519::Recipient>);
+
+impl Recipients {
+    /// Reads the recipients given on the command line.
+    ///
+    /// # Errors
+    /// [`Error::Recipient`].
+    pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, Error> {
+        let mut recipients = Self::default();
+        for text in texts {
+            recipients.add(text, || "--recipient".to_owned())?;
+        }
+        Ok(recipients)
+    }
+
+    /// Adds those of a file: one a line, empty lines and lines that begin with `#` left out.
+    ///
+    /// # Errors
+    /// [`Error::Recipient`].
+    pub fn add_file(&mut self, path: &Path) -> Result<(), Error> {
+        let place = || path.display().to_string();
+        let bytes =
+            keyring::read_file(path).map_err(|error| Error::Recipient { place: place(), reason: error.to_string() })?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| Error::Recipient { place: place(), reason: "no text".to_owned() })?;
+        for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
+            if !line.is_empty() && !line.starts_with('#') {
+                self.add(line, || format!("{} line {number}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, text: &str, place: impl Fn() -> String) -> Result<(), Error> {
+        let refuse = |reason: &str| Error::Recipient { place: place(), reason: reason.to_owned() };
+        if text.to_ascii_lowercase().starts_with(SECRET) {
+            return Err(refuse("that is a secret key, of which only the public half belongs here"));
+        }
+        let recipient = x25519::Recipient::from_str(text).map_err(|_| refuse("no X25519 recipient of age"))?;
+        if !self.names().contains(&recipient.to_string()) {
+            self.0.push(recipient);
+        }
+        Ok(())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As they are written; they are public.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+
+    /// An age file of these bytes.
+    pub(super) fn seal(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let recipients = self.0.iter().map(|recipient| recipient as &dyn age::Recipient);
+        let encryptor = age::Encryptor::with_recipients(recipients).map_err(|error| error.to_string())?;
+        let mut sealed = Vec::new();
+        let mut writer = encryptor.wrap_output(&mut sealed).map_err(|error| error.to_string())?;
+        writer.write_all(bytes).and_then(|()| writer.finish().map(drop)).map_err(|error| error.to_string())?;
+        Ok(sealed)
+    }
+}
+
+/// Secret keys that open backups.
+pub struct Identities(Vec<x25519::Identity>);
+
+impl Identities {
+    /// Reads a file as `age-keygen` writes it.
+    ///
+    /// # Errors
+    /// [`Error::Identity`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let refuse = |reason: String| Error::Identity { path: path.to_owned(), reason };
+        let bytes = keyring::read_file(path).map_err(|error| refuse(error.to_string()))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| refuse("no text".to_owned()))?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let identities: Result<Vec<_>, _> = lines.map(x25519::Identity::from_str).collect();
+        match identities {
+            Ok(identities) if !identities.is_empty() => Ok(Self(identities)),
+            _ => Err(refuse("not a file of X25519 identities of age".to_owned())),
+        }
+    }
+
+    /// What is in a backup.
+    pub(super) fn open(&self, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
+        let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
+        let decryptor = age::Decryptor::new(file).map_err(|error| refuse(error.to_string()))?;
+        let identities = self.0.iter().map(|identity| identity as &dyn age::Identity);
+        let mut reader = decryptor.decrypt(identities).map_err(|error| refuse(error.to_string()))?;
+        keyring::read(&mut reader.by_ref().take(MAX_STORE_BYTES), 0).map_err(|error| refuse(error.to_string()))
+    }
+}
+
+/// How it is known that a backup opens what it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyProof {
+    /// The bytes that were proven are those that were encrypted, and the age file on disk is the one
+    /// that was made of them.
+    SameBytes,
+    /// The age file was decrypted again, to the bytes that were proven.
+    Decrypted,
+}
+
+/// A backup.
+#[derive(Clone, Debug, Serialize)]
+pub struct Backup {
+    /// The age file.
+    pub file: PathBuf,
+    /// Who can open it.
+    pub recipients: Vec<String>,
+    /// Hash of the age file, as `sha256sum` prints it.
+    pub sha256: String,
+    /// How many of the server's keys are in it.
+    pub keys: u64,
+    /// How it was proven.
+    pub proof: CopyProof,
+}
+
+/// Hash of a file's bytes, in hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hash of a file; `None` if there is none.
+pub(super) fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(sha256(&bytes))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Backup { path: path.to_owned(), source }),
+    }
+}
+
+/// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
+pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
+    let beside = beside(path);
+    let written = write_new(&beside, bytes).and_then(|()| rename(&beside, path, replace)).and_then(|()| sync(path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(|source| match source.kind() {
+        ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
+        _ => Error::Backup { path: path.to_owned(), source },
+    })
+}
+
+/// Whether this user may put a file there, without trying.
+pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
+    let may = access(directory(path), Access::WRITE_OK | Access::EXEC_OK);
+    may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
+}
+
+/// Finds out, before anything is changed, that a file can be put there later.
+pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
+    let beside = beside(path);
+    let checked = write_new(&beside, b"").and_then(|()| fs::remove_file(&beside));
+    checked.map_err(|source| Error::Backup { path: path.to_owned(), source })
+}
+
+/// One name, so that what a killed run left is replaced by the next.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.sealant-part"))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn rename(from: &Path, to: &Path, replace: bool) -> io::Result<()> {
+    if replace {
+        return fs::rename(from, to);
+    }
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot do it: a second name for the file fails if there is one.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// The name is on disk, too.
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    File::open(directory(path))?.sync_all()
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn recipients(identity: &x25519::Identity) -> Recipients {
+        Recipients::parse([identity.to_public().to_string().as_str()]).unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_is_opened_by_its_identity_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("backup");
+        let identity = x25519::Identity::generate();
+        place(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
+        assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
+        assert!(Identities(vec![x25519::Identity::generate()]).open(&path).is_err());
+    }
+
+    #[test]
+    fn nothing_is_overwritten_unless_asked_and_only_the_owner_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("backup");
+        place(&path, b"one", false).unwrap();
+        assert!(matches!(place(&path, b"two", false), Err(Error::BackupExists { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        place(&path, b"three", true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"three");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_secret_key_given_as_recipient_is_not_repeated() {
+        let secret = "AGE-SECRET-KEY-1QQPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQQPZRY9X8GF2TVDW0S3";
+        let error = Recipients::parse([secret]).err().unwrap();
+        assert!(!error.to_string().contains("QQPZ"), "{error}");
+        assert!(error.to_string().contains("secret key"), "{error}");
+        let error = Recipients::parse(["age1nonsense"]).err().unwrap();
+        assert!(error.hint().unwrap().contains("age-keygen"), "{error}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Why a rotation was refused or failed.
+
+use std::{io, path::PathBuf};
+
+/// Why a rotation was refused or failed. No message holds a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server, its keyring or a statement.
+    #[error(transparent)]
+    Change(#[from] crate::Error),
+    /// The account lacks privileges.
+    #[error("{account} lacks {}", missing.join(" and "))]
+    Privileges {
+        /// The account, as the server knows it.
+        account: String,
+        /// What is missing, each as `PRIVILEGE ON OBJECT`.
+        missing: Vec<String>,
+    },
+    /// The directory belongs to another server, or to none.
+    #[error("{}: {reason}", datadir.display())]
+    OtherDatadir {
+        /// The directory.
+        datadir: PathBuf,
+        /// Why it is not this server's.
+        reason: String,
+    },
+    /// The keys are not in a file that can be read.
+    #[error("{keyring} does not say which file it keeps its keys in, so no copy of them can be made or proven")]
+    KeyringNotAFile {
+        /// The component or plug-in.
+        keyring: String,
+    },
+    /// The file given is not the one that the server writes.
+    #[error("{}: the server keeps its keys in {}", given.display(), used.display())]
+    OtherKeyring {
+        /// The file given.
+        given: PathBuf,
+        /// The server's.
+        used: PathBuf,
+    },
+    /// The keyring on disk cannot be read.
+    #[error("{}: {source}", path.display())]
+    Keyring {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: keyring::KeyringError,
+    },
+    /// The running server has a key that its file does not have.
+    #[error("{}: lacks {key}, which the running server holds", path.display())]
+    KeyringBehind {
+        /// The file.
+        path: PathBuf,
+        /// Name of the key.
+        key: String,
+    },
+    /// The keyring changed while it was proven.
+    #[error("{}: changed each time it was proven", path.display())]
+    KeyringChanges {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A rotation left no new key behind.
+    #[error("{}: holds no newer key than {} after the rotation", path.display(), older.as_deref().unwrap_or("none"))]
+    NoNewKey {
+        /// The file.
+        path: PathBuf,
+        /// The newest key before.
+        older: Option<String>,
+    },
+    /// Files could not be read, so nothing is proven.
+    #[error("{}: {reason}", path.display())]
+    Unread {
+        /// The first of them.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Binary logs are written in clear text, so they have no key.
+    #[error("{server}: binary logs are not encrypted, so they have no key to rotate")]
+    BinaryLogsInClear {
+        /// The server.
+        server: String,
+    },
+    /// There is a file already, and it is not what an unfinished run of this command left.
+    #[error("{}: is there already, and a backup is never overwritten", path.display())]
+    BackupExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The backup cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Backup {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The backup could not be encrypted, or not opened again.
+    #[error("{}: {reason}", path.display())]
+    Age {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A recipient that is none.
+    #[error("{place}: {reason}")]
+    Recipient {
+        /// Where it was given.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An identity that is none.
+    #[error("{}: {reason}", path.display())]
+    Identity {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The register cannot be read or written.
+    #[error("{}: the register of keys: {reason}", path.display())]
+    Register {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another run is at work on the same server.
+    #[error("{}: another run is at work on this server", path.display())]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Change(error) => return of_change(error),
+            Self::Privileges { account, missing } => {
+                let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
+                grants.collect::<Vec<_>>().join("; ")
+            }
+            Self::OtherDatadir { .. } => "give this server's own data directory with --datadir".to_owned(),
+            Self::KeyringNotAFile { .. } => {
+                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back up \
+                 those with their own tools"
+                    .to_owned()
+            }
+            Self::OtherKeyring { .. } => "leave --keyring out".to_owned(),
+            Self::Keyring { .. } | Self::KeyringBehind { .. } => LOST.to_owned(),
+            Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that".to_owned(),
+            Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log".to_owned(),
+            Self::Unread { .. } => "run as the server's user or as root".to_owned(),
+            Self::BinaryLogsInClear { .. } => {
+                "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first".to_owned()
+            }
+            Self::BackupExists { .. } => "name a new file, for example with the date in it".to_owned(),
+            Self::Backup { .. } => "name a file in a directory that this user may write".to_owned(),
+            Self::Recipient { .. } => {
+                "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits".to_owned()
+            }
+            Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes".to_owned(),
+            Self::Register { .. } => "name a directory that this user may write with --state-dir".to_owned(),
+            Self::Age { .. } | Self::Busy { .. } => return None,
+        })
+    }
+}
+
+/// What to do when the keyring on disk is not what the running server has.
+const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
+                    (docs/rotate.md, \"When a keyring is lost\")";
+
+fn of_change(error: &crate::Error) -> Option<String> {
+    Some(match error {
+        crate::Error::Server(error) => return error.hint().map(str::to_owned),
+        crate::Error::Statement { .. } => "look at the server's error log, then run the same command again".to_owned(),
+        crate::Error::NoKeyring { .. } => "configure component_keyring_file and restart the server".to_owned(),
+        crate::Error::ReadOnlyKeyring { .. } => {
+            "set \"read_only\": false in the keyring component's configuration and restart the server".to_owned()
+        }
+        crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } => LOST.to_owned(),
+        crate::Error::Unsupported { .. } => {
+            "MariaDB's file_key_management has no versions of keys: move tables to a new key with ALTER TABLE … \
+             ENCRYPTION_KEY_ID=N"
+                .to_owned()
+        }
+        _ => return None,
+    })
+}

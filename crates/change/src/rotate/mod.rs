@@ -1,0 +1,132 @@
+//! `sealant rotate`: new master keys, each step proven from the bytes.
+//!
+//! The keyring is read once into memory that is wiped; these bytes are proven to open every encrypted
+//! file, and these bytes are backed up. Then the server makes a new key, and the same is done again
+//! with what the keyring is then. No file but the backups and the [`Register`] is written, and no key is
+//! ever removed.
+//!
+//! # Interrupted runs
+//! Before anything else is written, a run notes in the register that it has begun, which keys were the
+//! newest, and, before each backup, the hash that it will have. A run with the same backup file goes on
+//! from there: a rotation that the files show to be complete is not repeated, and a backup is replaced only if
+//! its hash is one that was noted and it holds no key that the new one lacks. The backup of before the
+//! rotation is kept beside the new one, as `FILE.before`, until the new one is proven to hold all its keys.
+
+mod backup;
+mod copy;
+mod error;
+mod plan;
+mod proof;
+mod register;
+mod run;
+mod site;
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::Serialize;
+
+pub use self::{
+    backup::{Backup, CopyProof, Identities, Recipients},
+    error::Error,
+    plan::plan,
+    proof::{Lagging, Proof},
+    register::{KeyRecord, Register, Unfinished, Written},
+    run::run,
+};
+use crate::StepReport;
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "sealant.rotate/1";
+
+/// What is wanted.
+pub struct Request {
+    /// Rotate the InnoDB master key.
+    pub master_key: bool,
+    /// Rotate the key of binary and relay logs.
+    pub binlog_key: bool,
+    /// Where the backup of the keyring goes.
+    pub backup: PathBuf,
+    /// Who can open it.
+    pub recipients: Recipients,
+    /// What opens it here and now, if that is at hand.
+    pub identities: Option<Identities>,
+    /// The data directory, if it is elsewhere than the server says.
+    pub datadir: Option<PathBuf>,
+    /// The keyring file, if the server does not say it.
+    pub keyring: Option<PathBuf>,
+    /// Where the register is.
+    pub state_dir: PathBuf,
+    /// How long to wait for the server to write what it has re-wrapped.
+    pub patience: Duration,
+}
+
+/// What was done and proven.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The server.
+    pub server: String,
+    /// Its uuid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_uuid: Option<String>,
+    /// Steps in their order.
+    pub steps: Vec<StepReport>,
+    /// What the bytes said.
+    pub proofs: Proofs,
+    /// The backup that holds the new keys.
+    pub backup: Option<Backup>,
+    /// The backup of before the rotation, while it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup_before: Option<Backup>,
+    /// Keys that only the backup of before holds: the server removed them.
+    pub removed_keys: Vec<String>,
+    /// Files that still carry an older key.
+    pub lagging: Vec<Lagging>,
+    /// Whether every proof holds.
+    pub done: bool,
+}
+
+/// What the bytes said.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Proofs {
+    /// Before the rotation.
+    pub before: Option<Proof>,
+    /// After it.
+    pub after: Option<After>,
+}
+
+/// What the bytes said after the rotation.
+#[derive(Clone, Debug, Serialize)]
+pub struct After {
+    /// The counts.
+    #[serde(flatten)]
+    pub proof: Proof,
+    /// The newest InnoDB master key.
+    pub new_key: Option<String>,
+    /// The newest key of binary logs.
+    pub new_binlog_key: Option<String>,
+    /// Tablespaces whose page 0 carries it.
+    pub tablespaces_on_new_key: u64,
+    /// Redo log files that it opens.
+    pub redo_on_new_key: u64,
+    /// Binary and relay logs whose header carries the newest key.
+    pub binary_logs_on_new_key: u64,
+}
+
+impl Report {
+    fn new(server: &str, steps: Vec<StepReport>) -> Self {
+        Self {
+            schema: SCHEMA,
+            server: server.to_owned(),
+            server_uuid: None,
+            steps,
+            proofs: Proofs::default(),
+            backup: None,
+            backup_before: None,
+            removed_keys: Vec::new(),
+            lagging: Vec::new(),
+            done: false,
+        }
+    }
+}

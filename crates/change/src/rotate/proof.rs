@@ -1,0 +1,216 @@
+//! What the bytes of a running server's files say of its keys.
+
+use std::{
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread::{self, sleep},
+    time::{Duration, Instant},
+};
+
+use innodb::verify::{Check, KeyAsked, Verdict};
+use serde::Serialize;
+use verify::{Depth, FileResult, Plan, Settings};
+
+use super::{Error, copy::KeyringCopy};
+use crate::Session;
+
+/// Files that a server is writing are looked at so often before they count.
+const TRIES: u32 = 8;
+/// Between two looks at files that the server has yet to write.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What one copy of a keyring opened.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Proof {
+    /// Files looked at.
+    pub files: u64,
+    /// Those that are encrypted, each of which was opened.
+    pub encrypted_files: u64,
+    /// Tablespaces whose page 0 is not on disk yet: nothing can be proven of them.
+    pub unwritten_files: u64,
+}
+
+/// A file that still carries an older key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lagging {
+    /// The file.
+    pub file: PathBuf,
+    /// The key it names; `None` if its page 0, which would, is not on disk yet.
+    pub key: Option<String>,
+}
+
+/// The keys that files should carry; `None` where that is not asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) master: Option<String>,
+    pub(super) binary_log: Option<String>,
+}
+
+/// How many files carry the wanted keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OnNewKey {
+    pub(super) tablespaces: u64,
+    pub(super) redo: u64,
+    pub(super) binary_logs: u64,
+}
+
+/// What a look at the files found.
+pub(super) struct Seen {
+    files: BTreeMap<PathBuf, FileResult>,
+}
+
+impl Seen {
+    /// Proves that the keys of `copy`, and no others, open every encrypted file in `places`.
+    pub(super) fn prove(places: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
+        let mut seen = Self { files: look(places, copy)? };
+        for attempt in 0..TRIES {
+            let shut: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
+            if shut.is_empty() {
+                return Ok(seen);
+            }
+            sleep(Duration::from_millis(20 << attempt));
+            seen.look_again(&shut, copy)?;
+        }
+        let encrypted = seen.encrypted().count() as u64;
+        let shut = seen.shut().count() as u64;
+        let Some(file) = seen.shut().next().map(|file| file.path.clone()) else { return Ok(seen) };
+        let (keyring, opened) = (copy.path().to_owned(), encrypted.saturating_sub(shut));
+        Err(Error::Change(crate::Error::KeyringOpensNotAll { keyring, opened, encrypted, file }))
+    }
+
+    /// Looks again at what does not carry the wanted keys, for as long as `patience` and as the
+    /// server lives: it writes page 0 when it comes to it.
+    pub(super) fn settle(
+        &mut self,
+        wanted: &Wanted,
+        copy: &KeyringCopy,
+        session: &mut Session<'_>,
+        patience: Duration,
+    ) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            let lagging: Vec<PathBuf> = self.lagging(wanted).into_iter().map(|lagging| lagging.file).collect();
+            if lagging.is_empty() || began.elapsed() >= patience {
+                return Ok(());
+            }
+            sleep(PAUSE);
+            session.ask("DO 0")?;
+            self.look_again(&lagging, copy)?;
+        }
+    }
+
+    fn look_again(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
+        let wider: Vec<PathBuf> = paths.iter().map(|path| self.place_of(path)).collect();
+        for path in paths {
+            self.files.remove(path);
+        }
+        let there: Vec<PathBuf> = wider.into_iter().filter(|path| path.exists()).collect();
+        self.files.extend(look(&there, copy)?);
+        Ok(())
+    }
+
+    /// The redo log is one log in many files, of which the newest tells the key.
+    fn place_of(&self, path: &Path) -> PathBuf {
+        let redo = self.files.get(path).is_some_and(|file| file.kind == "redo");
+        let directory = path.parent().filter(|directory| directory.ends_with("#innodb_redo"));
+        directory.filter(|_| redo).unwrap_or(path).to_owned()
+    }
+
+    fn encrypted(&self) -> impl Iterator<Item = &FileResult> {
+        self.files.values().filter(|file| file.key.is_some())
+    }
+
+    fn shut(&self) -> impl Iterator<Item = &FileResult> {
+        self.encrypted().filter(|file| is_shut(file))
+    }
+
+    /// The counts.
+    pub(super) fn proof(&self) -> Proof {
+        Proof {
+            files: self.files.len() as u64,
+            encrypted_files: self.encrypted().count() as u64,
+            unwritten_files: self.files.values().filter(|file| is_unwritten(file)).count() as u64,
+        }
+    }
+
+    /// Files that carry other keys than the wanted ones, or none yet.
+    pub(super) fn lagging(&self, wanted: &Wanted) -> Vec<Lagging> {
+        let lagging = |file: &FileResult| {
+            let key = key_name(file);
+            let other = wanted_for(file, wanted).is_some_and(|wanted| Some(wanted) != key);
+            let unwritten = wanted.master.is_some() && is_unwritten(file);
+            (other || unwritten).then(|| Lagging { file: file.path.clone(), key: key.map(str::to_owned) })
+        };
+        self.files.values().filter_map(lagging).collect()
+    }
+
+    /// How many files carry the wanted keys.
+    pub(super) fn on_new_key(&self, wanted: &Wanted) -> OnNewKey {
+        let mut on = OnNewKey::default();
+        for file in self.encrypted() {
+            if wanted_for(file, wanted).is_some_and(|wanted| key_name(file) == Some(wanted)) {
+                match file.kind.as_str() {
+                    "tablespace" => on.tablespaces += 1,
+                    "redo" => on.redo += 1,
+                    _ => on.binary_logs += 1,
+                }
+            }
+        }
+        on
+    }
+
+    /// Names of keys and, by kind of file, how many files ask for them.
+    pub(super) fn needed(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+        let mut needed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for file in self.encrypted() {
+            if let Some(key) = key_name(file) {
+                *needed.entry(key.to_owned()).or_default().entry(file.kind.clone()).or_default() += 1;
+            }
+        }
+        needed
+    }
+}
+
+fn look(places: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, FileResult>, Error> {
+    let keys = copy.keys()?;
+    let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
+    let report = verify::run(&Plan::of(places), &keys, &settings);
+    // What a server dropped meanwhile is no file any more.
+    if let Some(unread) = report.errors.into_iter().find(|unread| unread.path.symlink_metadata().is_ok()) {
+        return Err(Error::Unread { path: unread.path, reason: unread.reason });
+    }
+    Ok(report.files.into_iter().map(|file| (file.path.clone(), file)).collect())
+}
+
+/// Whether the keys do not open a file. Damage of another kind is no fault of the keyring, but may
+/// stand beside it.
+fn is_shut(file: &FileResult) -> bool {
+    let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
+    matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable)
+        || file.findings.iter().any(|finding| by_key(finding.check))
+}
+
+/// A new table is in memory and in the redo log before it is in its file.
+fn is_unwritten(file: &FileResult) -> bool {
+    file.kind == "tablespace" && file.verdict == Verdict::Unidentified
+}
+
+fn key_name(file: &FileResult) -> Option<&str> {
+    match file.key.as_ref()? {
+        KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name } => Some(name),
+        _ => None,
+    }
+}
+
+/// The key that a file should carry. Temporary tablespaces are made anew at every start, and not
+/// re-wrapped.
+fn wanted_for<'w>(file: &FileResult, wanted: &'w Wanted) -> Option<&'w str> {
+    let temporary = file.tablespace.as_deref().is_some_and(|kind| kind.ends_with("-temporary"));
+    match file.key.as_ref()? {
+        KeyAsked::MySql { .. } if !temporary => wanted.master.as_deref(),
+        KeyAsked::MysqlBinlog { .. } => wanted.binary_log.as_deref(),
+        _ => None,
+    }
+}

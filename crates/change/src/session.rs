@@ -1,0 +1,110 @@
+//! A connection that may change the server.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use server::{Connection, Identity, Options, Rows, Target};
+
+use crate::{Error, StatementLog};
+
+/// How long a statement may take: a table of a terabyte is copied in less.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// `ER_LOCK_WAIT_TIMEOUT`.
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+
+/// How long, and how often, statements wait for a lock.
+#[derive(Clone, Copy, Debug)]
+pub struct LockPatience {
+    /// How long one try waits. All who come after it wait too, so this is short.
+    pub wait: Duration,
+    /// How many tries there are.
+    pub tries: u32,
+    /// How long others get between two tries.
+    pub pause: Duration,
+}
+
+impl Default for LockPatience {
+    fn default() -> Self {
+        Self { wait: Duration::from_secs(2), tries: 30, pause: Duration::from_secs(2) }
+    }
+}
+
+/// A logged-in connection whose changes are logged.
+#[derive(Debug)]
+pub struct Session<'l> {
+    connection: Connection,
+    identity: Identity,
+    log: &'l StatementLog,
+    patience: LockPatience,
+}
+
+impl<'l> Session<'l> {
+    /// Connects. Statements that wait for a lock longer than the patience allows are given up.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn open(
+        target: &Target,
+        options: &Options,
+        log: &'l StatementLog,
+        patience: LockPatience,
+    ) -> Result<Self, Error> {
+        let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
+        let mut connection = Connection::open(target, &options)?;
+        let identity = server::describe(&mut connection)?;
+        connection.query(&format!("SET SESSION lock_wait_timeout = {}", patience.wait.as_secs().max(1)))?;
+        Ok(Self { connection, identity, log, patience })
+    }
+
+    /// Which server this is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Asks something.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+        Ok(self.connection.query(sql)?)
+    }
+
+    /// The first value of the answer's first row.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        Ok(self.ask(sql)?.scalar().map(str::to_owned))
+    }
+
+    /// Changes something. A lock that is held by others is tried for again and again.
+    ///
+    /// # Errors
+    /// [`Error::Log`] before anything is sent, [`Error::Statement`] if the server refuses.
+    pub fn change(&mut self, sql: &str) -> Result<(), Error> {
+        let mut tries = self.patience.tries.max(1);
+        loop {
+            tries -= 1;
+            match self.change_once(sql) {
+                Err(Error::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
+                    if tries > 0 =>
+                {
+                    sleep(self.patience.pause);
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn change_once(&mut self, sql: &str) -> Result<(), Error> {
+        self.log.sent(sql)?;
+        let began = Instant::now();
+        let result = self.connection.query(sql);
+        let logged = self.log.ended(sql, began.elapsed(), result.as_ref().err());
+        result.map_err(|source| Error::Statement { statement: sql.to_owned(), source })?;
+        logged
+    }
+}

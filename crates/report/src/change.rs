@@ -1,0 +1,118 @@
+//! Plans and runs of changes to a server.
+
+use std::io::Write;
+
+use change::{Blocks, Outcome, StepReport, encrypt};
+
+use crate::{
+    Error, json, size,
+    text::{count, visible},
+};
+
+/// Bytes a second that a copy of a table is assumed to write, for the estimate.
+const ASSUMED_RATE: u64 = 100 << 20;
+/// Leftovers of one check that the table lists.
+const MOST: usize = 12;
+
+/// Writes the contract for scripts, schema `sealant.encrypt/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_encrypt_json(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what would be done.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
+    writeln!(out, "\n{:>4}  {:>10}  {:<14}  STEP", "", "REWRITES", "CLIENTS WAIT")?;
+    for (number, step) in report.steps.iter().enumerate() {
+        let bytes = if step.bytes == 0 { "-".to_owned() } else { size(step.bytes) };
+        writeln!(out, "{:>4}  {bytes:>10}  {:<14}  {}", number + 1, waits(step), visible(&step.what))?;
+        for statement in &step.statements {
+            writeln!(out, "{:>36}{};", "", visible(statement))?;
+        }
+    }
+    let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();
+    let largest = report.steps.iter().filter(|step| step.blocks == Blocks::Writes).map(|step| step.bytes).max();
+    writeln!(out, "\n{} are written anew{}", size(bytes), room(largest.unwrap_or(0)))?;
+    writeln!(out, "At the end every page of every file is read, and what holds clear text of before is made anew.")?;
+    leftovers("Not closed by this:", &report.leftovers, out)
+}
+
+/// A copy exists beside its table until it is whole.
+fn room(largest: u64) -> String {
+    if largest == 0 { ".".to_owned() } else { format!("; {} of room are needed for the largest copy.", size(largest)) }
+}
+
+fn waits(step: &StepReport) -> String {
+    match step.blocks {
+        Blocks::Nothing => "no".to_owned(),
+        Blocks::Moment => "a moment".to_owned(),
+        Blocks::Writes if step.bytes < ASSUMED_RATE => "writes, < 1 s".to_owned(),
+        Blocks::Writes => format!("writes, ~{} s", step.bytes / ASSUMED_RATE),
+    }
+}
+
+/// Writes what was done.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_encrypt_run(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+    for step in &report.steps {
+        let (state, reason) = match &step.outcome {
+            Outcome::Planned => ("planned", ""),
+            Outcome::Done => ("done", ""),
+            Outcome::Skipped { reason } => ("skipped", reason.as_str()),
+            Outcome::Failed { reason } => ("FAILED", reason.as_str()),
+        };
+        writeln!(out, "{state:>8} {:>8.1} s  {}", step.seconds, visible(&step.what))?;
+        if !reason.is_empty() {
+            writeln!(out, "{:>21}{}", "", visible(reason))?;
+        }
+    }
+    if let Some(after) = &report.keyring_after {
+        let files = |opened: u64| count(usize::try_from(opened).unwrap_or(usize::MAX), "encrypted file");
+        let before = files(report.keyring.map_or(0, |opened| opened.encrypted_files));
+        writeln!(out, "\nThe keyring opened {before} before, and opens {} now.", files(after.encrypted_files))?;
+        writeln!(out, "Keep a copy of it that is not on this disk: without it the data is lost.")?;
+    }
+    let (closable, never): (Vec<_>, Vec<_>) = report.leftovers.iter().cloned().partition(|leftover| leftover.closable);
+    leftovers("In clear text still:", &closable, out)?;
+    leftovers("Not encrypted by this server:", &never, out)?;
+    let words = if report.done {
+        "done: every page of every file was read, and all that this server can encrypt is encrypted"
+    } else {
+        "not done: see above; running it again goes on where this run ended"
+    };
+    Ok(writeln!(out, "\n{words}")?)
+}
+
+fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) -> Result<(), Error> {
+    if leftovers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}")?;
+    let mut checks: Vec<&str> = Vec::new();
+    for leftover in leftovers {
+        if !checks.contains(&leftover.check.as_str()) {
+            checks.push(&leftover.check);
+        }
+    }
+    for check in checks {
+        let of_check: Vec<_> = leftovers.iter().filter(|leftover| leftover.check == check).collect();
+        for leftover in of_check.iter().take(MOST) {
+            writeln!(out, "  {}: {}", visible(&leftover.artefact), visible(&leftover.reason))?;
+        }
+        if of_check.len() > MOST {
+            writeln!(out, "  … and {} more (see --format json)", of_check.len() - MOST)?;
+        }
+        if let Some(first) = of_check.first() {
+            writeln!(out, "      {}", visible(&first.remedy))?;
+        }
+    }
+    Ok(())
+}

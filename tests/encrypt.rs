@@ -1,0 +1,445 @@
+//! `sealant encrypt` on real servers: what was in clear text is not after it, no row has changed, and
+//! whatever interrupts it, running it again finishes.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use serde_json::Value;
+
+use crate::support::chance::number;
+use crate::support::{run, sealant};
+
+/// What no file may hold afterwards.
+const MARKER: &[u8] = b"CLEARTEXT-MARKER";
+/// Throw-away keys of MariaDB's `file_key_management`.
+const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+
+const MYSQL_TABLES: &str = "CREATE DATABASE shop; USE shop;
+    CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(200), g VARCHAR(250) AS (CONCAT(v, '!')) STORED, KEY(v));
+    INSERT INTO t (v) WITH RECURSIVE s AS (SELECT 1 n UNION ALL SELECT n + 1 FROM s WHERE n < 900)
+    SELECT CONCAT('CLEARTEXT-MARKER ', n, REPEAT('x', 100)) FROM s;
+    INSERT INTO t (v) SELECT a.v FROM t a JOIN (SELECT 1 FROM t LIMIT 15) b;
+    UPDATE t SET v = CONCAT(v, 'y') WHERE id < 5000;
+    CREATE TABLE zip (id INT PRIMARY KEY, v VARCHAR(200)) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
+    INSERT INTO zip SELECT id, v FROM t WHERE id < 900;
+    CREATE TABLE parts (id INT, v VARCHAR(200)) PARTITION BY RANGE(id) SUBPARTITION BY HASH(id) SUBPARTITIONS 2
+    (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN MAXVALUE);
+    INSERT INTO parts VALUES (1, 'CLEARTEXT-MARKER one'), (11, 'CLEARTEXT-MARKER eleven');
+    CREATE TABLE words (id INT PRIMARY KEY, b TEXT, FULLTEXT(b)); INSERT INTO words VALUES (1, 'CLEARTEXT-MARKER of a word');
+    CREATE TABLESPACE general ADD DATAFILE 'general.ibd';
+    CREATE TABLE inside (id INT PRIMARY KEY, v VARCHAR(99)) TABLESPACE general;
+    INSERT INTO inside VALUES (1, 'CLEARTEXT-MARKER inside');
+    CREATE TABLE parent (id INT PRIMARY KEY); INSERT INTO parent VALUES (1);
+    CREATE TABLE child (id INT, FOREIGN KEY(id) REFERENCES parent(id)); INSERT INTO child VALUES (1);
+    CREATE TRIGGER counted AFTER INSERT ON parent FOR EACH ROW SET @x = 1;
+    CREATE DATABASE `a-b/c`; CREATE TABLE `a-b/c`.`it's \"odd\"` (id INT, v VARCHAR(99));
+    INSERT INTO `a-b/c`.`it's \"odd\"` VALUES (1, 'CLEARTEXT-MARKER odd');
+    CREATE TABLE `a-b/c`.`q#p#q` (id INT) COMMENT 'ENCRYPTION=\\'Y\\'';
+    CREATE TABLE `a-b/c`.old (id INT, v VARCHAR(99)) TABLESPACE innodb_system;
+    CREATE TABLE `a-b/c`.`ünï` (id INT, b TEXT, FULLTEXT(b)); FLUSH LOGS";
+
+const SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.parts, shop.words, shop.inside, shop.parent, shop.child, \
+    `a-b/c`.`it's \"odd\"`, `a-b/c`.`q#p#q`, `a-b/c`.old, `a-b/c`.`ünï`";
+
+fn clear_mysql() -> ServerBuilder {
+    let options = ["--log-bin=binlog", "--innodb-redo-log-capacity=64M", "--innodb-flush-log-at-trx-commit=2"];
+    Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options)
+}
+
+/// A MySQL server with tables of all kinds, none of them encrypted.
+fn mysql_with_tables() -> Server {
+    let server = clear_mysql().start().expect("MySQL starts");
+    server.sql(MYSQL_TABLES).expect("tables are made");
+    assert!(!files_with_marker(server.datadir()).is_empty(), "the marker is there to be found");
+    server
+}
+
+fn arguments<'a>(server: &'a Server, verb: &'a str) -> Vec<&'a str> {
+    let socket = server.socket().to_str().expect("ASCII");
+    vec!["encrypt", verb, "--socket", socket, "--user", "root", "--format", "json"]
+}
+
+/// A run's end: its report, exit code, and stderr.
+struct Ended {
+    report: Value,
+    code: i32,
+    stderr: String,
+}
+
+impl Ended {
+    fn of(server: &Server, verb: &str, more: &[&str]) -> Self {
+        let log = log(server);
+        let mut all = arguments(server, verb);
+        if verb == "run" {
+            all.extend(["--yes", "--log", log.to_str().expect("ASCII")]);
+        }
+        all.extend(more);
+        let output = run(&all);
+        let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Self { report, code: output.status.code().unwrap_or(-1), stderr }
+    }
+
+    #[track_caller]
+    fn is_done(&self) {
+        let why = format!("{}\n{}\n{}", self.stderr, self.report["leftovers"], self.report["steps"]);
+        assert_eq!((self.code, self.report["done"].as_bool()), (0, Some(true)), "{why}");
+    }
+
+    #[track_caller]
+    fn refuses(&self, code: i32, reason: &str) {
+        assert_eq!(self.code, code, "{} {}", self.stderr, self.report);
+        assert!(self.stderr.contains(reason), "{reason:?} is not in {}", self.stderr);
+        assert_eq!(self.stderr.matches("sealant: error:").count(), 1, "{}", self.stderr);
+    }
+
+    fn steps(&self) -> Vec<&str> {
+        self.report["steps"].as_array().into_iter().flatten().filter_map(|step| step["step"].as_str()).collect()
+    }
+
+    fn failures(&self) -> String {
+        let failed = |step: &&Value| step["state"] == "failed";
+        let steps = self.report["steps"].as_array().into_iter().flatten().filter(failed);
+        steps.map(ToString::to_string).collect()
+    }
+
+    fn artefacts(&self, closable: bool) -> Vec<&str> {
+        let leftovers = self.report["leftovers"].as_array().into_iter().flatten();
+        let of_kind = leftovers.filter(|leftover| leftover["closable"] == closable);
+        of_kind.filter_map(|leftover| leftover["artefact"].as_str()).collect()
+    }
+}
+
+fn log(server: &Server) -> PathBuf {
+    server.dir().join("statements.jsonl")
+}
+
+/// Files below the data directory that hold the marker, without the temporary tablespaces that MySQL
+/// cannot encrypt.
+fn files_with_marker(datadir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![datadir.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).expect("a directory").flatten() {
+            let path = entry.path();
+            if path.ends_with("#innodb_temp") || path.ends_with("ibtmp1") {
+                continue;
+            }
+            if path.is_dir() {
+                directories.push(path);
+            } else if let Some(page) = fs::read(&path).ok().and_then(|bytes| page_with_marker(&bytes)) {
+                found.push(path.join(page));
+            }
+        }
+    }
+    found
+}
+
+/// Number, type and tablespace of the first page with the marker, to find out how it came there.
+fn page_with_marker(bytes: &[u8]) -> Option<String> {
+    let at = bytes.windows(MARKER.len()).position(|window| window == MARKER)?;
+    let page = bytes.get(at / 16384 * 16384..)?;
+    let (kind, space) = (page.get(24..26)?, page.get(34..38)?);
+    Some(format!("page {} of type {kind:?} of tablespace {space:?}", at / 16384))
+}
+
+fn holds_marker(bytes: &[u8]) -> bool {
+    bytes.windows(MARKER.len()).any(|window| window == MARKER)
+}
+
+#[test]
+fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    let before = server.sql(SUMS).expect("sums");
+    let planned = Ended::of(&server, "plan", &["--purge-binlogs"]);
+    assert_eq!(planned.code, 0, "{}", planned.stderr);
+    assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0");
+    assert!(!log(&server).exists(), "a plan changes nothing, so it logs nothing");
+
+    let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+    ended.is_done();
+    assert_eq!(ended.report["schema"], "sealant.encrypt/1");
+    for step in planned.steps() {
+        assert!(ended.steps().contains(&step), "{step} was planned and is not in {:?}", ended.steps());
+    }
+    assert_eq!(server.sql(SUMS).expect("sums"), before);
+    assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+    let clear = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES \
+        WHERE ENCRYPTION <> 'Y' AND NAME <> 'innodb_temporary'";
+    assert_eq!(server.value(clear).expect("a number"), "0");
+    // The capacity is what it was, and no helper is left.
+    assert_eq!(server.value("SELECT @@innodb_redo_log_capacity").expect("a number"), (64 << 20).to_string());
+    let helpers = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE 'sealant%'";
+    assert_eq!(server.value(helpers).expect("a number"), "0");
+    let new = "CREATE DATABASE later; CREATE TABLE later.t (id INT)";
+    server.sql(new).expect("made");
+    let encrypted = "SELECT ENCRYPTION FROM information_schema.INNODB_TABLESPACES WHERE NAME = 'later/t'";
+    assert_eq!(server.value(encrypted).expect("a value"), "Y");
+
+    // A replica without a keyring would stop at such a statement.
+    let last = server.value("SHOW BINARY LOGS").expect("a log");
+    let events = server.sql(&format!("SHOW BINLOG EVENTS IN '{}'", last.split_whitespace().next().expect("a name")));
+    let events = events.expect("events");
+    assert!(!events.contains("ENCRYPTION") && !events.contains("sealant"), "{events}");
+
+    every_statement_is_in_the_log(&server, &ended);
+    let again = Ended::of(&server, "run", &[]);
+    again.is_done();
+    assert_eq!(again.steps(), ["keyring"], "{}", again.report);
+    settings_survive_a_restart(server);
+}
+
+fn every_statement_is_in_the_log(server: &Server, ended: &Ended) {
+    let log = fs::read_to_string(log(server)).expect("a log");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let logged = |statement: &Value, event: &str| {
+        lines.iter().any(|line| line["event"] == event && line["statement"] == *statement)
+    };
+    let steps = ended.report["steps"].as_array().expect("steps");
+    let statements: Vec<&Value> =
+        steps.iter().flat_map(|step| step["statements"].as_array().expect("a list")).collect();
+    assert!(statements.len() > 20);
+    for statement in statements {
+        assert!(logged(statement, "sent") && logged(statement, "done"), "{statement}");
+    }
+}
+
+fn settings_survive_a_restart(mut server: Server) {
+    server.stop().expect("it stops");
+    server.start().expect("it starts");
+    for variable in
+        ["default_table_encryption", "innodb_redo_log_encrypt", "innodb_undo_log_encrypt", "binlog_encryption"]
+    {
+        assert_eq!(server.value(&format!("SELECT @@{variable}")).expect("a value"), "1", "{variable}");
+    }
+    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+}
+
+#[test]
+fn without_leave_to_purge_the_clear_binary_logs_are_told() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    let ended = Ended::of(&server, "run", &[]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert_eq!(ended.report["done"], false);
+    assert!(ended.artefacts(true).iter().all(|artefact| artefact.starts_with("binlog.")), "{}", ended.report);
+    assert!(!ended.artefacts(true).is_empty());
+}
+
+#[test]
+fn clients_go_on_writing() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    server.sql("CREATE TABLE shop.counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(99))").expect("made");
+    let stop = AtomicBool::new(false);
+    let (written, ended) = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut written = 0_u32;
+            while !stop.load(Ordering::Relaxed) {
+                let sql = "START TRANSACTION; INSERT INTO shop.counted (v) VALUES ('CLEARTEXT-MARKER new'); \
+                    UPDATE shop.t SET v = CONCAT(v, 'z') WHERE id = 1 + FLOOR(RAND() * 500); COMMIT";
+                server.sql(sql).expect("no client statement fails");
+                written += 1;
+            }
+            written
+        });
+        thread::sleep(Duration::from_millis(300));
+        let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+        stop.store(true, Ordering::Relaxed);
+        (writer.join().expect("it writes"), ended)
+    });
+    ended.is_done();
+    assert!(written > 10, "{written}");
+    assert_eq!(server.value("SELECT COUNT(*) FROM shop.counted").expect("a number"), written.to_string());
+    assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_table_that_stays_locked_is_told_and_the_others_are_done() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    let mut holder = server.client();
+    holder.args(["-e", "START TRANSACTION; SELECT * FROM shop.parent FOR UPDATE; SELECT SLEEP(40)"]);
+    let mut holder = holder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    thread::sleep(Duration::from_millis(700));
+    let ended = Ended::of(&server, "run", &["--purge-binlogs", "--lock-wait", "1", "--lock-tries", "2"]);
+    assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report["leftovers"]);
+    assert!(ended.failures().contains("shop.parent"), "{}", ended.failures());
+    // The transaction holds the schema's lock too.
+    assert_eq!(ended.artefacts(true), ["shop/parent.ibd", "shop"], "{}", ended.report["leftovers"]);
+    holder.kill().expect("it runs");
+    holder.wait().expect("it ends");
+    Ended::of(&server, "run", &[]).is_done();
+}
+
+#[test]
+fn without_a_sound_keyring_nothing_is_begun() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let bare = Server::builder(Kind::MySql97).start().expect("MySQL starts");
+    Ended::of(&bare, "run", &[]).refuses(1, "no keyring is active");
+    assert!(!log(&bare).exists() || fs::read(log(&bare)).expect("a log").is_empty(), "nothing was changed");
+
+    let server = mysql_with_tables();
+    server.sql("ALTER TABLE shop.parent ENCRYPTION = 'Y'").expect("encrypted");
+    let keyring = server.dir().join("keyring");
+    let whole = fs::read(&keyring).expect("a keyring");
+    fs::write(&keyring, &whole[..whole.len() / 2]).expect("cut");
+    let cut = Ended::of(&server, "run", &[]);
+    cut.refuses(1, "keyring");
+    fs::remove_file(&keyring).expect("removed");
+    Ended::of(&server, "run", &[]).refuses(1, "keyring");
+    let other = server.dir().join("other");
+    fs::write(&other, b"[]").expect("written");
+    fs::write(&keyring, &whole).expect("restored");
+    Ended::of(&server, "run", &["--keyring-copy", other.to_str().expect("ASCII")]).refuses(1, "other");
+    assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0", "nothing was changed");
+    Ended::of(&server, "run", &["--purge-binlogs", "--keyring-copy", keyring.to_str().expect("ASCII")]).is_done();
+}
+
+#[test]
+fn nobody_to_ask_and_no_yes_is_wrong_usage() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = clear_mysql().start().expect("MySQL starts");
+    let output = run(arguments(&server, "run"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--yes"));
+    assert_eq!(run(["encrypt", "plan"]).status.code(), Some(2));
+    let gone = run(["encrypt", "plan", "--socket", "/nonexistent/socket", "--user", "root"]);
+    assert_eq!(gone.status.code(), Some(1));
+}
+
+#[test]
+fn a_missing_privilege_is_named() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    let grants = "CREATE USER weak; GRANT SELECT, PROCESS, ALTER, INSERT, CREATE, REPLICATION CLIENT, SYSTEM_VARIABLES_ADMIN ON *.* TO weak";
+    server.sql(grants).expect("made");
+    let socket = server.socket().to_str().expect("ASCII");
+    let log = log(&server);
+    let all = ["encrypt", "run", "--socket", socket, "--user", "weak", "--format", "json", "--yes", "--log"];
+    let output = run(all.into_iter().chain([log.to_str().expect("ASCII")]));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(output.status.code(), Some(3));
+    let step = |id: &str| {
+        let steps = report["steps"].as_array().expect("steps");
+        steps.iter().find(|step| step["step"] == id).cloned().unwrap_or_default()
+    };
+    assert!(
+        step("binary log")["reason"].as_str().expect("why").contains("BINLOG_ENCRYPTION_ADMIN"),
+        "{}",
+        step("binary log")
+    );
+    assert_eq!(step("table shop.t")["state"], "done", "{}", step("table shop.t"));
+}
+
+fn start(server: &Server, more: &[&str]) -> Child {
+    let log = log(server);
+    let mut command = sealant();
+    command.args(arguments(server, "run")).args(["--yes", "--log", log.to_str().expect("ASCII")]).args(more);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+#[test]
+fn killed_at_any_moment_it_finishes_when_run_again() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut done = 0;
+    let all = number("SEALANT_FAULTS", 8);
+    while done < all {
+        let server = mysql_with_tables();
+        let before = server.sql(SUMS).expect("sums");
+        // A run takes about four seconds here; each server is killed at four moments of it.
+        for round in 0..4_u64.min(all - done) {
+            let mut child = start(&server, &["--purge-binlogs"]);
+            thread::sleep(Duration::from_millis(80 + (done + round) * 7919 % 1400));
+            child.kill().expect("it runs or has ended");
+            child.wait().expect("it ends");
+        }
+        done += 4;
+        Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        assert_eq!(server.sql(SUMS).expect("sums"), before);
+        assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+        let helpers = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE 'sealant%'";
+        assert_eq!(server.value(helpers).expect("a number"), "0");
+        assert_eq!(server.value("SELECT @@innodb_redo_log_capacity").expect("a number"), (64 << 20).to_string());
+    }
+}
+
+#[test]
+fn when_the_server_is_killed_it_finishes_when_run_again() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    for moment in 0..number("SEALANT_FAULTS", 2) {
+        let mut server = mysql_with_tables();
+        let before = server.sql(SUMS).expect("sums");
+        let mut child = start(&server, &["--purge-binlogs"]);
+        thread::sleep(Duration::from_millis(300 + moment * 4409 % 2500));
+        server.kill();
+        assert!(!child.wait().expect("it ends").success());
+        server.start().expect("it starts");
+        Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        assert_eq!(server.sql(SUMS).expect("sums"), before);
+        assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+    }
+}
+
+const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop;
+    CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), KEY(v));
+    INSERT INTO t SELECT seq, CONCAT('CLEARTEXT-MARKER ', seq) FROM seq_1_to_20000;
+    CREATE TABLE zip ROW_FORMAT=COMPRESSED AS SELECT * FROM t LIMIT 500;
+    CREATE TABLE optout (id INT PRIMARY KEY, v VARCHAR(99)) ENCRYPTED=NO; INSERT INTO optout VALUES (1, 'CLEARTEXT-MARKER no');
+    CREATE TABLE a (x VARCHAR(100)) ENGINE=Aria; INSERT INTO a SELECT v FROM t;
+    CREATE TABLE parts (id INT) PARTITION BY HASH(id) PARTITIONS 2; FLUSH TABLES";
+const MARIADB_SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.optout, shop.a, shop.parts";
+const MARIADB_SETTINGS: &str = "[mariadb]\ninnodb_encrypt_tables = FORCE\ninnodb_encryption_rotate_key_age = 1\n\
+    innodb_encryption_threads = 4\naria_encrypt_tables = ON\nencrypt_tmp_disk_tables = ON\n\
+    innodb_encrypt_temporary_tables = ON\nencrypt_tmp_files = ON\ninnodb_encrypt_log = ON\nencrypt_binlog = ON\n";
+
+fn a_clear_mariadb_is_encrypted(kind: Kind) {
+    let Some(_) = require(kind) else { return };
+    let mut server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).option("--log-bin=mbin").start().expect("starts");
+    server.sql(MARIADB_TABLES).expect("tables are made");
+    let before = server.sql(MARIADB_SUMS).expect("sums");
+    let ended = Ended::of(&server, "run", &[]);
+    assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report);
+    assert_eq!(ended.failures(), "");
+    assert!(ended.artefacts(true).contains(&"innodb_encrypt_log"), "{}", ended.report["leftovers"]);
+    assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+    for table in ["shop/t.ibd", "shop/zip.ibd", "shop/optout.ibd", "shop/a.MAD"] {
+        assert!(!holds_marker(&fs::read(server.datadir().join(table)).expect("a file")), "{table}");
+    }
+    // As the report says: the settings into the option file, a restart, and again.
+    fs::write(server.dir().join("my.cnf"), MARIADB_SETTINGS).expect("written");
+    server.stop().expect("it stops");
+    server.start().expect("it starts");
+    server.sql("PURGE BINARY LOGS TO 'mbin.000002'").expect("purged");
+    let again = Ended::of(&server, "run", &[]);
+    again.is_done();
+    let left = files_with_marker(server.datadir());
+    let aria_log = |path: &PathBuf| path.to_string_lossy().contains("aria_log.");
+    assert!(left.iter().all(aria_log), "{left:?}");
+    assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+}
+
+#[test]
+fn a_clear_mariadb_10_11_is_encrypted_in_two_runs_with_a_restart_between() {
+    a_clear_mariadb_is_encrypted(Kind::MariaDb1011);
+}
+
+#[test]
+fn a_clear_mariadb_11_8_is_encrypted_in_two_runs_with_a_restart_between() {
+    a_clear_mariadb_is_encrypted(Kind::MariaDb118);
+}
+
+#[test]
+fn a_mariadb_without_keys_is_refused() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB starts");
+    Ended::of(&server, "run", &[]).refuses(1, "no key management plug-in is active");
+}

@@ -1,0 +1,264 @@
+//! `sealant rotate` on real servers: new keys on everything, backups that open it, and what is refused.
+
+mod support;
+
+use std::fs;
+
+use harness::{KeyringPlace, Kind, Server, require};
+
+use crate::support::proof::{Proof, Statements};
+use crate::support::rotation::{Rotating, encrypting, end, mode};
+
+const BOTH: [&str; 2] = ["--master-key", "--binlog-key"];
+
+#[test]
+fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut at = Rotating::begin();
+    let load = Statements::begin(&at.server, "CALL demo.busy()");
+    let before = at.newest();
+    let report = at.run("one.age", &BOTH).is_done();
+    drop(load);
+
+    let after = &report["proofs"]["after"];
+    assert!(after["new_key"].as_str().expect("a name").ends_with(&format!("-{}", before + 1)), "{report:#}");
+    // enc, zip, written, general, mysql, two undo tablespaces.
+    assert!(after["tablespaces_on_new_key"].as_u64().expect("a number") >= 7, "{report:#}");
+    assert!(after["binary_logs_on_new_key"].as_u64().expect("a number") >= 3, "{report:#}");
+    assert!(after["redo_on_new_key"].as_u64().expect("a number") >= 1, "{report:#}");
+    assert_eq!(report["lagging"], serde_json::json!([]));
+    let backup = &report["backup"];
+    assert_eq!(backup["recipients"][0], at.recipient());
+    assert_eq!(backup["proof"], "same-bytes");
+    assert_eq!(mode(&at.path("one.age")), 0o600);
+    assert_eq!(at.open("one.age"), fs::read(at.keyring()).expect("a keyring"));
+
+    // The server removed the older binary log key: the backup of before is all that has it.
+    let removed = report["removed_keys"][0].as_str().expect("a key was removed");
+    assert!(removed.starts_with("MySQLReplicationKey_"), "{removed}");
+    assert_eq!(at.left(), ["one.age", "one.age.before"]);
+    let held = String::from_utf8(at.open("one.age.before")).expect("text");
+    assert!(held.contains(removed) && !String::from_utf8(at.open("one.age")).expect("text").contains(removed));
+
+    // Now with a proof by decryption, and nothing that would be lost with the backup of before.
+    let identity = at.path("identity");
+    let more = ["--master-key", "--identity", identity.to_str().expect("ASCII")];
+    let report = at.run("two.age", &more).is_done();
+    assert_eq!(report["backup"]["proof"], "decrypted");
+    assert_eq!(at.left(), ["one.age", "one.age.before", "two.age"]);
+    assert_eq!(at.newest(), before + 2);
+
+    // Nothing secret was said or written.
+    let log = fs::read_to_string(at.path("statements")).expect("a log");
+    let register = fs::read_dir(at.path("state")).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let register: String = register.map(|path| fs::read_to_string(path).expect("text")).collect();
+    let said = format!("{log}{register}{report}").to_ascii_lowercase();
+    assert!(at.secrets().len() >= 3 && at.secrets().iter().all(|key| !said.contains(key)));
+    assert_eq!(log.matches("\"event\":\"done\"").count(), 5, "{log}");
+    // Replicas do not rotate along, without a proof and a backup.
+    let events =
+        |number: u32| at.server.sql(&format!("SHOW BINLOG EVENTS IN 'binlog.{number:06}'")).unwrap_or_default();
+    let events: String = (1..9).map(events).collect();
+    assert!(events.contains("CREATE TABLESPACE") && !events.contains("ALTER INSTANCE"), "{events}");
+    assert!(register.contains("\"last_rotated\"") && !register.contains("unfinished"), "{register}");
+
+    // A stopped server's files, every page, by the backup alone.
+    at.server.stop().expect("it stops");
+    at.opens_everything("two.age").is_complete();
+    at.server.start().expect("it starts");
+    assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.inside").expect("rows"), "900");
+}
+
+#[test]
+fn a_plan_changes_nothing() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let keyring = fs::read(at.keyring()).expect("a keyring");
+    for args in [&["plan"][..], &["run", "--dry-run"]] {
+        let mut command = at.bare(args);
+        command.args(["--user", "root", "--recipient", &at.recipient(), "--master-key"]);
+        command.arg("--keyring-backup").arg(at.path("b.age"));
+        let planned = end(command);
+        assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+        assert!(planned.stdout.contains("ALTER INSTANCE ROTATE INNODB MASTER KEY"), "{}", planned.stdout);
+        assert!(!planned.stdout.contains("BINLOG"), "{}", planned.stdout);
+    }
+    // Nobody is asked where nobody is.
+    let mut command = at.bare(&["run", "--master-key", "--user", "root", "--recipient", &at.recipient()]);
+    command.arg("--keyring-backup").arg(at.path("b.age"));
+    end(command).refused(2, "nobody is there to confirm the plan", "--yes");
+    assert_eq!(fs::read(at.keyring()).expect("a keyring"), keyring);
+    assert!(!at.path("state").exists() && !at.path("b.age").exists());
+}
+
+#[test]
+fn twenty_rotations_in_a_row() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let before = at.newest();
+    for number in 1..=20 {
+        let report = at.run(&format!("{number}.age"), &BOTH).is_done();
+        let key = report["proofs"]["after"]["new_key"].as_str().expect("a name").to_owned();
+        assert!(key.ends_with(&format!("-{}", before + number)), "{key}");
+    }
+    at.opens_everything("20.age");
+    assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+}
+
+#[test]
+fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let keyring = fs::read(at.keyring()).expect("a keyring");
+    let newest = at.newest();
+    let lost = "do not stop the server";
+
+    fs::remove_file(at.keyring()).expect("removed");
+    at.run("b.age", &BOTH).refused(1, "does not exist", lost);
+    fs::write(at.keyring(), &keyring[..keyring.len() / 2]).expect("written");
+    at.run("b.age", &BOTH).refused(1, "its end is missing", lost);
+    fs::write(at.keyring(), b"").expect("written");
+    at.run("b.age", &BOTH).refused(1, "the key store is empty", lost);
+    fs::write(at.keyring(), br#"{"version":"1.0","elements":[]}"#).expect("written");
+    at.run("b.age", &BOTH).refused(1, "which the running server holds", lost);
+    // The names are right, the keys are not.
+    let swapped = String::from_utf8(keyring.clone()).expect("text");
+    let swapped = secrets_in(&swapped).iter().fold(swapped, |text, key| text.replace(key, &"A5".repeat(32)));
+    fs::write(at.keyring(), swapped).expect("written");
+    at.run("b.age", &BOTH).refused(1, "encrypted files; the first that stays shut is", lost);
+
+    fs::write(at.keyring(), &keyring).expect("written");
+    let copy = at.path("copy");
+    fs::write(&copy, &keyring).expect("written");
+    let copy = copy.to_str().expect("ASCII");
+    at.run("b.age", &["--master-key", "--keyring", copy]).refused(
+        1,
+        "the server keeps its keys in",
+        "leave --keyring out",
+    );
+    assert_eq!((at.newest(), at.left()), (newest, vec!["copy".to_owned()]), "nothing was done");
+    at.run("b.age", &BOTH).is_done();
+}
+
+#[test]
+fn what_cannot_be_backed_up_is_not_rotated() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let newest = at.newest();
+    fs::write(at.path("there.age"), "mine").expect("written");
+    at.run("there.age", &BOTH).refused(1, "is there already", "name a new file");
+    assert_eq!(fs::read(at.path("there.age")).expect("read"), b"mine");
+    at.run("no/such/directory.age", &BOTH).refused(1, "cannot be written", "directory");
+    at.run("b.age", &["--master-key", "--state-dir", "/proc/nothing"]).refused(2, "cannot be used multiple times", "");
+    at.run("b.age", &["--master-key", "--recipient", "age1nonsense"]).refused(2, "no X25519 recipient", "age-keygen");
+    let secret = fs::read_to_string(at.path("identity")).expect("an identity");
+    let ended = at.run("b.age", &["--master-key", "--recipient", &secret]);
+    ended.refused(2, "that is a secret key", "");
+    assert!(!ended.stderr.contains(&secret));
+    let other = tempfile::tempdir().expect("a directory");
+    fs::write(other.path().join("auto.cnf"), "[auto]\nserver-uuid=11111111-e4cd-11f1-8c02-02fc00000001\n")
+        .expect("written");
+    let datadir = other.path().to_str().expect("ASCII");
+    at.run("b.age", &["--master-key", "--datadir", datadir]).refused(1, "is of the server 11111111", "--datadir");
+    at.run("b.age", &[]).refused(2, "--master-key", "");
+    assert_eq!(at.newest(), newest);
+    assert_eq!(at.left(), ["there.age"]);
+}
+
+#[test]
+fn missing_privileges_are_named() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    at.server.sql("CREATE USER few@localhost; GRANT PROCESS ON *.* TO few@localhost").expect("made");
+    let run = || {
+        let mut command = at.bare(&["run", "--yes", "--user", "few", "--recipient", &at.recipient()]);
+        command.args(BOTH).arg("--keyring-backup").arg(at.path("b.age")).args(["--format", "json"]);
+        end(command)
+    };
+    let ended = run();
+    ended.refused(1, "ENCRYPTION_KEY_ADMIN ON *.*", "GRANT SESSION_VARIABLES_ADMIN ON *.* TO `few`@`localhost`");
+    ended.refused(1, "BINLOG_ENCRYPTION_ADMIN", "SELECT ON performance_schema.keyring_component_status");
+    // What the hint says is enough, also through a role.
+    let hint = ended.stderr.lines().find_map(|line| line.strip_prefix("sealant: hint: ")).expect("a hint");
+    at.server
+        .sql("CREATE ROLE keeper; GRANT keeper TO few@localhost; SET DEFAULT ROLE ALL TO few@localhost")
+        .expect("made");
+    at.server.sql(&hint.replace("`few`@`localhost`", "`keeper`")).expect("granted");
+    run().is_done();
+}
+
+#[test]
+fn servers_that_have_nothing_to_rotate_are_told_what_to_do() {
+    if require(Kind::MySql97).is_some() {
+        let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
+        let at = Rotating::on(server);
+        at.run("b.age", &["--master-key"]).refused(1, "no keyring is active", "component_keyring_file");
+
+        let mut at = Rotating::begin();
+        at.server.stop().expect("it stops");
+        let config = at.server.datadir().join("component_keyring_file.cnf");
+        let text = fs::read_to_string(&config).expect("a configuration").replace("false", "true");
+        fs::write(&config, text).expect("written");
+        at.server.start().expect("it starts");
+        at.run("b.age", &["--master-key"]).refused(1, "is read-only", "\"read_only\": false");
+
+        let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).option("--log-bin=binlog");
+        let server = server.start().expect("MySQL starts");
+        server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT) ENCRYPTION='Y'").expect("made");
+        let at = Rotating::on(server);
+        at.run("b.age", &BOTH).refused(1, "binary logs are not encrypted", "leave --binlog-key out");
+        let report = at.run("b.age", &["--master-key"]).is_done();
+        assert_eq!(report["proofs"]["after"]["tablespaces_on_new_key"], 1, "{report:#}");
+    }
+    if require(Kind::MariaDb1011).is_some() {
+        let at = Rotating::on(Server::builder(Kind::MariaDb1011).start().expect("MariaDB starts"));
+        at.run("b.age", &["--master-key"]).refused(1, "MariaDB has no master keys", "ENCRYPTION_KEY_ID");
+    }
+}
+
+#[test]
+fn a_file_that_the_server_does_not_rewrap_is_told_and_the_run_counts_as_unfinished() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    at.server.sql("FLUSH TABLES demo.enc FOR EXPORT").expect("written out");
+    let orphan = at.server.datadir().join("demo/orphan.ibd");
+    fs::copy(at.server.datadir().join("demo/enc.ibd"), &orphan).expect("copied");
+    let ended = at.run("b.age", &["--master-key", "--settle", "3s"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    let report = ended.json();
+    assert_eq!((report["done"].as_bool(), report["lagging"].as_array().map(Vec::len)), (Some(false), Some(1)));
+    assert!(report["lagging"][0]["file"].as_str().expect("a path").ends_with("demo/orphan.ibd"));
+    assert!(ended.stderr.contains("orphan.ibd: still carries INNODBKey-"), "{}", ended.stderr);
+    assert_eq!(at.left(), ["b.age", "b.age.before"]);
+    at.opens_everything("b.age");
+
+    // Out of the way, the same command finishes; nothing is rotated a second time.
+    let newest = at.newest();
+    fs::remove_file(&orphan).expect("removed");
+    let report = at.run("b.age", &["--master-key"]).is_done();
+    assert_eq!(report["steps"][3]["state"], "skipped", "{report:#}");
+    assert_eq!((at.newest(), at.left()), (newest, vec!["b.age".to_owned()]));
+}
+
+#[test]
+fn tablespaces_outside_the_data_directory_are_proven_too() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let outside = tempfile::tempdir().expect("a directory");
+    let server = encrypting().option(format!("--innodb-directories={}", outside.path().display()));
+    let at = Rotating::on(server.start().expect("MySQL starts"));
+    let directory = outside.path().display();
+    at.server
+        .sql(&format!("CREATE DATABASE demo; CREATE TABLE demo.far (id INT PRIMARY KEY) DATA DIRECTORY='{directory}'"))
+        .expect("made");
+    let report = at.run("b.age", &["--master-key"]).is_done();
+    let key = report["proofs"]["after"]["new_key"].as_str().expect("a name").to_owned();
+    let proof = Proof::mysql(&[outside.path()], Some(&at.keyring()));
+    assert_eq!(proof.file("far.ibd")["key"]["name"], key.as_str());
+    assert_eq!(report["proofs"]["after"]["tablespaces_on_new_key"], 3, "far and two undo tablespaces: {report:#}");
+}
+
+/// The keys in a keyring's text, as they stand there.
+fn secrets_in(keyring: &str) -> Vec<String> {
+    let is_key = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    keyring.split('"').filter(is_key).map(str::to_owned).collect()
+}

@@ -1,0 +1,141 @@
+//! A rotation that is killed, and one whose server is: a rerun finishes, and nothing is ever lost.
+//!
+//! `SEALANT_FAULTS` is the number of random moments (8), `SEALANT_FAULT_SEED` chooses them.
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use harness::{Kind, require};
+
+use crate::support::chance::{Random, number};
+use crate::support::proof::{Proof, Statements};
+use crate::support::rotation::Rotating;
+
+const BOTH: [&str; 2] = ["--master-key", "--binlog-key"];
+/// So many tables take the server a while to re-wrap.
+const TABLES: u32 = 120;
+
+/// Waits for a moment of a run that takes so long: at its beginning, soon after it has sent a
+/// statement, or any.
+fn wait_for_a_moment(random: &mut Random, at: &Rotating, sent: usize, run: Duration) {
+    let whole = u64::try_from(run.as_micros()).expect("not for ever");
+    let began = Instant::now();
+    match random.below(4) {
+        0 => sleep(Duration::from_micros(random.below(90_000))),
+        1 => sleep(Duration::from_micros(random.below(whole + whole / 10))),
+        _ => {
+            // One of the three, and not for ever: a rerun need not send any.
+            let statements = 1 + usize::try_from(random.below(3)).expect("small");
+            while statements_sent(at) < sent + statements && began.elapsed() < run {
+                sleep(Duration::from_micros(200));
+            }
+            sleep(Duration::from_micros(random.below(25_000)));
+        }
+    }
+}
+
+/// Statements in the log so far.
+fn statements_sent(at: &Rotating) -> usize {
+    fs::read_to_string(at.path("statements")).unwrap_or_default().matches("\"event\":\"sent\"").count()
+}
+
+fn begin() -> (Rotating, Duration) {
+    let at = Rotating::begin();
+    at.server.sql(&format!("USE demo; CALL more_tables({TABLES})")).expect("tables are made");
+    let began = Instant::now();
+    at.run("first.age", &BOTH).is_done();
+    (at, began.elapsed())
+}
+
+/// What must hold whenever a run ends: the live keyring opens everything, and each backup that stands
+/// there is whole.
+#[track_caller]
+fn nothing_is_lost(at: &Rotating, backup: &str) {
+    // A server goes on with what a client that is gone has sent.
+    let at_it = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER INSTANCE%'";
+    while at.server.value(at_it).expect("a count") != "0" {
+        sleep(Duration::from_millis(5));
+    }
+    Proof::mysql(&[at.server.datadir()], Some(&at.keyring())).is_sound();
+    let live = fs::read_to_string(at.keyring()).expect("a keyring");
+    for left in at.left().iter().filter(|left| left.starts_with(backup)) {
+        let held = String::from_utf8(at.open(left)).expect("text");
+        assert!(held.starts_with('{') && held.ends_with('}'), "{left}");
+    }
+    assert!(live.contains("INNODBKey-"));
+}
+
+/// Whether it did without another rotation of the master key.
+#[track_caller]
+fn a_rerun_finishes(at: &Rotating, backup: &str) -> bool {
+    let report = at.run(backup, &BOTH).is_done();
+    assert_eq!(report["lagging"], serde_json::json!([]), "{report:#}");
+    assert_eq!(at.open(backup), fs::read(at.keyring()).expect("a keyring"));
+    at.opens_everything(backup);
+    let left = at.left();
+    assert!(left.iter().all(|name| !name.contains("sealant-part")), "{left:?}");
+    report["steps"][3]["state"] == "skipped"
+}
+
+#[test]
+fn killed_at_any_moment_it_loses_nothing_and_a_rerun_finishes() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut random = Random::of(1);
+    let (at, usual) = begin();
+    let _load = Statements::begin(&at.server, "CALL demo.busy()");
+    let (mut cut_off, mut resumed) = (0, 0);
+    for round in 0..number("SEALANT_FAULTS", 8) {
+        let backup = format!("round{round}.age");
+        let (mut command, sent) = (at.command(&backup, &BOTH), statements_sent(&at));
+        let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        wait_for_a_moment(&mut random, &at, sent, usual);
+        running.kill().expect("it is a child");
+        let ended = running.wait().expect("it ends");
+        if ended.success() {
+            continue;
+        }
+        cut_off += 1;
+        // Every other rerun comes at once, when the server may still be at it.
+        if round % 2 == 0 {
+            nothing_is_lost(&at, &backup);
+        }
+        resumed += u32::from(a_rerun_finishes(&at, &backup));
+    }
+    assert!(cut_off > 0, "no run was cut off");
+    println_counts("cut off", cut_off, "and finished without another rotation", resumed);
+    assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+}
+
+#[allow(clippy::print_stdout, reason = "shown with --nocapture")]
+fn println_counts(one: &str, count: u32, other: &str, of_these: u32) {
+    println!("{one}: {count}, {other}: {of_these}");
+}
+
+#[test]
+fn a_server_that_is_killed_meanwhile_recovers_and_a_rerun_finishes() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut random = Random::of(2);
+    let (mut at, usual) = begin();
+    for round in 0..number("SEALANT_FAULTS", 8).div_ceil(2).max(3) {
+        let backup = format!("round{round}.age");
+        let load = Statements::begin(&at.server, "CALL demo.busy()");
+        let (mut command, sent) = (at.command(&backup, &BOTH), statements_sent(&at));
+        let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        wait_for_a_moment(&mut random, &at, sent, usual);
+        at.server.kill();
+        drop(load);
+        let ended = running.wait_with_output().expect("it ends");
+        let finished = ended.status.success();
+        assert!(finished || ended.status.code() == Some(1) || ended.status.code() == Some(3));
+        at.server.start().expect("it recovers");
+        nothing_is_lost(&at, &backup);
+        if !finished {
+            a_rerun_finishes(&at, &backup);
+        }
+    }
+    assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+}
