@@ -76,23 +76,47 @@ _sealant() {
             sealant__subcmd__bench__subcmd__help,verify)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__verify"
                 ;;
+            sealant__subcmd__encrypt,cancel)
+                cmd="sealant__subcmd__encrypt__subcmd__cancel"
+                ;;
             sealant__subcmd__encrypt,help)
                 cmd="sealant__subcmd__encrypt__subcmd__help"
+                ;;
+            sealant__subcmd__encrypt,pause)
+                cmd="sealant__subcmd__encrypt__subcmd__pause"
                 ;;
             sealant__subcmd__encrypt,plan)
                 cmd="sealant__subcmd__encrypt__subcmd__plan"
                 ;;
+            sealant__subcmd__encrypt,resume)
+                cmd="sealant__subcmd__encrypt__subcmd__resume"
+                ;;
             sealant__subcmd__encrypt,run)
                 cmd="sealant__subcmd__encrypt__subcmd__run"
+                ;;
+            sealant__subcmd__encrypt,status)
+                cmd="sealant__subcmd__encrypt__subcmd__status"
+                ;;
+            sealant__subcmd__encrypt__subcmd__help,cancel)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__cancel"
                 ;;
             sealant__subcmd__encrypt__subcmd__help,help)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__encrypt__subcmd__help,pause)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__pause"
+                ;;
             sealant__subcmd__encrypt__subcmd__help,plan)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__plan"
                 ;;
+            sealant__subcmd__encrypt__subcmd__help,resume)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__resume"
+                ;;
             sealant__subcmd__encrypt__subcmd__help,run)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__run"
+                ;;
+            sealant__subcmd__encrypt__subcmd__help,status)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__status"
                 ;;
             sealant__subcmd__help,audit)
                 cmd="sealant__subcmd__help__subcmd__audit"
@@ -133,11 +157,23 @@ _sealant() {
             sealant__subcmd__help__subcmd__bench,verify)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__verify"
                 ;;
+            sealant__subcmd__help__subcmd__encrypt,cancel)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__cancel"
+                ;;
+            sealant__subcmd__help__subcmd__encrypt,pause)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__pause"
+                ;;
             sealant__subcmd__help__subcmd__encrypt,plan)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__plan"
                 ;;
+            sealant__subcmd__help__subcmd__encrypt,resume)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__resume"
+                ;;
             sealant__subcmd__help__subcmd__encrypt,run)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__run"
+                ;;
+            sealant__subcmd__help__subcmd__encrypt,status)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__status"
                 ;;
             sealant__subcmd__help__subcmd__rotate,plan)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__plan"
@@ -638,7 +674,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt)
-            opts="-h --help plan run help"
+            opts="-h --help plan run status pause resume cancel help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -651,8 +687,26 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__cancel)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help)
-            opts="plan run help"
+            opts="plan run status pause resume cancel help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -665,7 +719,35 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__cancel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__pause)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -693,6 +775,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -707,8 +803,40 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__pause)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -766,6 +894,14 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --method)
+                    COMPREPLY=($(compgen -W "auto native gh-ost pt-osc rebuild-replica" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --largest-table)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -783,6 +919,22 @@ _sealant() {
                     return 0
                     ;;
                 --lock-tries)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-lag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replica)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --throttle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -797,8 +949,26 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__resume)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -856,6 +1026,14 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --method)
+                    COMPREPLY=($(compgen -W "auto native gh-ost pt-osc rebuild-replica" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --largest-table)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -876,12 +1054,54 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --max-lag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replica)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --throttle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
                 --log)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__status)
+            opts="-h --state-dir --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1004,8 +1224,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__encrypt)
-            opts="plan run"
+            opts="plan run status pause resume cancel"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__cancel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__pause)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1031,7 +1279,35 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__help__subcmd__encrypt__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

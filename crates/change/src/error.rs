@@ -28,6 +28,37 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// What a run tells of itself cannot be written, or read.
+    #[error("{}: {source}", path.display())]
+    State {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Two runs at a time would undo each other's settings.
+    #[error("{server}: another run is at work on this server")]
+    AnotherRun {
+        /// The server.
+        server: String,
+    },
+    /// A limit is set for something that the server does not count.
+    #[error("the server has no status variable {name}")]
+    NoSuchStatus {
+        /// Its name.
+        name: String,
+    },
+    /// A tool could not be run.
+    #[error("{program} cannot be run: {source}")]
+    Tool {
+        /// The program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody asked the run to end.
+    #[error("canceled")]
+    Canceled,
     /// No keyring is active.
     #[error("{server}: no keyring is active, so nothing can be encrypted")]
     NoKeyring {
@@ -85,6 +116,12 @@ impl Error {
             }
             _ => true,
         }
+    }
+
+    /// Whether somebody ended the statement.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        const QUERY_INTERRUPTED: u16 = 1317;
+        matches!(self, Self::Statement { source: server::Error::Server { code: QUERY_INTERRUPTED, .. }, .. })
     }
 
     /// Whether this server does not have that variable.

@@ -10,19 +10,24 @@
 //! running it again.
 #![forbid(unsafe_code)]
 
+mod control;
 pub mod encrypt;
 mod error;
 mod keyring;
 mod log;
+mod online;
 mod quote;
 pub mod rotate;
 mod session;
 mod step;
+mod throttle;
 
 pub use crate::{
+    control::{Activity, Control, Request, RunState, Runs},
     error::Error,
     keyring::{KeyStore, KeyringStatus, Opened, prove},
     log::StatementLog,
     session::{LockPatience, Session},
     step::{Blocks, Outcome, Step, StepReport},
+    throttle::{Limit, Throttle, Window},
 };

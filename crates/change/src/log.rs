@@ -68,9 +68,9 @@ impl StatementLog {
     }
 
     /// A statement has ended.
-    pub(crate) fn ended(&self, statement: &str, took: Duration, error: Option<&server::Error>) -> Result<(), Error> {
+    pub(crate) fn ended(&self, statement: &str, took: Duration, error: Option<String>) -> Result<(), Error> {
         let event = if error.is_some() { "failed" } else { "done" };
-        self.write(event, statement, Some(took), error.map(ToString::to_string))
+        self.write(event, statement, Some(took), error)
     }
 
     fn write(&self, event: &str, statement: &str, took: Option<Duration>, error: Option<String>) -> Result<(), Error> {

@@ -1,16 +1,19 @@
 //! A connection that may change the server.
 
 use std::{
-    thread::sleep,
+    sync::atomic::{AtomicBool, Ordering},
+    thread::{scope, sleep},
     time::{Duration, Instant},
 };
 
 use server::{Connection, Identity, Options, Rows, Target};
 
-use crate::{Error, StatementLog};
+use crate::{Error, StatementLog, control::Requests};
 
 /// How long a statement may take: a table of a terabyte is copied in less.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How often it is looked whether a statement is to be ended.
+const TICK: Duration = Duration::from_millis(200);
 /// `ER_LOCK_WAIT_TIMEOUT`.
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
@@ -38,6 +41,8 @@ pub struct Session<'l> {
     identity: Identity,
     log: &'l StatementLog,
     patience: LockPatience,
+    target: Target,
+    options: Options,
 }
 
 impl<'l> Session<'l> {
@@ -55,7 +60,12 @@ impl<'l> Session<'l> {
         let mut connection = Connection::open(target, &options)?;
         let identity = server::describe(&mut connection)?;
         connection.query(&format!("SET SESSION lock_wait_timeout = {}", patience.wait.as_secs().max(1)))?;
-        Ok(Self { connection, identity, log, patience })
+        Ok(Self { connection, identity, log, patience, target: target.clone(), options })
+    }
+
+    /// A session with another server.
+    pub(crate) fn beside(&self, target: &Target, options: &Options) -> Result<Self, Error> {
+        Self::open(target, options, self.log, self.patience)
     }
 
     /// Which server this is.
@@ -99,12 +109,56 @@ impl<'l> Session<'l> {
         }
     }
 
+    /// Changes something that takes long and that the server undoes by itself when it is ended: that is
+    /// done when it is asked for.
+    ///
+    /// # Errors
+    /// As [`Session::change`]; [`Error::Canceled`].
+    pub(crate) fn change_unless(&mut self, sql: &str, requests: &Requests) -> Result<(), Error> {
+        let id = self.value("SELECT CONNECTION_ID()")?.unwrap_or_default();
+        let (target, options) = (self.target.clone(), self.options.clone());
+        let over = AtomicBool::new(false);
+        let result = scope(|threads| {
+            threads.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    if requests.cancel() {
+                        kill(&target, &options, &id);
+                    }
+                    sleep(TICK);
+                }
+            });
+            let result = self.change(sql);
+            over.store(true, Ordering::Relaxed);
+            result
+        });
+        match result {
+            Err(error) if error.is_interrupted() && requests.cancel() => Err(Error::Canceled),
+            other => other,
+        }
+    }
+
+    /// Does something that is no statement, and notes it as if it were.
+    pub(crate) fn outside<T>(&self, what: &str, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.log.sent(what)?;
+        let began = Instant::now();
+        let result = act();
+        self.log.ended(what, began.elapsed(), result.as_ref().err().map(ToString::to_string))?;
+        result
+    }
+
     fn change_once(&mut self, sql: &str) -> Result<(), Error> {
         self.log.sent(sql)?;
         let began = Instant::now();
         let result = self.connection.query(sql);
-        let logged = self.log.ended(sql, began.elapsed(), result.as_ref().err());
+        let logged = self.log.ended(sql, began.elapsed(), result.as_ref().err().map(ToString::to_string));
         result.map_err(|source| Error::Statement { statement: sql.to_owned(), source })?;
         logged
+    }
+}
+
+/// Ends the statement of that connection. It may have ended by now, and is asked again if not.
+fn kill(target: &Target, options: &Options, id: &str) {
+    if let Ok(mut connection) = Connection::open(target, options) {
+        drop(connection.query(&format!("KILL QUERY {id}")));
     }
 }

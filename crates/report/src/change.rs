@@ -9,8 +9,6 @@ use crate::{
     text::{count, visible},
 };
 
-/// Bytes a second that a copy of a table is assumed to write, for the estimate.
-const ASSUMED_RATE: u64 = 100 << 20;
 /// Leftovers of one check that the table lists.
 const MOST: usize = 12;
 
@@ -37,7 +35,7 @@ pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Resu
         }
     }
     let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();
-    let largest = report.steps.iter().filter(|step| step.blocks == Blocks::Writes).map(|step| step.bytes).max();
+    let largest = report.steps.iter().filter(|step| step.step.starts_with("table ")).map(|step| step.bytes).max();
     writeln!(out, "\n{} are written anew{}", size(bytes), room(largest.unwrap_or(0)))?;
     writeln!(out, "At the end every page of every file is read, and what holds clear text of before is made anew.")?;
     leftovers("Not closed by this:", &report.leftovers, out)
@@ -52,8 +50,8 @@ fn waits(step: &StepReport) -> String {
     match step.blocks {
         Blocks::Nothing => "no".to_owned(),
         Blocks::Moment => "a moment".to_owned(),
-        Blocks::Writes if step.bytes < ASSUMED_RATE => "writes, < 1 s".to_owned(),
-        Blocks::Writes => format!("writes, ~{} s", step.bytes / ASSUMED_RATE),
+        Blocks::Writes if step.bytes < encrypt::ASSUMED_RATE => "writes, < 1 s".to_owned(),
+        Blocks::Writes => format!("writes, ~{} s", step.bytes / encrypt::ASSUMED_RATE),
     }
 }
 

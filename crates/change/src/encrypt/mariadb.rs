@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Action, KeyStores, Leftover, Options, Policy, Progress, Scan, scratch::Scratch};
-use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, quote};
+use super::{Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, scratch::Scratch};
+use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
 
 /// How long the threads may make no progress before they are given up.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -52,6 +52,10 @@ const SETTINGS: [Setting; 9] = [
 ];
 
 pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+    if !matches!(options.method, Method::Auto | Method::Native) {
+        let reason = "MariaDB's own threads encrypt its tables without blocking anybody; leave --method out".to_owned();
+        return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
+    }
     let mut steps = vec![Step::quiet(
         "keyring",
         "prove that a key management plug-in is active and that its key file opens what is encrypted",
@@ -168,7 +172,12 @@ fn copy(schema: &str, table: &str, bytes: u64, how: &str) -> Step<Action> {
         what: format!("encrypt the table {schema}.{table} by a copy"),
         blocks: Blocks::Writes,
         bytes,
-        action: Action::Table(sql),
+        action: Action::Table(TableChange {
+            table: Table { schema: schema.to_owned(), name: table.to_owned() },
+            sql,
+            bytes,
+            how: How::Copy,
+        }),
     }
 }
 
@@ -181,7 +190,7 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     if plugin.is_none() {
         return Err(Error::NoKeyManagement { server: server.to_owned() });
     }
-    let datadir = options.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone());
+    let datadir = options.datadir_of(session);
     let file = variable(session, "file_key_management_filename")?.map(PathBuf::from);
     // Any other secret is in the server alone.
     let password = variable(session, "file_key_management_filekey")?;
@@ -207,11 +216,25 @@ const PAGES: &str = "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schem
 
 pub(super) fn wait_for_threads(
     session: &mut Session<'_>,
+    throttle: &Throttle,
+    requests: &Requests,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let (mut last, mut since, mut woken) = (String::new(), Instant::now(), Instant::now());
+    let mut threads = Threads::of(session)?;
     loop {
+        if requests.cancel() {
+            return Err(Error::Canceled);
+        }
+        let rest = requests.pause() || throttle.reason(session, Duration::ZERO)?.is_some();
+        threads.rest(session, rest, ran)?;
+        if rest {
+            progress("the threads rest");
+            (since, woken) = (Instant::now(), Instant::now());
+            sleep(LOOK_EVERY);
+            continue;
+        }
         let rows = session.ask(OPEN)?;
         let open = rows.value(0, "count").unwrap_or_default();
         if open == "0" {
@@ -234,6 +257,31 @@ pub(super) fn wait_for_threads(
             session.change(WAKE)?;
         }
         sleep(LOOK_EVERY);
+    }
+}
+
+/// How many threads there are when they do not rest. A run that is killed while they do is put right by
+/// the next, which starts them.
+struct Threads {
+    number: String,
+    resting: bool,
+}
+
+impl Threads {
+    fn of(session: &mut Session<'_>) -> Result<Self, Error> {
+        let number = session.value("SELECT @@GLOBAL.innodb_encryption_threads")?.unwrap_or_default();
+        Ok(Self { number, resting: false })
+    }
+
+    fn rest(&mut self, session: &mut Session<'_>, wanted: bool, ran: &mut Vec<String>) -> Result<(), Error> {
+        if self.resting == wanted {
+            return Ok(());
+        }
+        self.resting = wanted;
+        let number = if wanted { "0" } else { self.number.as_str() };
+        let sql = format!("SET GLOBAL innodb_encryption_threads = {number}");
+        ran.push(sql.clone());
+        session.change(&sql)
     }
 }
 

@@ -3,27 +3,40 @@
 
 mod clear;
 mod doublewrite;
+mod in_place;
 mod leftovers;
 mod mariadb;
+mod method;
 mod mysql;
 mod redo;
 mod scan;
-mod scratch;
+pub(crate) mod scratch;
 mod undo;
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use serde::Serialize;
 use server::{Flavor, Target};
 
 pub use self::leftovers::Leftover;
+pub use self::method::{ASSUMED_RATE, How, Method};
 use self::scan::Scan;
-use crate::{Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport, prove};
+use crate::{
+    Activity, Blocks, Control, Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport,
+    Throttle, online, prove,
+};
 
 /// The shape of [`Report`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// How often leftovers are renewed before they are given up: other writers go on meanwhile.
 const RENEWALS: u32 = 3;
+
+/// How often a run that waits looks whether it still has to.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// What is to be encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +67,21 @@ pub struct Options {
     pub keyring_copies: Vec<PathBuf>,
     /// How locks are waited for.
     pub patience: LockPatience,
+    /// How tables are encrypted on MySQL.
+    pub method: Method,
+    /// How long writers to a table may wait for its copy.
+    pub lock_budget: Duration,
+    /// Whether replicas have keyrings, so that what a tool does may reach them.
+    pub replicated: bool,
+    /// When to wait.
+    pub throttle: Throttle,
+}
+
+impl Options {
+    /// Where we see the data directory.
+    fn datadir_of(&self, session: &Session<'_>) -> PathBuf {
+        self.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone())
+    }
 }
 
 /// A server and how to reach it.
@@ -72,8 +100,10 @@ pub enum Action {
     ProveKeyring,
     /// These statements.
     Statements(Vec<String>),
-    /// One table is copied. With others in between, it may be gone by now.
-    Table(String),
+    /// The general tablespace of that name is encrypted in place.
+    Tablespace(String),
+    /// One table is changed. With others in between, it may be gone by now.
+    Table(TableChange),
     /// Undo tablespaces are emptied and made anew.
     RenewUndo,
     /// Redo files are left behind.
@@ -90,6 +120,17 @@ pub enum Action {
     WaitForThreads,
 }
 
+/// One table to be encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableChange {
+    table: online::Table,
+    /// The server's own way.
+    sql: String,
+    /// Bytes of its tablespaces.
+    bytes: u64,
+    how: How,
+}
+
 /// Steps in their order, for that server.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -97,6 +138,8 @@ pub struct Plan {
     pub server: String,
     /// Its version.
     pub version: String,
+    /// What tells it from every other server: the key of [`Control::begin`].
+    pub identity: String,
     /// The steps.
     pub steps: Vec<Step<Action>>,
     /// What no step closes, and what to do about it.
@@ -122,6 +165,9 @@ pub struct Report {
     /// What the keyring was proven to open afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring_after: Option<Opened>,
+    /// Whether it ended since somebody asked for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub canceled: bool,
     /// Whether every page of every file was read, and nothing that this server can encrypt is in
     /// clear text.
     pub done: bool,
@@ -146,8 +192,14 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
         _ => mysql::steps(&mut session, options, &scan)?,
     };
     let version = session.identity().version.to_string();
-    let leftovers = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
-    Ok(Plan { server: place.target.to_string(), version, steps, leftovers })
+    let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
+    if session.identity().flavor() != Flavor::MariaDb {
+        leftovers::add(&mut leftovers, mysql::miscalled(&mut session, options)?);
+    }
+    let known = session.identity();
+    let identity =
+        known.server_uuid.clone().unwrap_or_else(|| format!("{} {}", known.hostname, known.datadir.display()));
+    Ok(Plan { server: place.target.to_string(), version, identity, steps, leftovers })
 }
 
 impl Plan {
@@ -163,6 +215,7 @@ impl Plan {
             leftovers: self.leftovers.clone(),
             keyring: None,
             keyring_after: None,
+            canceled: false,
             done: false,
         }
     }
@@ -177,21 +230,53 @@ impl Plan {
         place: &Place,
         options: &Options,
         log: &StatementLog,
+        control: &Control,
+        progress: &Progress<'_>,
+    ) -> Result<Report, Error> {
+        let result = self.run_steps(place, options, log, control, progress);
+        match &result {
+            Ok(report) if report.canceled => control.ended(Activity::Canceled, None)?,
+            Ok(report) if report.done => control.ended(Activity::Done, None)?,
+            Ok(_) => control.ended(Activity::Leftovers, None)?,
+            Err(error) => control.ended(Activity::Failed, Some(error.to_string()))?,
+        }
+        result
+    }
+
+    fn run_steps(
+        &self,
+        place: &Place,
+        options: &Options,
+        log: &StatementLog,
+        control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
         let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
         // A replica that got these statements and has no keyring would stop.
         session.ask("SET SESSION sql_log_bin = OFF")?;
-        let mut run = Run { session, place, options, progress, steps: Vec::new(), keyring: None };
+        let mut run = Run { session, place, options, control, progress, steps: Vec::new(), keyring: None };
+        let total = self.steps.iter().map(|step| step.bytes).sum();
+        control.tell(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
         for (number, step) in self.steps.iter().enumerate() {
+            control.tell(|state| (state.step, state.what) = (number + 1, step.what.clone()))?;
             progress(&format!("step {} of {}: {}", number + 1, self.steps.len(), step.what));
-            run.step(step)?;
+            match run.wait_and_do(step) {
+                Err(Error::Canceled) => return run.canceled(self),
+                other => other?,
+            }
+            control.tell(|state| state.bytes_done += step.bytes)?;
         }
-        let scan = run.settle()?;
+        control.tell(|state| "reading every page of every file".clone_into(&mut state.what))?;
+        let scan = match run.settle() {
+            Err(Error::Canceled) => return run.canceled(self),
+            other => other?,
+        };
         let mut leftovers = scan.leftovers();
-        if run.is_mariadb() {
-            leftovers::add(&mut leftovers, mariadb::unsettled(&mut run.session, options, &scan)?);
-        }
+        let more = match run.is_mariadb() {
+            true => mariadb::unsettled(&mut run.session, options, &scan)?,
+            false => mysql::miscalled(&mut run.session, options)?,
+        };
+        leftovers::add(&mut leftovers, more);
         let keyring_after = run.prove_again(&mut leftovers)?;
         let done = scan.complete() && leftovers.iter().all(|leftover| !leftover.closable);
         Ok(Report { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
@@ -203,12 +288,51 @@ struct Run<'r> {
     session: Session<'r>,
     place: &'r Place,
     options: &'r Options,
+    control: &'r Control,
     progress: &'r Progress<'r>,
     steps: Vec<StepReport>,
     keyring: Option<Opened>,
 }
 
 impl Run<'_> {
+    /// Waits for as long as it is asked to, or has to, and does the step.
+    fn wait_and_do(&mut self, step: &Step<Action>) -> Result<(), Error> {
+        let requests = self.control.requests();
+        let takes = match step.blocks {
+            Blocks::Writes => method::estimate(step.bytes),
+            _ => Duration::ZERO,
+        };
+        loop {
+            if requests.cancel() {
+                return Err(Error::Canceled);
+            }
+            let waits = match requests.pause() {
+                true => Some((Activity::Paused, None)),
+                false => {
+                    self.options.throttle.reason(&mut self.session, takes)?.map(|why| (Activity::Waiting, Some(why)))
+                }
+            };
+            let Some((activity, why)) = waits else { break };
+            (self.progress)(&format!("waiting: {}", why.as_deref().unwrap_or("paused")));
+            self.control.is_now(activity, why)?;
+            // Else the server would end a connection that says nothing for hours.
+            self.session.ask("SELECT 1")?;
+            sleep(PAUSE);
+        }
+        self.control.is_now(Activity::Running, None)?;
+        self.step(step)
+    }
+
+    /// The report of a run that was asked to end: what was set for a while is set back.
+    fn canceled(mut self, plan: &Plan) -> Result<Report, Error> {
+        let tidy = "put back what was set for a while";
+        if scratch::is_left(&mut self.session)? || !self.is_mariadb() && undo::is_left(&mut self.session)? {
+            self.step(&Step::quiet("tidy up", tidy, Action::TidyUp))?;
+        }
+        let leftovers = Scan::quick(self.place, self.options, self.progress)?.leftovers();
+        Ok(Report { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
+    }
+
     fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {
         let began = Instant::now();
         let mut statements = Vec::new();
@@ -232,25 +356,57 @@ impl Run<'_> {
                 }
                 Ok(Outcome::Done)
             }
-            Action::Table(statement) => {
-                ran.push(statement.clone());
-                match self.session.change(statement) {
-                    Err(error) if error.is_no_such_table() => {
-                        Ok(Outcome::Skipped { reason: "the table is gone".to_owned() })
-                    }
-                    other => other.map(|()| Outcome::Done),
-                }
+            Action::Tablespace(name) => {
+                let datadir = self.options.datadir_of(&self.session);
+                in_place::encrypt(&mut self.session, &datadir, name, self.progress, ran)
             }
+            Action::Table(change) => self.table(change, ran),
             Action::RenewUndo => undo::renew(&mut self.session, self.progress, ran),
             Action::RenewRedo => redo::renew(&mut self.session, ran),
             Action::RenewDoublewrite => doublewrite::renew(&mut self.session, ran),
             Action::TidyUp => {
+                online::tidy_up(&mut self.session, ran)?;
                 scratch::set_back(&mut self.session, ran)?;
                 undo::tidy_up(&mut self.session, self.progress, ran)
             }
             Action::PurgeBinaryLogs => mysql::purge_binary_logs(&mut self.session, ran),
             Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, ran),
-            Action::WaitForThreads => mariadb::wait_for_threads(&mut self.session, self.progress, ran),
+            Action::WaitForThreads => {
+                let (throttle, requests) = (&self.options.throttle, self.control.requests());
+                mariadb::wait_for_threads(&mut self.session, throttle, &requests, self.progress, ran)
+            }
+        }
+    }
+
+    fn table(&mut self, change: &TableChange, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+        let datadir = self.options.datadir_of(&self.session);
+        if let Some(reason) = method::no_room(&datadir, change.bytes) {
+            return Ok(Outcome::Failed { reason });
+        }
+        let requests = self.control.requests();
+        let result = match &change.how {
+            How::Leave(why) => return Ok(Outcome::Skipped { reason: why.clone() }),
+            How::Copy => {
+                ran.push(change.sql.clone());
+                self.session.change_unless(&change.sql, &requests).map(|()| Outcome::Done)
+            }
+            How::Online(tool) => {
+                let job = online::Job {
+                    tool,
+                    target: &self.place.target,
+                    connect: &self.place.connect,
+                    throttle: &self.options.throttle,
+                    lock_wait: self.options.patience.wait,
+                    requests: requests.clone(),
+                    progress: self.progress,
+                };
+                online::encrypt(&mut self.session, &job, &change.table, ran)
+            }
+        };
+        match result {
+            Err(error) if error.is_no_such_table() => Ok(Outcome::Skipped { reason: "the table is gone".to_owned() }),
+            Ok(Outcome::Failed { .. }) if requests.cancel() => Err(Error::Canceled),
+            other => other,
         }
     }
 
@@ -305,7 +461,7 @@ impl Run<'_> {
             }
             for step in &steps {
                 (self.progress)(&step.what);
-                self.step(step)?;
+                self.wait_and_do(step)?;
             }
             scan = Scan::deep(self.place, self.options, self.progress)?;
         }
@@ -336,7 +492,8 @@ fn nothing_encrypted(session: &mut Session<'_>) -> Result<bool, Error> {
 fn statements_of(action: &Action) -> Vec<String> {
     match action {
         Action::Statements(statements) => statements.clone(),
-        Action::Table(statement) => vec![statement.clone()],
+        Action::Table(TableChange { sql, how: How::Copy, .. }) => vec![sql.clone()],
+        Action::Tablespace(name) => vec![in_place::statement(name)],
         _ => Vec::new(),
     }
 }

@@ -2,8 +2,14 @@
 
 use server::Rows;
 
-use super::{Action, KeyStores, Options, Policy, Scan, clear::Clear, scratch, undo, wanted};
-use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, quote};
+use super::{
+    Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, TableChange,
+    clear::Clear,
+    in_place,
+    method::{Chooser, is_rebuildable},
+    scratch, undo, wanted,
+};
+use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, online::Table, quote};
 
 /// The first release with all that is asked for here: `binlog_encryption` is the youngest.
 const OLDEST: (u16, u16, u16) = (8, 0, 16);
@@ -14,6 +20,9 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     if !version.at_least(major, minor, patch) {
         let reason = format!("{version} cannot encrypt its logs and defaults; {major}.{minor}.{patch} and later can");
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
+    }
+    if options.method == Method::RebuildReplica {
+        is_rebuildable(session)?;
     }
     let settings = Settings::of(session)?;
     let clear = Clear::of(session)?;
@@ -33,8 +42,8 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
         steps.extend(log_steps(&settings));
     }
     if tables {
-        steps.extend(tablespace_steps(options, &clear));
-        steps.extend(table_steps(options, &clear));
+        steps.extend(tablespace_steps(session, options, &clear)?);
+        steps.extend(table_steps(session, options, &clear)?);
     }
     if logs {
         steps.extend(scan.renewals().into_iter().filter(|step| step.action != Action::RenewDoublewrite));
@@ -109,37 +118,57 @@ fn log_steps(settings: &Settings) -> Vec<Step<Action>> {
     off.map(|(id, variable, what)| statement(id, what, &format!("SET PERSIST {variable} = ON"))).collect()
 }
 
-fn tablespace_steps(options: &Options, clear: &Clear) -> Vec<Step<Action>> {
-    let whole_server = options.schemas.is_empty();
-    let spaces = clear.general.iter().filter(|_| whole_server);
-    spaces
-        .map(|(name, bytes)| {
-            let sql = format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::name(name));
+fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear) -> Result<Vec<Step<Action>>, Error> {
+    let mut steps = Vec::new();
+    if !options.schemas.is_empty() {
+        return Ok(steps);
+    }
+    let datadir = options.datadir_of(session);
+    for (name, bytes) in &clear.general {
+        if !in_place::is_encrypted(session, &datadir, name)? {
             let what = format!("encrypt the tablespace {name} in place");
-            let step = statement(&format!("tablespace {name}"), &what, &sql);
-            Step { blocks: Blocks::Moment, bytes: *bytes, ..step }
-        })
-        .collect()
+            let step = Step::quiet(&format!("tablespace {name}"), &what, Action::Tablespace(name.clone()));
+            steps.push(Step { blocks: Blocks::Moment, bytes: *bytes, ..step });
+        }
+    }
+    Ok(steps)
 }
 
-/// `ENCRYPTION` is changed by a copy of the table during which it can be read: no release takes
-/// `ALGORITHM=INPLACE` or `LOCK=NONE` for it.
-fn table_steps(options: &Options, clear: &Clear) -> Vec<Step<Action>> {
-    let limit = options.largest_table_bytes.unwrap_or(u64::MAX);
-    let tables = clear.tables.iter().filter(|table| wanted(options, &table.schema) && table.bytes <= limit);
-    tables
-        .map(|table| {
-            let place = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
-            let sql = format!("ALTER TABLE {} {place}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
-            Step {
-                id: format!("table {}.{}", table.schema, table.table),
-                what: format!("encrypt the table {}.{} by a copy", table.schema, table.table),
-                blocks: Blocks::Writes,
-                bytes: table.bytes,
-                action: Action::Table(sql),
-            }
-        })
-        .collect()
+/// Tablespaces that are encrypted and that the server calls clear.
+pub(super) fn miscalled(session: &mut Session<'_>, options: &Options) -> Result<Vec<Leftover>, Error> {
+    let datadir = options.datadir_of(session);
+    let mut leftovers = Vec::new();
+    for (name, _) in Clear::of(session)?.general {
+        if in_place::is_encrypted(session, &datadir, &name)? {
+            leftovers.push(in_place::miscalled(&name));
+        }
+    }
+    Ok(leftovers)
+}
+
+fn table_steps(session: &mut Session<'_>, options: &Options, clear: &Clear) -> Result<Vec<Step<Action>>, Error> {
+    let chooser = Chooser::of(session, options)?;
+    let mut steps = Vec::new();
+    for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
+        let place = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
+        // No release takes ALGORITHM=INPLACE or LOCK=NONE for it.
+        let sql = format!("ALTER TABLE {} {place}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
+        let how = chooser.choose(session, table)?;
+        let (way, blocks) = match &how {
+            How::Copy => ("by a copy".to_owned(), Blocks::Writes),
+            How::Online(tool) => (format!("by {}", tool.tool.program()), Blocks::Moment),
+            How::Leave(_) => ("later".to_owned(), Blocks::Nothing),
+        };
+        let name = Table { schema: table.schema.clone(), name: table.table.clone() };
+        steps.push(Step {
+            id: format!("table {}.{}", table.schema, table.table),
+            what: format!("encrypt the table {}.{} {way}", table.schema, table.table),
+            blocks,
+            bytes: table.bytes,
+            action: Action::Table(TableChange { table: name, sql, bytes: table.bytes, how }),
+        });
+    }
+    Ok(steps)
 }
 
 /// The keyring, which has to be active and to take new keys, and its copies.
@@ -148,7 +177,7 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     if status.read_only {
         return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
     }
-    let datadir = options.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone());
+    let datadir = options.datadir_of(session);
     let own = status.file.into_iter().map(|path| (KeyStore::MySql(path), false));
     let copies = options.keyring_copies.iter().map(|path| (KeyStore::MySql(path.clone()), true));
     Ok((own.chain(copies).collect(), datadir))

@@ -5,7 +5,7 @@ use server::Flavor;
 
 use crate::{Error, Session, quote};
 
-const SCHEMA: &str = "sealant_scratch";
+pub(crate) const SCHEMA: &str = "sealant_scratch";
 /// Rows of half a page: each takes one page to itself.
 const ROW_BYTES: u32 = 8000;
 /// Several times as many as there are slots in MySQL's doublewrite files, for single pages or in a

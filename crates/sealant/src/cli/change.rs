@@ -1,7 +1,7 @@
 //! What verbs that change a server have in common: which server, and being asked before.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use server::{Options, Target};
@@ -30,6 +30,11 @@ impl Server {
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
         connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, NOTHING_NAMED)
     }
+
+    /// Another server that takes the same log-in.
+    pub(crate) fn other(&self, url: &str) -> Result<(Target, Options), Failure> {
+        connect::connection(Some(url), None, &self.login, NOTHING_NAMED)
+    }
 }
 
 /// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
@@ -46,4 +51,27 @@ pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Resu
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(unheard)?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }
+}
+
+/// Where state is kept for a user who may write there.
+const SYSTEM_STATE: &str = "/var/lib/sealant";
+
+/// That directory, or the system's place for a user who may write there, else the user's own.
+pub(crate) fn state_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    use rustix::fs::{Access, access};
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let system = Path::new(SYSTEM_STATE);
+    let nearest = system.ancestors().find(|path| path.exists());
+    if nearest.is_some_and(|path| access(path, Access::WRITE_OK).is_ok()) {
+        return Ok(system.to_owned());
+    }
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let own = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    let state = own.or_else(home).ok_or_else(|| {
+        Failure::usage("there is no place to keep state in").hint("name a directory with --state-dir")
+    })?;
+    Ok(state.join("sealant"))
 }

@@ -2,19 +2,26 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::change::encrypt::{Options, Place, Plan, Policy, Report, plan};
-use ::change::{Error, LockPatience, StatementLog};
+use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, plan};
+use ::change::{Control, Error, Limit, LockPatience, Request, Runs, StatementLog, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Server, confirm};
+use crate::cli::change::{Server, confirm, state_dir};
+use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
+
+mod steer;
+
+use steer::{Status, Which};
 
 /// Encrypt what a running server keeps in clear text, and prove it from the bytes
 ///
@@ -33,6 +40,13 @@ pub(crate) struct Encrypt {
 enum Command {
     Plan(Box<Common>),
     Run(Box<Run>),
+    Status(Status),
+    /// Let a run wait when its present step has ended
+    Pause(Which),
+    /// Let a paused run go on
+    Resume(Which),
+    /// End a run; a table that is being copied stays as it was
+    Cancel(Which),
 }
 
 /// Show what would be done, in which order, and what clients would notice; change nothing
@@ -46,8 +60,18 @@ struct Common {
     /// Only tables of this schema (repeatable)
     #[arg(long, value_name = "NAME")]
     schema: Vec<String>,
+    /// How tables are encrypted on MySQL
+    #[arg(long, value_enum, default_value_t = MethodName::Auto, help_heading = "Tables")]
+    method: MethodName,
+    /// How long writers to a table may wait for its copy; larger tables are given to gh-ost or
+    /// pt-online-schema-change, or left alone if neither can be used
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time, help_heading = "Tables")]
+    lock_budget: Duration,
+    /// Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them
+    #[arg(long, help_heading = "Tables")]
+    replicated: bool,
     /// Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Tables")]
     largest_table: Option<u64>,
     /// Remove binary logs that were written in clear text, but for those that a connected replica still
     /// reads; a replica that is not connected just now must have read them
@@ -60,17 +84,37 @@ struct Common {
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
     /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60), help_heading = "Tables")]
     lock_wait: u64,
     /// How often a lock is tried for, with the same time for others in between
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Tables")]
     lock_tries: u32,
+    #[command(flatten)]
+    throttle: ThrottleArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     format: Format,
     /// No status line on stderr
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
+}
+
+/// When a run waits before its next step.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Waiting")]
+struct ThrottleArgs {
+    /// Wait while this server, if it is a replica, or a --replica is further behind
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    max_lag: Option<Duration>,
+    /// A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
+    #[arg(long, value_name = "URL", requires = "max_lag")]
+    replica: Vec<String>,
+    /// Wait while a status variable is higher, as in Threads_running=50 (repeatable)
+    #[arg(long, value_name = "NAME=MOST")]
+    throttle: Vec<Limit>,
+    /// Begin steps in this part of the day only, in local time, as in 01:00-05:00
+    #[arg(long, value_name = "FROM-TO")]
+    window: Option<Window>,
 }
 
 /// Do it: show the plan, ask, and carry it out
@@ -87,6 +131,24 @@ struct Run {
     /// Append every statement that changes something to this file, before it is sent
     #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
     log: PathBuf,
+    /// Where the run keeps its state, for `sealant encrypt status` and the like
+    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// The server's own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change
+    Auto,
+    /// The server's own copy, however long writers wait
+    Native,
+    /// gh-ost where it can be used, else the server's own copy if it fits into --lock-budget
+    GhOst,
+    /// pt-online-schema-change in the same way
+    PtOsc,
+    /// The server's own copy, on a replica that is then switched over to
+    RebuildReplica,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -112,6 +174,8 @@ Examples:
   sealant encrypt plan mysql://admin@127.0.0.1:3306
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --purge-binlogs --yes --format json
+  sealant encrypt run mysql://admin@db1 --window 01:00-05:00 --throttle Threads_running=50 --lock-budget 10s
+  sealant encrypt status
 
 Exit codes:
   0  every page was read, and all that the server can encrypt is encrypted
@@ -126,6 +190,10 @@ impl Encrypt {
             Command::Plan(common) => common.show_plan(),
             Command::Run(run) if run.dry_run => run.common.show_plan(),
             Command::Run(run) => run.run(),
+            Command::Status(status) => status.show(),
+            Command::Pause(which) => which.ask(Request::Pause, true),
+            Command::Resume(which) => which.ask(Request::Pause, false),
+            Command::Cancel(which) => which.ask(Request::Cancel, true),
         }
     }
 }
@@ -141,7 +209,7 @@ impl Common {
     fn plan(&self, place: &Place) -> Result<Plan, Failure> {
         let log = open_log(Path::new("/dev/null"), place)?;
         let status = StatusLine::new(self.quiet);
-        plan(place, &self.options(), &log, &|text| status.show(text)).map_err(failure)
+        plan(place, &self.options()?, &log, &|text| status.show(text)).map_err(failure)
     }
 
     fn place(&self) -> Result<Place, Failure> {
@@ -149,9 +217,9 @@ impl Common {
         Ok(Place { target, connect })
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, Failure> {
         let wait = Duration::from_secs(self.lock_wait);
-        Options {
+        Ok(Options {
             policy: match self.policy {
                 PolicyName::All => Policy::All,
                 PolicyName::Tables => Policy::Tables,
@@ -163,7 +231,17 @@ impl Common {
             datadir: self.datadir.clone(),
             keyring_copies: self.keyring_copy.clone(),
             patience: LockPatience { wait, tries: self.lock_tries, pause: wait },
-        }
+            method: match self.method {
+                MethodName::Auto => Method::Auto,
+                MethodName::Native => Method::Native,
+                MethodName::GhOst => Method::GhOst,
+                MethodName::PtOsc => Method::PtOsc,
+                MethodName::RebuildReplica => Method::RebuildReplica,
+            },
+            lock_budget: self.lock_budget,
+            replicated: self.replicated,
+            throttle: self.throttle.rules(&self.server)?,
+        })
     }
 
     fn write(
@@ -176,6 +254,13 @@ impl Common {
     }
 }
 
+impl ThrottleArgs {
+    fn rules(&self, server: &Server) -> Result<Throttle, Failure> {
+        let replicas = self.replica.iter().map(|url| server.other(url)).collect::<Result<_, _>>()?;
+        Ok(Throttle { max_lag: self.max_lag, replicas, limits: self.throttle.clone(), window: self.window })
+    }
+}
+
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let place = self.common.place()?;
@@ -185,8 +270,12 @@ impl Run {
             confirm("encrypt", text)?;
         }
         let log = open_log(&self.log, &place)?;
+        let runs = Runs::of(&state_dir(self.state_dir.as_deref())?);
+        let server = place.target.to_string();
+        let control =
+            Control::begin(&runs, &plan.identity, &server, &self.log, ended_by_signals()?).map_err(failure)?;
         let status = StatusLine::new(self.common.quiet);
-        let report = plan.run(&place, &self.common.options(), &log, &|text| status.show(text));
+        let report = plan.run(&place, &self.common.options()?, &log, &control, &|text| status.show(text));
         status.clear();
         let report = report.map_err(failure)?;
         self.common.write(&report, write_encrypt_run)?;
@@ -196,6 +285,21 @@ impl Run {
         hint(&format!("every statement that ran is in {}", self.log.display()));
         Ok(Exit::Findings)
     }
+}
+
+/// Set by the first signal; the second ends the program at once.
+fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
+    use signal_hook::{
+        consts::{SIGINT, SIGTERM},
+        flag,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let registered = flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)));
+        registered.map_err(|error| Failure::new(format!("signals cannot be waited for: {error}")))?;
+    }
+    Ok(stop)
 }
 
 fn open_log(path: &Path, place: &Place) -> Result<StatementLog, Failure> {
@@ -213,6 +317,9 @@ fn failure(error: Error) -> Failure {
         Error::NoKeyManagement { .. } => {
             Some("load file_key_management or another key management plug-in, and restart the server".to_owned())
         }
+        Error::State { .. } => Some("name another directory with --state-dir".to_owned()),
+        Error::AnotherRun { .. } => Some("look at it with `sealant encrypt status`".to_owned()),
+        Error::Tool { .. } => Some("install it, or choose another --method".to_owned()),
         Error::ReadOnlyKeyring { .. } => Some("set read_only to false in its configuration and restart".to_owned()),
         Error::Keyring(_) | Error::KeyringOpensNotAll { .. } => {
             Some("nothing was changed; restore the keyring from a backup before anything else".to_owned())

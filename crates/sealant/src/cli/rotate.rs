@@ -9,7 +9,7 @@ use ::change::{Outcome, StatementLog};
 use clap::{Args, Subcommand, ValueEnum};
 use server::{Options, Target};
 
-use crate::cli::change::{Server, confirm};
+use crate::cli::change::{Server, confirm, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -139,9 +139,6 @@ Exit codes:
   2  wrong usage
   3  a file still carries an older key; the report says which";
 
-/// Where the register is for a user who may write there.
-const SYSTEM_STATE: &str = "/var/lib/sealant";
-
 impl Rotate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
@@ -250,26 +247,9 @@ fn request(common: &Common) -> Result<Request, Failure> {
         identities,
         datadir: common.datadir.clone(),
         keyring: common.keyring.clone(),
-        state_dir: common.state_dir.clone().map_or_else(default_state_dir, Ok)?,
+        state_dir: state_dir(common.state_dir.as_deref())?,
         patience: common.settle,
     })
-}
-
-/// The system's place for a user who may write there, else the user's own.
-fn default_state_dir() -> Result<PathBuf, Failure> {
-    use rustix::fs::{Access, access};
-    let system = Path::new(SYSTEM_STATE);
-    let nearest = system.ancestors().find(|path| path.exists());
-    if nearest.is_some_and(|path| access(path, Access::WRITE_OK).is_ok()) {
-        return Ok(system.to_owned());
-    }
-    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let own = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    let state = own.or_else(home).ok_or_else(|| {
-        Failure::usage("there is no place for the register of keys").hint("name a directory with --state-dir")
-    })?;
-    Ok(state.join("sealant"))
 }
 
 fn failure(error: &Error) -> Failure {

@@ -15,7 +15,9 @@ pub(crate) const CHECK: Check = Check {
         shows the rows of all. Judged from the server's list and from page 0 and pages of its file.",
     applies: "MySQL 5.7.6 and newer, which can encrypt them from 8.0.13 on",
     fix: "ALTER TABLESPACE ts ENCRYPTION='Y'",
-    cost: "in place; statements on its tables wait while it begins and ends, reads and writes go on between",
+    cost: "in place; statements on its tables wait while it begins and ends, reads and writes go on between; never a \
+        second time after a crash during it, which can make the tablespace unreadable: `sealant encrypt` looks at the \
+        bytes before",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     judge,
 };

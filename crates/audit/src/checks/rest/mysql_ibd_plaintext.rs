@@ -15,7 +15,8 @@ pub(crate) const CHECK: Check = Check {
         page 0 and pages of the file.",
     applies: "MySQL 8.0 and newer, which can encrypt it from 8.0.16 on",
     fix: "ALTER TABLESPACE mysql ENCRYPTION='Y'",
-    cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*",
+    cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*; never a second time after a crash during it, \
+        which can make the tablespace unreadable: `sealant encrypt` looks at the bytes before",
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 8.3.2", "HIPAA 164.312(a)(2)(iv)"],
     judge,
 };

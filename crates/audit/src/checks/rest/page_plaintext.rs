@@ -119,9 +119,11 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
     match (space.kind, space.table()) {
         (_, _) if mariadb => {
             let threads = sql.map(|sql| set_variable(sql, "innodb_encryption_threads", "4")).unwrap_or_default();
-            format!("{threads} and wait until information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0")
-                .trim_start()
-                .to_owned()
+            format!(
+                "{threads} and wait until information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0"
+            )
+            .trim_start()
+            .to_owned()
         }
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
@@ -129,8 +131,9 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
             format!("ALTER TABLE {table} ENCRYPTION='N'; ALTER TABLE {table} ENCRYPTION='Y'")
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
-            "look in performance_schema.events_stages_current for a conversion that still runs; else ALTER TABLESPACE … \
-             ENCRYPTION='Y' again, which resumes it"
+            // A second ALTER TABLESPACE … ENCRYPTION='Y' makes a second key, and what is on disk is lost (seen on 9.7.4).
+            "look in performance_schema.events_stages_current for a conversion that still runs; else restart the server, \
+             which finishes it; ALTER TABLESPACE … ENCRYPTION='Y' a second time can make it unreadable"
                 .to_owned()
         }
         _ => CHECK.fix.to_owned(),

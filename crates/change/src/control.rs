@@ -1,0 +1,369 @@
+//! How a run is watched and steered from another process: a directory with a file for each server, in
+//! which its run says how far it is, and beside it what it is asked to do.
+
+use std::{
+    cell::RefCell,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use jiff::Timestamp;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Name and version of a state file.
+const SCHEMA: &str = "sealant.encrypt-state/1";
+
+/// What a run does just now, or how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activity {
+    /// It works on a step.
+    #[default]
+    Running,
+    /// It was asked to wait.
+    Paused,
+    /// It waits by its own rules: lag, load, the time of day.
+    Waiting,
+    /// It ended, and everything is encrypted.
+    Done,
+    /// It ended with leftovers.
+    Leftovers,
+    /// It ended since it was asked to.
+    Canceled,
+    /// It ended with an error.
+    Failed,
+    /// Its process is gone and did not say why.
+    Interrupted,
+}
+
+impl Activity {
+    /// Whether the run goes on.
+    #[must_use]
+    pub const fn is_alive(self) -> bool {
+        matches!(self, Self::Running | Self::Paused | Self::Waiting)
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunState {
+    /// Name and version of the document, `sealant.encrypt-state/1`.
+    pub schema: String,
+    /// The server, as the run reached it.
+    pub server: String,
+    /// The run's process.
+    pub pid: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// When this was written.
+    pub at: Timestamp,
+    /// What it does.
+    pub activity: Activity,
+    /// Why it waits, or what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The step it is at, from 1 on.
+    pub step: usize,
+    /// How many steps there are.
+    pub steps: usize,
+    /// What that step does.
+    pub what: String,
+    /// Bytes of tables and tablespaces that are written anew by now.
+    pub bytes_done: u64,
+    /// Bytes of all that are to be.
+    pub bytes_total: u64,
+    /// The log of its statements.
+    pub log: PathBuf,
+}
+
+/// What a run may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// To wait before the next step.
+    Pause,
+    /// To end.
+    Cancel,
+}
+
+impl Request {
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+/// All runs whose state is kept in one directory.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    directory: PathBuf,
+}
+
+impl Runs {
+    /// Those below that directory for state.
+    #[must_use]
+    pub fn of(state_directory: &Path) -> Self {
+        Self { directory: state_directory.join("encrypt") }
+    }
+
+    /// Every run that is known, the latest of each server.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub fn all(&self) -> Result<Vec<RunState>, Error> {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(failed(&self.directory))?,
+        };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed(&self.directory))?.path();
+            if path.extension().is_some_and(|ending| ending == "json") {
+                runs.push(self.read(&path)?);
+            }
+        }
+        runs.sort_by(|a: &RunState, b| a.server.cmp(&b.server));
+        Ok(runs)
+    }
+
+    /// Asks the run of that server, as its state names it, for something, or takes that back.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub fn ask(&self, run: &RunState, request: Request, wanted: bool) -> Result<(), Error> {
+        for path in self.state_files()? {
+            if self.read(&path)?.server == run.server {
+                return set(&path.with_extension(request.ending()), wanted);
+            }
+        }
+        Ok(())
+    }
+
+    fn state_files(&self) -> Result<Vec<PathBuf>, Error> {
+        let entries = fs::read_dir(&self.directory).map_err(failed(&self.directory))?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        Ok(paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect())
+    }
+
+    fn read(&self, path: &Path) -> Result<RunState, Error> {
+        let text = fs::read(path).map_err(failed(path))?;
+        let mut state: RunState =
+            serde_json::from_slice(&text).map_err(|error| failed(path)(io::Error::other(error)))?;
+        if state.activity.is_alive() && !is_locked(&path.with_extension("lock"))? {
+            state.activity = Activity::Interrupted;
+        }
+        Ok(state)
+    }
+}
+
+/// One run's own side.
+#[derive(Debug)]
+pub struct Control {
+    state: RefCell<RunState>,
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    /// Held for as long as the run goes on.
+    _lock: File,
+}
+
+impl Control {
+    /// Begins to tell of a run on the server of that identity. When `stop` is set, the run is to end.
+    ///
+    /// # Errors
+    /// [`Error::State`], [`Error::AnotherRun`].
+    pub fn begin(runs: &Runs, identity: &str, server: &str, log: &Path, stop: Arc<AtomicBool>) -> Result<Self, Error> {
+        let directory = &runs.directory;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed(directory))?;
+        let path = directory.join(format!("{}.json", name_of(identity)));
+        let lock_path = path.with_extension("lock");
+        let lock = open_private(&lock_path).map_err(failed(&lock_path))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(Error::AnotherRun { server: server.to_owned() });
+        }
+        for request in [Request::Pause, Request::Cancel] {
+            set(&path.with_extension(request.ending()), false)?;
+        }
+        let now = Timestamp::now();
+        let state = RunState {
+            schema: SCHEMA.to_owned(),
+            server: server.to_owned(),
+            pid: std::process::id(),
+            began: now,
+            at: now,
+            activity: Activity::Running,
+            why: None,
+            step: 0,
+            steps: 0,
+            what: "planning".to_owned(),
+            bytes_done: 0,
+            bytes_total: 0,
+            log: std::path::absolute(log).unwrap_or_else(|_| log.to_owned()),
+        };
+        let control = Self { state: RefCell::new(state), path, stop, _lock: lock };
+        control.tell(|_| ())?;
+        Ok(control)
+    }
+
+    /// Changes what is told.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub(crate) fn tell(&self, change: impl FnOnce(&mut RunState)) -> Result<(), Error> {
+        let mut state = self.state.borrow_mut();
+        change(&mut state);
+        state.at = Timestamp::now();
+        write(&self.path, &state).map_err(failed(&self.path))
+    }
+
+    /// Tells what the run does and why, if that is something else than before.
+    pub(crate) fn is_now(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
+        let known = {
+            let state = self.state.borrow();
+            state.activity == activity && state.why == why
+        };
+        if known { Ok(()) } else { self.tell(|state| (state.activity, state.why) = (activity, why)) }
+    }
+
+    /// Tells how it ended.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub fn ended(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
+        self.is_now(activity, why)
+    }
+
+    /// What is asked of the run, by a signal or by another process.
+    pub(crate) fn requests(&self) -> Requests {
+        Requests { state: self.path.clone(), stop: Arc::clone(&self.stop) }
+    }
+}
+
+/// What is asked of a run; may be looked at from any thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    state: PathBuf,
+    stop: Arc<AtomicBool>,
+}
+
+impl Requests {
+    pub(crate) fn cancel(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.state.with_extension(Request::Cancel.ending()).exists()
+    }
+
+    pub(crate) fn pause(&self) -> bool {
+        self.state.with_extension(Request::Pause.ending()).exists()
+    }
+}
+
+/// Identities hold paths and are long; a file's name must not.
+fn name_of(identity: &str) -> String {
+    let hash = digest(&SHA256, identity.as_bytes());
+    hash.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::State { path, source }
+}
+
+fn open_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+}
+
+fn set(path: &Path, wanted: bool) -> Result<(), Error> {
+    let result = if wanted { open_private(path).map(drop) } else { fs::remove_file(path) };
+    match result {
+        Err(error) if !wanted && error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.map_err(failed(path)),
+    }
+}
+
+fn is_locked(path: &Path) -> Result<bool, Error> {
+    match File::open(path) {
+        Ok(lock) => Ok(flock(&lock, FlockOperation::NonBlockingLockShared).is_err()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(path)(error)),
+    }
+}
+
+/// Another process may read at any moment, so the file is whole at any moment.
+fn write(path: &Path, state: &RunState) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = open_private(&new)?;
+    file.set_len(0)?;
+    serde_json::to_writer_pretty(&mut file, state)?;
+    file.write_all(b"\n")?;
+    fs::rename(&new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(runs: &Runs) -> Result<Control, Error> {
+        Control::begin(runs, "uuid-1", "root@db1", Path::new("log"), Arc::default())
+    }
+
+    #[test]
+    fn a_run_tells_how_far_it_is_and_hears_what_is_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let runs = Runs::of(directory.path());
+        assert_eq!(runs.all().unwrap(), []);
+        let control = begin(&runs).unwrap();
+        control.tell(|state| (state.step, state.steps) = (2, 7)).unwrap();
+        let seen = runs.all().unwrap();
+        assert_eq!((seen.len(), seen[0].step, seen[0].steps, seen[0].activity), (1, 2, 7, Activity::Running));
+
+        let requests = control.requests();
+        assert_eq!((requests.pause(), requests.cancel()), (false, false));
+        runs.ask(&seen[0], Request::Pause, true).unwrap();
+        runs.ask(&seen[0], Request::Cancel, true).unwrap();
+        assert_eq!((requests.pause(), requests.cancel()), (true, true));
+        runs.ask(&seen[0], Request::Pause, false).unwrap();
+        runs.ask(&seen[0], Request::Cancel, false).unwrap();
+        assert_eq!((requests.pause(), requests.cancel()), (false, false));
+    }
+
+    #[test]
+    fn one_run_at_a_time_and_one_that_vanished_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let runs = Runs::of(directory.path());
+        let control = begin(&runs).unwrap();
+        assert!(matches!(begin(&runs), Err(Error::AnotherRun { .. })));
+        runs.ask(&runs.all().unwrap()[0], Request::Cancel, true).unwrap();
+        drop(control);
+        assert_eq!(runs.all().unwrap()[0].activity, Activity::Interrupted);
+        assert!(!begin(&runs).unwrap().requests().cancel(), "requests are for one run");
+    }
+
+    #[test]
+    fn a_signal_cancels() {
+        let directory = tempfile::tempdir().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let runs = Runs::of(directory.path());
+        let control = Control::begin(&runs, "u", "s", Path::new("log"), Arc::clone(&stop)).unwrap();
+        assert!(!control.requests().cancel());
+        stop.store(true, Ordering::Relaxed);
+        assert!(control.requests().cancel());
+    }
+
+    #[test]
+    fn damaged_state_is_an_error_that_names_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let runs = Runs::of(directory.path());
+        fs::create_dir(directory.path().join("encrypt")).unwrap();
+        fs::write(directory.path().join("encrypt/x.json"), "{").unwrap();
+        assert!(runs.all().unwrap_err().to_string().contains("x.json"));
+    }
+}

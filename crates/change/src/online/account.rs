@@ -1,0 +1,113 @@
+//! The account, in a file that only we can read: nothing secret is in a program's arguments.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use server::{Endpoint, TlsMode};
+use zeroize::Zeroizing;
+
+use super::{Job, Tool};
+use crate::Error;
+
+/// A directory of our own with an option file in it, removed when dropped.
+#[derive(Debug)]
+pub(super) struct File {
+    directory: tempfile::TempDir,
+}
+
+impl File {
+    pub(super) fn write(job: &Job<'_>, endpoint: &Endpoint) -> Result<Self, Error> {
+        let failed = |source: io::Error| Error::State { path: std::env::temp_dir(), source };
+        let directory = tempfile::Builder::new().prefix("sealant-").tempdir().map_err(failed)?;
+        let file = Self { directory };
+        let mut out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(file.path()).map_err(failed)?;
+        let tool = job.tool.tool;
+        let line = |key: &str, value: &[u8]| line(tool, key, value).map_err(failed);
+        out.write_all(b"[client]\n").map_err(failed)?;
+        out.write_all(&line("user", job.target.user.as_bytes())?).map_err(failed)?;
+        if let Some(password) = &job.connect.password {
+            out.write_all(&line("password", password.expose())?).map_err(failed)?;
+        }
+        // MySQL's own client library, which pt-online-schema-change uses, takes its TLS from here.
+        if tool == Tool::PtOsc && demanded(job, endpoint) {
+            writeln!(out, "ssl-mode=REQUIRED").map_err(failed)?;
+        }
+        Ok(file)
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.inside("account.cnf")
+    }
+
+    pub(super) fn inside(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+/// Whether the connection has to be encrypted: over a network always, as our own is.
+pub(super) fn demanded(job: &Job<'_>, endpoint: &Endpoint) -> bool {
+    let local = matches!(endpoint, Endpoint::Tcp { host, .. } if host == "127.0.0.1" || host == "::1");
+    !local || job.connect.tls.mode_for(endpoint) != TlsMode::Off && !job.target.endpoint.is_socket()
+}
+
+/// Puts a file there, or takes it away: these tools look for flag files.
+pub(super) fn flag(path: &Path, wanted: bool) {
+    let is_there = path.exists();
+    let result = match (wanted, is_there) {
+        (true, false) => fs::write(path, ""),
+        (false, true) => fs::remove_file(path),
+        _ => Ok(()),
+    };
+    // In a directory of our own, of which nothing can be lost: the tool goes on, and is asked again.
+    drop(result);
+}
+
+/// A line of an option file in quotes, which gh-ost's reader knows as back quotes without escapes, and
+/// MySQL's as double quotes, in which a backslash is written twice.
+fn line(tool: Tool, key: &str, value: &[u8]) -> io::Result<Zeroizing<Vec<u8>>> {
+    let has = |byte: u8| value.contains(&byte);
+    let quote = match tool {
+        Tool::GhOst if !has(b'`') => b'`',
+        Tool::PtOsc if has(b'"') && !has(b'\'') => b'\'',
+        _ => b'"',
+    };
+    if has(quote) || has(b'\n') || has(b'\r') || has(0) {
+        return Err(io::Error::other(format!(
+            "the {key} has characters that {}'s option file cannot hold",
+            tool.program()
+        )));
+    }
+    // Grown, a buffer would leave parts of the secret behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(key.len() + 2 * value.len() + 4));
+    line.extend_from_slice(key.as_bytes());
+    line.extend([b'=', quote]);
+    for byte in value {
+        if tool == Tool::PtOsc && *byte == b'\\' {
+            line.push(b'\\');
+        }
+        line.push(*byte);
+    }
+    line.extend([quote, b'\n']);
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_in_quotes_that_they_do_not_hold() {
+        let text = |tool, value: &str| line(tool, "password", value.as_bytes()).map(|line| line.to_vec()).ok();
+        assert_eq!(text(Tool::GhOst, "a\"b#c\\").unwrap(), b"password=`a\"b#c\\`\n");
+        assert_eq!(text(Tool::GhOst, "a`b").unwrap(), b"password=\"a`b\"\n");
+        assert_eq!(text(Tool::PtOsc, "a\\b").unwrap(), b"password=\"a\\\\b\"\n");
+        assert_eq!(text(Tool::PtOsc, "a\"b").unwrap(), b"password='a\"b'\n");
+        for impossible in ["`\"", "a\nb", "a\0b"] {
+            assert_eq!(text(Tool::GhOst, impossible), None, "{impossible:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Tools that copy a table while it is written to, driven as the programs that are installed: gh-ost
+//! and pt-online-schema-change.
+
+mod account;
+mod fit;
+mod gh_ost;
+mod process;
+mod pt_osc;
+mod remains;
+mod tool;
+
+use std::time::Duration;
+
+use server::{Endpoint, Options, Target};
+
+pub(crate) use self::{
+    fit::unfit,
+    remains::{note, tidy_up},
+    tool::{Installed, Tool},
+};
+use crate::{Error, Outcome, Session, control::Requests, throttle::Throttle};
+
+/// One table to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its schema.
+    pub(crate) schema: String,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// What a tool needs to know besides the table.
+pub(crate) struct Job<'j> {
+    pub(crate) tool: &'j Installed,
+    pub(crate) target: &'j Target,
+    pub(crate) connect: &'j Options,
+    pub(crate) throttle: &'j Throttle,
+    /// How long the swap of tables may hold locks.
+    pub(crate) lock_wait: Duration,
+    pub(crate) requests: Requests,
+    pub(crate) progress: &'j dyn Fn(&str),
+}
+
+/// Encrypts that table by that tool. What the tool leaves when it is killed is noted on the server first.
+pub(crate) fn encrypt(
+    session: &mut Session<'_>,
+    job: &Job<'_>,
+    table: &Table,
+    ran: &mut Vec<String>,
+) -> Result<Outcome, Error> {
+    let endpoint = tcp_of(session, job)?;
+    let account = account::File::write(job, &endpoint)?;
+    let call = match job.tool.tool {
+        Tool::GhOst => gh_ost::call(job, table, &account, &endpoint),
+        Tool::PtOsc => pt_osc::call(job, table, &account, &endpoint),
+    };
+    note(session, ran, job.tool.tool, table)?;
+    ran.push(call.shown.clone());
+    let outcome = session.outside(&call.shown, || process::run(&call, job))?;
+    if outcome != Outcome::Done {
+        tidy_up(session, ran)?;
+    }
+    remains::forget(session, ran, table)?;
+    Ok(outcome)
+}
+
+/// These tools speak TCP alone.
+fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
+    if let Endpoint::Tcp { .. } = &job.target.endpoint {
+        return Ok(job.target.endpoint.clone());
+    }
+    let port = session.value("SELECT IF(@@skip_networking, NULL, @@port)")?.and_then(|port| port.parse().ok());
+    let port = port.filter(|port| *port != 0).ok_or_else(|| Error::Unsupported {
+        server: job.target.to_string(),
+        reason: format!("{} needs TCP, and this server does not listen on it", job.tool.tool.program()),
+    })?;
+    Ok(Endpoint::Tcp { host: "127.0.0.1".to_owned(), port })
+}

@@ -1,0 +1,105 @@
+//! Which tools are installed, and which servers they know.
+
+use std::{
+    process::{Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use server::ServerVersion;
+
+/// A program that changes tables online.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// gh-ost, by way of the binary log.
+    GhOst,
+    /// pt-online-schema-change, by way of triggers.
+    PtOsc,
+}
+
+/// A tool that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Which.
+    pub tool: Tool,
+    /// Its version; `None` for a build that does not say.
+    pub version: Option<(u16, u16, u16)>,
+}
+
+/// Asked for its version, a tool answers within this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Tool {
+    /// The program's name.
+    #[must_use]
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::GhOst => "gh-ost",
+            Self::PtOsc => "pt-online-schema-change",
+        }
+    }
+
+    /// The oldest version that knows MySQL 8.4, which removed `SHOW MASTER STATUS`: gh-ost's and Percona
+    /// Toolkit's release notes.
+    const fn oldest_for_8_4(self) -> (u16, u16, u16) {
+        match self {
+            Self::GhOst => (1, 1, 7),
+            Self::PtOsc => (3, 7, 0),
+        }
+    }
+
+    /// The tool that is installed, or why it cannot be used with that server.
+    pub(crate) fn find(self, server: &ServerVersion) -> Result<Installed, String> {
+        let program = self.program();
+        let text = version_of(program).ok_or_else(|| format!("{program} is not installed"))?;
+        let installed = Installed { tool: self, version: parse(&text) };
+        let (major, minor, patch) = self.oldest_for_8_4();
+        match installed.version {
+            Some(version) if server.at_least(8, 4, 0) && version < (major, minor, patch) => Err(format!(
+                "{program} {}.{}.{} does not know {server}; {major}.{minor}.{patch} and later do",
+                version.0, version.1, version.2
+            )),
+            _ => Ok(installed),
+        }
+    }
+}
+
+fn version_of(program: &str) -> Option<String> {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let began = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if began.elapsed() > PATIENCE {
+            child.kill().ok()?;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The first three numbers with dots between them.
+fn parse(text: &str) -> Option<(u16, u16, u16)> {
+    text.split(|c: char| !c.is_ascii_digit() && c != '.').find_map(|word| {
+        let mut numbers = word.split('.').map(str::parse);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_as_the_programs_print_them() {
+        assert_eq!(parse("pt-online-schema-change 3.2.1\n"), Some((3, 2, 1)));
+        assert_eq!(parse("1.1.7 (git commit: ab12cd3)"), Some((1, 1, 7)));
+        assert_eq!(parse("unversioned (git commit: unknown)"), None);
+    }
+
+    #[test]
+    fn what_is_not_installed_is_said_so() {
+        assert_eq!(version_of("no-such-program-of-sealant"), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! When a run has to wait: replicas that fall behind, a server that is busy, the wrong time of day.
+
+use std::{str::FromStr, time::Duration};
+
+use jiff::{Zoned, civil::Time};
+use server::{Options, Target};
+
+use crate::{Error, Session, quote};
+
+/// A part of each day, in local time; it may go over midnight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    from: Time,
+    to: Time,
+}
+
+/// The most that a status variable may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// As `SHOW GLOBAL STATUS` names it.
+    pub name: String,
+    /// The most it may be.
+    pub most: u64,
+}
+
+/// Rules by which a run waits before each step.
+#[derive(Clone, Debug, Default)]
+pub struct Throttle {
+    /// How far this server, if it is a replica, and the given replicas may be behind.
+    pub max_lag: Option<Duration>,
+    /// Replicas to look at.
+    pub replicas: Vec<(Target, Options)>,
+    /// Status variables of this server.
+    pub limits: Vec<Limit>,
+    /// The time of day.
+    pub window: Option<Window>,
+}
+
+impl Throttle {
+    /// Why a step that takes that long has to wait now, if it has to.
+    pub(crate) fn reason(&self, session: &mut Session<'_>, takes: Duration) -> Result<Option<String>, Error> {
+        if let Some(why) = self.window.and_then(|window| window.shut(Zoned::now().time(), takes)) {
+            return Ok(Some(why));
+        }
+        for limit in &self.limits {
+            let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text(&limit.name));
+            let status = session.ask(&sql)?;
+            let Some(value) = status.value(0, "Value").and_then(|value| value.parse::<u64>().ok()) else {
+                return Err(Error::NoSuchStatus { name: limit.name.clone() });
+            };
+            if value > limit.most {
+                return Ok(Some(format!("{} is {value}, more than {}", limit.name, limit.most)));
+            }
+        }
+        self.behind(session)
+    }
+
+    fn behind(&self, session: &mut Session<'_>) -> Result<Option<String>, Error> {
+        let Some(most) = self.max_lag else { return Ok(None) };
+        if let Some(why) = lag(session)?.and_then(|lag| too_much(lag, most)) {
+            return Ok(Some(format!("this server {why}")));
+        }
+        for (target, options) in &self.replicas {
+            // A replica that cannot be asked may be any time behind.
+            let why = match session.beside(target, options) {
+                Ok(mut replica) => match lag(&mut replica)? {
+                    Some(lag) => too_much(lag, most),
+                    None => Some("is no replica".to_owned()),
+                },
+                Err(error) => Some(format!("cannot be asked: {error}")),
+            };
+            if let Some(why) = why {
+                return Ok(Some(format!("{target} {why}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How far behind a replica is; `None` within it if it does not replicate.
+type Lag = Option<u64>;
+
+/// Of the channel that is the furthest behind; `None` if the server is no replica.
+fn lag(session: &mut Session<'_>) -> Result<Option<Lag>, Error> {
+    let version = &session.identity().version;
+    let sql = match session.identity().flavor() {
+        server::Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
+        _ if version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
+        _ => "SHOW SLAVE STATUS",
+    };
+    let channels = session.ask(sql)?;
+    let columns = ["Seconds_Behind_Source", "Seconds_Behind_Master"];
+    let of = |row: usize| columns.iter().find_map(|column| channels.value(row, column)?.parse::<u64>().ok());
+    // None is less than any number: a channel that stands still would hide behind one that runs.
+    let lags: Vec<Lag> = (0..channels.rows.len()).map(of).collect();
+    Ok(if lags.contains(&None) { Some(None) } else { lags.into_iter().max() })
+}
+
+fn too_much(lag: Lag, most: Duration) -> Option<String> {
+    match lag {
+        None => Some("is a replica that does not replicate".to_owned()),
+        Some(seconds) if seconds > most.as_secs() => {
+            Some(format!("is {seconds} s behind, more than {} s", most.as_secs()))
+        }
+        Some(_) => None,
+    }
+}
+
+impl Window {
+    /// Why something that takes that long cannot begin now. What fits into no window may begin with it.
+    fn shut(self, now: Time, takes: Duration) -> Option<String> {
+        let (from, to) = (seconds(self.from), seconds(self.to));
+        let whole = (to + DAY - from) % DAY;
+        let since = (seconds(now) + DAY - from) % DAY;
+        if since >= whole {
+            return Some(format!("it is {}, outside of {self}", now.strftime("%H:%M")));
+        }
+        let takes = takes.as_secs();
+        let fits = since + takes <= whole || (takes > whole && since < whole / 10);
+        (!fits).then(|| format!("the next step takes about {takes} s, longer than what is left of {self}"))
+    }
+}
+
+const DAY: u64 = 24 * 3600;
+
+fn seconds(time: Time) -> u64 {
+    let part = |value: i8| u64::from(value.unsigned_abs());
+    part(time.hour()) * 3600 + part(time.minute()) * 60 + part(time.second())
+}
+
+impl std::fmt::Display for Window {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.from.strftime("%H:%M"), self.to.strftime("%H:%M"))
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("{text:?} is no part of a day; write it as 01:00-05:00");
+        let (from, to) = text.split_once('-').ok_or_else(wrong)?;
+        let time = |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| wrong());
+        let window = Self { from: time(from)?, to: time(to)? };
+        if window.from == window.to { Err(wrong()) } else { Ok(window) }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("{text:?} is no limit; write it as Threads_running=50");
+        let (name, most) = text.split_once('=').ok_or_else(wrong)?;
+        let most = most.trim().parse().map_err(|_| wrong())?;
+        if name.trim().is_empty() { Err(wrong()) } else { Ok(Self { name: name.trim().to_owned(), most }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(hour: i8, minute: i8) -> Time {
+        Time::constant(hour, minute, 0, 0)
+    }
+
+    #[test]
+    fn a_window_may_go_over_midnight() {
+        let night: Window = "23:00-01:30".parse().unwrap();
+        let open = |time| night.shut(time, Duration::ZERO).is_none();
+        assert!(open(at(23, 0)) && open(at(0, 10)) && open(at(1, 29)));
+        assert!(!open(at(1, 30)) && !open(at(12, 0)) && !open(at(22, 59)));
+        assert_eq!(night.to_string(), "23:00-01:30");
+    }
+
+    #[test]
+    fn what_does_not_fit_any_more_waits_for_the_next() {
+        let window: Window = "01:00-02:00".parse().unwrap();
+        assert_eq!(window.shut(at(1, 30), Duration::from_secs(1800)), None);
+        assert!(window.shut(at(1, 31), Duration::from_secs(1800)).unwrap().contains("1800 s"));
+        let longer_than_all = Duration::from_secs(7200);
+        assert_eq!(window.shut(at(1, 5), longer_than_all), None);
+        assert!(window.shut(at(1, 30), longer_than_all).is_some());
+    }
+
+    #[test]
+    fn limits_and_windows_are_parsed_strictly() {
+        let limit: Limit = "Threads_running = 50".parse().unwrap();
+        assert_eq!((limit.name.as_str(), limit.most), ("Threads_running", 50));
+        for wrong in ["", "x", "=1", "a=b", "a=-1"] {
+            assert!(wrong.parse::<Limit>().is_err(), "{wrong:?}");
+        }
+        for wrong in ["", "01:00", "01:00-01:00", "25:00-01:00", "a-b"] {
+            assert!(wrong.parse::<Window>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_replica_that_stands_still_is_too_far_behind() {
+        let most = Duration::from_secs(5);
+        assert_eq!(too_much(Some(5), most), None);
+        assert!(too_much(Some(6), most).unwrap().contains("6 s behind"));
+        assert!(too_much(None, most).unwrap().contains("does not replicate"));
+    }
+}

@@ -1,0 +1,227 @@
+//! `sealant encrypt` steered from outside: paused, ended, made to wait, and with tools that copy tables
+//! while clients write.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{Kind, Server, require};
+use serde_json::Value;
+
+use crate::support::chance::{Random, number};
+use crate::support::encryption::{Ended, SUMS, files_with_marker, log, mysql_with_tables, start};
+use crate::support::{run, sealant};
+
+/// What `sealant encrypt status` says of the only run.
+fn status(server: &Server) -> Value {
+    let output = run(["encrypt", "status", "--format", "json", "--state-dir", server.dir().to_str().expect("ASCII")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    all.get(0).cloned().unwrap_or(Value::Null)
+}
+
+fn steer(server: &Server, verb: &str) -> std::process::Output {
+    run(["encrypt", verb, "--state-dir", server.dir().to_str().expect("ASCII")])
+}
+
+fn wait_for(server: &Server, what: &str, seen: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let state = status(server);
+        if seen(&state) {
+            return state;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}: {state}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn ended(child: Child) -> (Option<i32>, Value) {
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("a report"))
+}
+
+#[test]
+fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    let before = server.sql(SUMS).expect("sums");
+    assert_eq!(steer(&server, "pause").status.code(), Some(1), "nothing goes on yet");
+
+    let child = start(&server, &["--purge-binlogs", "--throttle", "Threads_connected=0"]);
+    let waiting = wait_for(&server, "it waits", |state| state["activity"] == "waiting");
+    assert!(waiting["why"].as_str().expect("why").contains("Threads_connected is 1"), "{waiting}");
+    let second = Ended::of(&server, "run", &[]);
+    second.refuses(1, "another run is at work");
+    assert!(steer(&server, "cancel").status.success());
+    let (code, report) = ended(child);
+    assert_eq!((code, report["canceled"].as_bool(), report["done"].as_bool()), (Some(3), Some(true), Some(false)));
+    assert_eq!(status(&server)["activity"], "canceled");
+
+    let child = start(&server, &["--purge-binlogs"]);
+    wait_for(&server, "it works", |state| state["step"].as_u64() > Some(2));
+    assert!(steer(&server, "pause").status.success());
+    let paused = wait_for(&server, "it is paused", |state| state["activity"] == "paused");
+    thread::sleep(Duration::from_millis(1200));
+    assert_eq!(status(&server)["step"], paused["step"], "it stays where it is");
+    assert!(steer(&server, "resume").status.success());
+    let (code, report) = ended(child);
+    assert_eq!((code, report["done"].as_bool()), (Some(0), Some(true)), "{}", report["leftovers"]);
+    assert_eq!(status(&server)["activity"], "done");
+    assert_eq!(server.sql(SUMS).expect("sums"), before);
+    assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn canceled_while_a_table_is_copied_the_table_is_as_before() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    server.sql("ALTER SCHEMA shop DEFAULT ENCRYPTION = 'Y'").expect("altered, which the lock would keep from it");
+    // A lock holds the copy up, so that it is surely canceled within.
+    let mut holder = server.client();
+    holder.args(["-e", "LOCK TABLES shop.t READ; SELECT SLEEP(60)"]);
+    let mut holder = holder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let child = start(&server, &["--lock-wait", "60"]);
+    wait_for(&server, "it is at the table", |state| {
+        state["what"].as_str().is_some_and(|what| what.contains("shop.t "))
+    });
+    thread::sleep(Duration::from_millis(500));
+    let asked = Instant::now();
+    let pid = child.id().to_string();
+    // A signal asks for the same as `sealant encrypt cancel`.
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+    let (code, report) = ended(child);
+    assert_eq!((code, report["canceled"].as_bool()), (Some(3), Some(true)));
+    assert!(asked.elapsed() < Duration::from_secs(20), "it ends at once, not when the lock is free");
+    holder.kill().expect("it runs");
+    holder.wait().expect("it ends");
+    assert_eq!(
+        server
+            .value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'sealant%'")
+            .expect("a number"),
+        "0"
+    );
+    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+}
+
+#[test]
+fn rules_that_cannot_be_kept_are_errors() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    Ended::of(&server, "run", &["--throttle", "No_such_status=1"]).refuses(1, "no status variable No_such_status");
+    Ended::of(&server, "run", &["--method", "rebuild-replica"]).refuses(1, "it is no replica");
+    for wrong in [["--window", "5-6"], ["--throttle", "x"], ["--lock-budget", "0"], ["--replica", "mysql://r@h"]] {
+        assert_eq!(Ended::of(&server, "run", &wrong).code, 2, "{wrong:?}");
+    }
+    // Whatever is too large for the budget is left, and said so, where no tool can be used.
+    let all_too_large = ["--lock-budget", "1s", "--method", "auto", "--largest-table", "1"];
+    let ended = Ended::of(&server, "run", &all_too_large);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let left = |step: &&Value| step["step"] == "table shop.t" && step["state"] == "skipped";
+    let steps = ended.report["steps"].as_array().expect("steps");
+    assert!(steps.iter().find(left).is_some_and(|step| step["reason"].to_string().contains("--largest-table")));
+}
+
+/// gh-ost comes from no registry that the tests can reach: it is used where somebody installed it.
+fn gh_ost() -> bool {
+    let there =
+        Command::new("gh-ost").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !there {
+        say("gh-ost is not installed: tables are not copied by it in this run");
+    }
+    there
+}
+
+#[allow(clippy::print_stdout, reason = "a test that does nothing says so")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+const BY_GH_OST: [&str; 4] = ["--purge-binlogs", "--method", "gh-ost", "--replicated"];
+const LEFT_BY_GH_OST: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
+    WHERE TABLE_NAME REGEXP '_(gho|ghc|ghk|del)$' OR TABLE_SCHEMA LIKE 'sealant%'";
+
+#[test]
+fn gh_ost_copies_tables_while_clients_write() {
+    let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
+    let server = mysql_with_tables();
+    server.sql("CREATE TABLE shop.counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(99))").expect("made");
+    let stop = AtomicBool::new(false);
+    let (written, ended) = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut written = 0_u32;
+            while !stop.load(Ordering::Relaxed) {
+                server.sql("INSERT INTO shop.counted (v) VALUES ('CLEARTEXT-MARKER new')").expect("it is written");
+                written += 1;
+            }
+            written
+        });
+        let ended = Ended::of(&server, "run", &BY_GH_OST);
+        stop.store(true, Ordering::Relaxed);
+        (writer.join().expect("it writes"), ended)
+    });
+    ended.is_done();
+    let by_gh_ost = |step: &str| {
+        ended.report["steps"]
+            .as_array()
+            .expect("steps")
+            .iter()
+            .any(|known| known["step"] == step && known["statements"].to_string().contains("gh-ost --database"))
+    };
+    assert!(by_gh_ost("table shop.counted") && by_gh_ost("table shop.t"), "{}", ended.report["steps"]);
+    assert!(!by_gh_ost("table shop.child"), "a table with foreign keys is copied by the server");
+    assert_eq!(server.value("SELECT COUNT(*) FROM shop.counted").expect("a number"), written.to_string());
+    assert_eq!(server.value(LEFT_BY_GH_OST).expect("a number"), "0");
+    assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
+    let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
+    let mut chance = Random::of(31);
+    for round in 0..number("SEALANT_FAULTS", 3) {
+        let mut server = mysql_with_tables();
+        let before = server.sql(SUMS).expect("sums");
+        let mut child = start(&server, &BY_GH_OST);
+        while !std::fs::read_to_string(log(&server)).unwrap_or_default().contains("gh-ost --database") {
+            assert_eq!(child.try_wait().expect("its state"), None, "it comes to gh-ost");
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(chance.below(6000)));
+        match round % 3 {
+            0 => child.kill().expect("it runs"),
+            1 => drop(Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status()),
+            _ => server.kill(),
+        }
+        drop(child.wait_with_output());
+        if round % 3 == 2 {
+            server.start().expect("it starts");
+        }
+        Ended::of(&server, "run", &BY_GH_OST).is_done();
+        assert_eq!(server.sql(SUMS).expect("sums"), before);
+        assert_eq!(server.value(LEFT_BY_GH_OST).expect("a number"), "0");
+        assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn no_tool_is_used_with_a_server_that_it_does_not_know() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    // The real program's own answer, as Debian 12 has it.
+    let programs = server.dir().join("programs");
+    std::fs::create_dir(&programs).expect("made");
+    let old = programs.join("pt-online-schema-change");
+    std::fs::write(&old, "#!/bin/sh\necho 'pt-online-schema-change 3.2.1'\n").expect("written");
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made a program");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a path"));
+    let arguments = ["encrypt", "plan", "--user", "root", "--method", "pt-osc", "--socket"];
+    let output = sealant().args(arguments).arg(server.socket()).env("PATH", path).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("pt-online-schema-change 3.2.1 does not know MySQL 9.7.4"), "{said}");
+}
