@@ -14,6 +14,7 @@ use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
 use serde_json::Value;
 
 use crate::support::chance::number;
+use crate::support::schema::has_its_schema;
 use crate::support::{run, sealant};
 
 /// What no file may hold afterwards.
@@ -83,6 +84,9 @@ impl Ended {
         all.extend(more);
         let output = run(&all);
         let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        if report != Value::Null {
+            has_its_schema(&report, "encrypt-1");
+        }
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Self { report, code: output.status.code().unwrap_or(-1), stderr }
     }

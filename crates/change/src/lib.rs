@@ -10,9 +10,12 @@
 //! running it again.
 #![forbid(unsafe_code)]
 
+mod atomic;
 pub mod encrypt;
 mod error;
+pub mod init;
 mod keyring;
+pub mod keys;
 mod log;
 mod quote;
 pub mod rotate;
@@ -21,7 +24,7 @@ mod step;
 
 pub use crate::{
     error::Error,
-    keyring::{KeyStore, KeyringStatus, Opened, prove},
+    keyring::{KeyManagement, KeyStore, KeyringStatus, Opened, prove},
     log::StatementLog,
     session::{LockPatience, Session},
     step::{Blocks, Outcome, Step, StepReport},

@@ -13,11 +13,12 @@
 //! rotation is kept beside the new one, as `FILE.before`, until the new one is proven to hold all its keys.
 
 mod backup;
-mod copy;
+pub(crate) mod copy;
 mod error;
+pub(crate) mod files;
 mod plan;
 mod proof;
-mod register;
+pub(crate) mod register;
 mod run;
 mod site;
 
@@ -30,7 +31,7 @@ pub use self::{
     error::Error,
     plan::plan,
     proof::{Lagging, Proof},
-    register::{KeyRecord, Register, Unfinished, Written},
+    register::{BackupRecord, KeyRecord, Register, Unfinished, Written},
     run::run,
 };
 use crate::StepReport;

@@ -18,7 +18,7 @@ use super::{
     register::Ledger,
     site::{self, Site},
 };
-use crate::{LockPatience, Outcome, Session, StatementLog};
+use crate::{LockPatience, Outcome, Session, StatementLog, atomic};
 
 /// Between two of the server's statements a proof may take long.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
@@ -111,13 +111,13 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     fn prove_before(&mut self, report: &mut Report) -> Ended {
-        let mut copy = KeyringCopy::read(&self.site.keyring)?;
+        let mut copy = KeyringCopy::read(&self.site.store)?;
         for _ in 0..PROOFS {
             site::is_current(&mut self.session, &copy)?;
             self.refuse_overwriting(&copy)?;
             let proven = Seen::prove(&self.site.places, &copy);
-            let now = KeyringCopy::read(&self.site.keyring)?;
-            let unchanged = now.bytes() == copy.bytes();
+            let now = KeyringCopy::read(&self.site.store)?;
+            let unchanged = now.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.before = Some(seen.proof());
@@ -129,7 +129,7 @@ impl<'r, 'l> Run<'r, 'l> {
                 _ => copy = now,
             }
         }
-        Err(Error::KeyringChanges { path: self.site.keyring.clone() })
+        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
     /// Only what the unfinished run left may be replaced.
@@ -225,9 +225,9 @@ impl<'r, 'l> Run<'r, 'l> {
         for statement in action.statements() {
             self.session.change(statement)?;
         }
-        let now = KeyringCopy::read(&self.site.keyring)?;
+        let now = KeyringCopy::read(&self.site.store)?;
         if now.newest(kind, &self.site.server_uuid) == newest {
-            return Err(Error::NoNewKey { path: self.site.keyring.clone(), older: newest });
+            return Err(Error::NoNewKey { path: self.site.store.path().to_owned(), older: newest });
         }
         Ok(None)
     }
@@ -250,7 +250,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Backs up the keyring as it is now, as the file that was asked for.
     fn back_up(&mut self, report: &mut Report) -> Ended {
-        let copy = KeyringCopy::read(&self.site.keyring)?;
+        let copy = KeyringCopy::read(&self.site.store)?;
         let path = self.request.backup.clone();
         report.backup = Some(self.write(&path, &copy)?);
         self.copy = Some(copy);
@@ -266,7 +266,7 @@ impl<'r, 'l> Run<'r, 'l> {
                 seen.settle(&wanted, &copy, &mut self.session, self.request.patience)?;
                 Ok(seen)
             });
-            let unchanged = KeyringCopy::read(&self.site.keyring)?.bytes() == copy.bytes();
+            let unchanged = KeyringCopy::read(&self.site.store)?.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted));
@@ -279,7 +279,7 @@ impl<'r, 'l> Run<'r, 'l> {
                 _ => self.back_up(report)?,
             };
         }
-        Err(Error::KeyringChanges { path: self.site.keyring.clone() })
+        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
     fn wanted(&self, copy: &KeyringCopy) -> Wanted {
@@ -297,18 +297,9 @@ impl<'r, 'l> Run<'r, 'l> {
         let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
         let register = &mut self.ledger.register;
         let then = register.unfinished.as_ref().map(|run| [run.master_key.clone(), run.binlog_key.clone()]);
-        for record in register.keys.values_mut() {
-            record.in_keyring = false;
-        }
-        for name in names.iter().chain(needed.keys()).filter(|name| !name.is_empty()) {
-            register.keys.entry(name.clone()).or_default().first_seen.get_or_insert(now);
-        }
-        for (name, record) in &mut register.keys {
-            record.needed_by = needed.get(name).cloned().unwrap_or_default();
-            if names.contains(name) {
-                record.in_keyring = true;
-                (record.copy_proven, record.copy) = (Some(now), Some(self.request.backup.clone()));
-            }
+        register.sighted(&names, &needed);
+        for record in register.keys.values_mut().filter(|record| record.in_keyring) {
+            (record.copy_proven, record.copy) = (Some(now), Some(self.request.backup.clone()));
         }
         for (older, newer) in then.into_iter().flatten().zip(newest) {
             if let Some(record) =
@@ -347,7 +338,7 @@ impl<'r, 'l> Run<'r, 'l> {
             }
             let removed: Vec<String> = written.keys.difference(&names).cloned().collect();
             if removed.is_empty() && included {
-                let gone = fs::remove_file(&written.path).and_then(|()| backup::sync(&written.path));
+                let gone = fs::remove_file(&written.path).and_then(|()| atomic::sync(&written.path));
                 gone.map_err(|source| Error::Backup { path: written.path.clone(), source })?;
                 report.backup_before = report.backup_before.take().filter(|backup| backup.file != written.path);
                 continue;

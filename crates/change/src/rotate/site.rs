@@ -9,8 +9,8 @@ use std::{
 
 use server::{Flavor, Grants};
 
-use super::{Error, Request, copy::KeyringCopy};
-use crate::{KeyringStatus, Session};
+use super::{Error, Request, copy::KeyringCopy, files};
+use crate::{KeyStore, KeyringStatus, Session};
 
 /// `performance_schema.keyring_keys` cuts names off there.
 const SHOWN_NAME_BYTES: usize = 64;
@@ -24,7 +24,7 @@ pub(super) struct Site {
     pub(super) server: String,
     pub(super) server_uuid: String,
     /// The keyring's file.
-    pub(super) keyring: PathBuf,
+    pub(super) store: KeyStore,
     /// The data directory first, then what the server keeps elsewhere.
     pub(super) places: Vec<PathBuf>,
 }
@@ -43,11 +43,9 @@ impl Site {
             binary_logs(session, server)?;
         }
         let server_uuid = session.identity().server_uuid.clone().unwrap_or_default();
-        let datadir = request.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone());
-        is_of(&datadir, &server_uuid)?;
-        let places = places(session, datadir)?;
-        let keyring = keyring_file(&status, request)?;
-        Ok(Self { server: server.to_owned(), server_uuid, keyring, places })
+        let places = files::places(session, request.datadir.as_deref())?;
+        let store = KeyStore::MySql(keyring_file(&status, request)?);
+        Ok(Self { server: server.to_owned(), server_uuid, store, places })
     }
 }
 
@@ -113,42 +111,6 @@ fn binary_logs(session: &mut Session<'_>, server: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::BinaryLogsInClear { server: server.to_owned() })
-}
-
-/// A proof about another server's files is none.
-fn is_of(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
-    let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
-    let text = fs::read_to_string(datadir.join("auto.cnf")).map_err(|error| {
-        refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}"))
-    })?;
-    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
-    match uuid.map(str::trim) {
-        Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
-        Some(uuid) => Err(refuse(format!("is of the server {uuid}, not of {server_uuid}"))),
-        None => Err(refuse("auto.cnf does not tell whose data directory it is".to_owned())),
-    }
-}
-
-/// Directories and files that the server keeps outside its data directory.
-fn places(session: &mut Session<'_>, datadir: PathBuf) -> Result<Vec<PathBuf>, Error> {
-    let home = session.identity().datadir.clone();
-    let variables = session.ask(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-         ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir')",
-    )?;
-    let logs =
-        session.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')")?;
-    let files = session.ask("SELECT DISTINCT PATH FROM information_schema.INNODB_DATAFILES")?;
-    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-    let values = |rows: &server::Rows, column: &str| -> Vec<PathBuf> {
-        let values = (0..rows.rows.len()).filter_map(|row| rows.value(row, column));
-        values.filter(|value| value.starts_with('/')).map(PathBuf::from).collect()
-    };
-    found.extend(values(&variables, "Value"));
-    found.extend(values(&logs, "Value").iter().filter_map(|base| Some(base.parent()?.to_owned())));
-    found.extend(values(&files, "PATH"));
-    let outside = found.into_iter().filter(|path| !path.starts_with(&home) && !path.starts_with(&datadir));
-    Ok([datadir.clone()].into_iter().chain(outside).collect())
 }
 
 fn keyring_file(status: &KeyringStatus, request: &Request) -> Result<PathBuf, Error> {

@@ -1,8 +1,9 @@
 //! What verbs that change a server have in common: which server, and being asked before.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ::change::StatementLog;
 use clap::Args;
 use server::{Options, Target};
 
@@ -22,10 +23,37 @@ pub(crate) struct Server {
     login: Login,
 }
 
+/// Whether and how a change goes ahead.
+#[derive(Debug, Args)]
+pub(crate) struct Going {
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show the plan and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}
+
+/// Where an auditor can read what was sent.
+#[derive(Debug, Args)]
+pub(crate) struct LogFile {
+    /// Append every statement that changes something to this file, before it is sent
+    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
+    pub(crate) log: PathBuf,
+}
+
+/// Where the register of keys is for a user who may write there.
+const SYSTEM_STATE: &str = "/var/lib/sealant";
+
 /// What to say if no server is named.
 const NOTHING_NAMED: [&str; 2] = ["no server is named", "give mysql://USER@HOST:PORT or --socket PATH"];
 
 impl Server {
+    /// Whether the command line names one; option files may.
+    pub(crate) fn is_named(&self) -> bool {
+        self.url.is_some() || self.socket.is_some()
+    }
+
     /// Where to connect and how.
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
         connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, NOTHING_NAMED)
@@ -33,11 +61,11 @@ impl Server {
 }
 
 /// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
-/// alone.
+/// and changes nothing.
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     if !std::io::stdin().is_terminal() {
-        let hint = format!("look at it with `sealant {verb} plan`, then give --yes");
+        let hint = format!("look at it with `sealant {verb}`, then give --yes");
         return Err(Failure::usage("nobody is there to confirm the plan").hint(hint));
     }
     let mut err = std::io::stderr();
@@ -46,4 +74,35 @@ pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Resu
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(unheard)?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }
+}
+
+/// The log of what is sent to that server.
+pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Failure> {
+    StatementLog::open(path, &target.to_string(), &target.user).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// For what changes nothing.
+pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
+    open_log(Path::new("/dev/null"), target)
+}
+
+/// Where the register of keys is: as given, or the system's place for a user who may write there, or else
+/// the user's own.
+pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    use rustix::fs::{Access, access};
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let system = Path::new(SYSTEM_STATE);
+    let nearest = system.ancestors().find(|path| path.exists());
+    if nearest.is_some_and(|path| access(path, Access::WRITE_OK).is_ok()) {
+        return Ok(system.to_owned());
+    }
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let own = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    let state = own.or_else(home).ok_or_else(|| {
+        Failure::usage("there is no place for the register of keys").hint("name a directory with --state-dir")
+    })?;
+    Ok(state.join("sealant"))
 }

@@ -1,15 +1,15 @@
 //! `sealant encrypt`: closes the gaps of a running server.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ::change::encrypt::{Options, Place, Plan, Policy, Report, plan};
-use ::change::{Error, LockPatience, StatementLog};
+use ::change::{Error, LockPatience};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Server, confirm};
+use crate::cli::change::{Going, LogFile, Server, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
@@ -78,15 +78,10 @@ struct Common {
 struct Run {
     #[command(flatten)]
     common: Common,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-    /// Show the plan and change nothing, as `sealant encrypt plan` does
-    #[arg(long, conflicts_with = "yes")]
-    dry_run: bool,
-    /// Append every statement that changes something to this file, before it is sent
-    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
-    log: PathBuf,
+    #[command(flatten)]
+    going: Going,
+    #[command(flatten)]
+    log: LogFile,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -124,7 +119,7 @@ impl Encrypt {
         forbid_dumps();
         match self.command {
             Command::Plan(common) => common.show_plan(),
-            Command::Run(run) if run.dry_run => run.common.show_plan(),
+            Command::Run(run) if run.going.dry_run => run.common.show_plan(),
             Command::Run(run) => run.run(),
         }
     }
@@ -139,7 +134,7 @@ impl Common {
 
     /// Nothing is changed, so nothing is logged.
     fn plan(&self, place: &Place) -> Result<Plan, Failure> {
-        let log = open_log(Path::new("/dev/null"), place)?;
+        let log = not_logged(&place.target)?;
         let status = StatusLine::new(self.quiet);
         plan(place, &self.options(), &log, &|text| status.show(text)).map_err(failure)
     }
@@ -180,11 +175,11 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let place = self.common.place()?;
         let plan = self.common.plan(&place)?;
-        if !self.yes {
+        if !self.going.yes {
             let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
-            confirm("encrypt", text)?;
+            confirm("encrypt plan", text)?;
         }
-        let log = open_log(&self.log, &place)?;
+        let log = open_log(&self.log.log, &place.target)?;
         let status = StatusLine::new(self.common.quiet);
         let report = plan.run(&place, &self.common.options(), &log, &|text| status.show(text));
         status.clear();
@@ -193,13 +188,9 @@ impl Run {
         if report.done {
             return Ok(Exit::Clean);
         }
-        hint(&format!("every statement that ran is in {}", self.log.display()));
+        hint(&format!("every statement that ran is in {}", self.log.log.display()));
         Ok(Exit::Findings)
     }
-}
-
-fn open_log(path: &Path, place: &Place) -> Result<StatementLog, Failure> {
-    StatementLog::open(path, &place.target.to_string(), &place.target.user).map_err(failure)
 }
 
 /// An error with what to do about it.

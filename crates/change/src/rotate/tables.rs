@@ -1,0 +1,160 @@
+//! Tables that are written anew for new keys: which, and how.
+//!
+//! The server's own `ALTER TABLE` with a copy is the only way that puts no clear text on a disk. On
+//! MySQL `ENCRYPTION = 'N'` and back would write the table in the clear, and a rebuild in place sorts
+//! secondary indexes in temporary files that are not encrypted (seen on 9.7: 125,332 rows of a table in
+//! two unlinked files of `tmpdir`). On MariaDB such files are encrypted only with `innodb_encrypt_log`.
+//! General tablespaces, `mysql` and the system tablespace have no such statement.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Error;
+use crate::{Session, encrypt::clear, quote};
+
+/// Why `mysql.ibd` and general tablespaces keep their key.
+const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing it in clear text first";
+const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
+const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
+/// Why other things of MariaDB keep their key.
+const SYSTEM_REMEDY: &str = "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
+const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
+
+const MYSQL_SPACES: &str = "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes \
+     FROM information_schema.INNODB_TABLESPACES WHERE ENCRYPTION = 'Y' AND SPACE_TYPE IN ('Single', 'General')";
+/// Those that the threads have not looked at yet are in no row of the second table.
+const MARIADB_SPACES: &str = "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, e.CURRENT_KEY_ID AS id, \
+     e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
+     LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
+     WHERE s.NAME <> 'innodb_temporary'";
+
+/// A table that is written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) schema: String,
+    pub(super) table: String,
+    /// Bytes of all its tablespaces.
+    pub(super) bytes: u64,
+}
+
+/// Something that keeps its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leftover {
+    /// A tablespace, or a kind of file.
+    pub artefact: String,
+    /// Why it keeps its key.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Smallest first.
+    pub(super) tables: Vec<Table>,
+    pub(super) leftovers: Vec<Leftover>,
+}
+
+impl Table {
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.schema, self.table)
+    }
+
+    /// The statement that gives it a new key of its own, or that key of MariaDB.
+    pub(super) fn statement(&self, key_id: Option<u32>) -> String {
+        let name = format!("{}.{}", quote::name(&self.schema), quote::name(&self.table));
+        match key_id {
+            Some(id) => format!("ALTER TABLE {name} ENCRYPTION_KEY_ID = {id}, ALGORITHM = COPY, LOCK = SHARED"),
+            None => format!("ALTER TABLE {name} FORCE, ALGORITHM = COPY, LOCK = SHARED"),
+        }
+    }
+}
+
+impl Work {
+    /// Encrypted tables of MySQL, each in files of its own.
+    pub(super) fn of_mysql(session: &mut Session<'_>) -> Result<Self, Error> {
+        let known = clear::tables(session)?;
+        let spaces = session.ask(MYSQL_SPACES)?;
+        let (mut sizes, mut work) = (BTreeMap::new(), Self::default());
+        for row in 0..spaces.rows.len() {
+            let Some(name) = spaces.value(row, "name") else { continue };
+            let bytes = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+            if spaces.value(row, "kind") == Some("General") {
+                let remedy = if name == "mysql" { DICTIONARY_REMEDY } else { SHARED_REMEDY };
+                work.leave(format!("tablespace {name}"), SHARED, remedy);
+            } else if let Some(table) = clear::table_of(name, &known) {
+                // Tables of a full-text index are made anew with theirs, and are not in this list.
+                *sizes.entry(table.clone()).or_insert(0_u64) += bytes;
+            }
+        }
+        work.add(sizes);
+        Ok(work)
+    }
+
+    /// Encrypted tables of MariaDB that have not that key.
+    pub(super) fn of_mariadb(session: &mut Session<'_>, key_id: u32) -> Result<Self, Error> {
+        let known = clear::tables(session)?;
+        let spaces = session.ask(MARIADB_SPACES)?;
+        let (mut sizes, mut work) = (BTreeMap::new(), Self::default());
+        let wanted = key_id.to_string();
+        for row in 0..spaces.rows.len() {
+            let Some(name) = spaces.value(row, "name") else { continue };
+            let bytes = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+            if spaces.value(row, "id") == Some(&wanted) || spaces.value(row, "scheme").is_none_or(|scheme| scheme == "0") {
+                continue;
+            }
+            let name = audit::artefact::decoded(name);
+            match clear::table_of(&name, &known) {
+                Some(table) => *sizes.entry(table.clone()).or_insert(0_u64) += bytes,
+                None if is_full_text(&name) => {
+                    let reason = "is an auxiliary table of a full-text index, which has no options of its own";
+                    work.leave(name, reason, FULL_TEXT_REMEDY);
+                }
+                None => work.leave(name, "is a tablespace of the system", SYSTEM_REMEDY),
+            }
+        }
+        for (artefact, variable) in OTHERS {
+            if session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten().is_some_and(|value| value == "1") {
+                work.leave((*artefact).to_owned(), "takes no other key", SYSTEM_REMEDY);
+            }
+        }
+        work.add(sizes);
+        Ok(work)
+    }
+
+    fn leave(&mut self, artefact: String, reason: &str, remedy: &str) {
+        self.leftovers.push(Leftover { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
+    }
+
+    fn add(&mut self, sizes: BTreeMap<(String, String), u64>) {
+        self.tables = sizes.into_iter().map(|((schema, table), bytes)| Table { schema, table, bytes }).collect();
+        self.tables.sort_by(|a, b| (a.bytes, &a.schema, &a.table).cmp(&(b.bytes, &b.schema, &b.table)));
+    }
+}
+
+/// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, by the variable that has it encrypted.
+const OTHERS: &[(&str, &str)] = &[
+    ("the redo log", "innodb_encrypt_log"),
+    ("binary and relay logs", "encrypt_binlog"),
+    ("Aria tables", "aria_encrypt_tables"),
+];
+
+/// `schema/FTS_…`, of which MariaDB shows the tables of full-text indexes.
+fn is_full_text(space: &str) -> bool {
+    space.rsplit_once('/').is_some_and(|(_, table)| table.to_ascii_lowercase().starts_with("fts_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_copy_and_quote() {
+        let table = Table { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0 };
+        assert_eq!(table.statement(None), "ALTER TABLE `a``b`.`t` FORCE, ALGORITHM = COPY, LOCK = SHARED");
+        let moved = "ALTER TABLE `a``b`.`t` ENCRYPTION_KEY_ID = 7, ALGORITHM = COPY, LOCK = SHARED";
+        assert_eq!(table.statement(Some(7)), moved);
+    }
+}
