@@ -134,7 +134,11 @@ fn what_is_there_is_not_overwritten() {
 
     let inside = server.datadir().join("keyring");
     let inside = inside.to_str().expect("ASCII");
-    on(&server, "init", &["--yes", "--keyring-file", inside]).refused(1, "inside the data directory", "--inside-datadir");
+    on(&server, "init", &["--yes", "--keyring-file", inside]).refused(
+        1,
+        "inside the data directory",
+        "--inside-datadir",
+    );
     let plan = written(&on(&server, "init", &["--dry-run", "--inside-datadir", "--keyring-file", inside]));
     assert!(plan["notes"][0].as_str().is_some_and(|note| note.contains("inside")), "{plan:#}");
 
@@ -194,7 +198,9 @@ fn a_mariadb_without_keys_gets_them() {
         let report = written(&run(&server));
         assert!(report["notes"][0].as_str().is_some_and(|note| note.contains("beside")), "{report:#}");
         let options = fs::read_to_string(&config).expect("read");
-        assert!(options.starts_with("[mariadb]\n# mine\n") && options.contains("plugin_load_add = file_key_management"));
+        assert!(
+            options.starts_with("[mariadb]\n# mine\n") && options.contains("plugin_load_add = file_key_management")
+        );
         for name in ["keys.enc", "keys.password"] {
             assert_eq!(mode(&beside(&server, name)), 0o600);
         }
@@ -202,7 +208,10 @@ fn a_mariadb_without_keys_gets_them() {
         assert!(keys.starts_with(b"Salted__"));
         // Again, as after an interruption: nothing is made anew.
         let again = written(&run(&server));
-        assert!(again["parts"].as_array().expect("a list").iter().all(|part| part["condition"] == "there"), "{again:#}");
+        assert!(
+            again["parts"].as_array().expect("a list").iter().all(|part| part["condition"] == "there"),
+            "{again:#}"
+        );
         assert_eq!(fs::read(beside(&server, "keys.enc")).expect("keys"), keys);
 
         restart(&mut server);

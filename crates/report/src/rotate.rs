@@ -26,7 +26,7 @@ pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Err
             writeln!(out, "     {:<18} {}", "", visible(statement))?;
         }
     }
-    Ok(())
+    leftovers(report, out)
 }
 
 /// Writes what was done.
@@ -48,7 +48,19 @@ pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Erro
         }
     }
     write_proofs(report, out)?;
-    write_backups(report, out)
+    write_backups(report, out)?;
+    leftovers(report, out)
+}
+
+fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if !report.leftovers.is_empty() {
+        writeln!(out, "these keep their key on this server:")?;
+    }
+    for leftover in &report.leftovers {
+        writeln!(out, "  {}: {}", visible(&leftover.artefact), visible(&leftover.reason))?;
+        writeln!(out, "      {}", visible(&leftover.remedy))?;
+    }
+    Ok(())
 }
 
 fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
@@ -68,6 +80,12 @@ fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(key) = &after.new_binlog_key {
         writeln!(out, "        {} on {} binary and relay logs", visible(key), after.binary_logs_on_new_key)?;
     }
+    if let Some(keys) = &after.data_keys {
+        writeln!(out, "        {} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept)?;
+    }
+    if let Some(on) = after.tablespaces_on_key_id {
+        writeln!(out, "        {on} tablespaces are on the key that was asked for")?;
+    }
     if !report.lagging.is_empty() {
         writeln!(out, "        {} files do not carry the new key yet", report.lagging.len())?;
     }
@@ -78,6 +96,9 @@ fn write_backups(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     for backup in report.backup.iter().chain(&report.backup_before) {
         writeln!(out, "backup: {}, {} keys", visible(&backup.file.to_string_lossy()), backup.keys)?;
         writeln!(out, "        sha256 {}", backup.sha256)?;
+        if let Some(password) = &backup.password {
+            writeln!(out, "        its password: {}", visible(&password.to_string_lossy()))?;
+        }
     }
     for key in &report.removed_keys {
         writeln!(out, "        {} was removed by the server; copies of older binary logs still need it", visible(key))?;

@@ -1,7 +1,7 @@
 //! `sealant encrypt`: closes the gaps of a running server in an order that is safe, and lets the
 //! bytes decide what is done.
 
-mod clear;
+pub(crate) mod clear;
 mod doublewrite;
 mod leftovers;
 mod mariadb;
@@ -9,7 +9,7 @@ mod mysql;
 mod redo;
 mod scan;
 mod scratch;
-mod undo;
+pub(crate) mod undo;
 
 use std::{path::PathBuf, time::Instant};
 

@@ -17,7 +17,7 @@ const STAND_IN: &str = "sealant_undo_stand_in";
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-pub(super) fn renew(
+pub(crate) fn renew(
     session: &mut Session<'_>,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,

@@ -9,7 +9,7 @@ use std::{
 
 use innodb::{
     SpaceId, doublewrite,
-    verify::{Check, KeyAsked, Verdict},
+    verify::{Check, Verdict},
 };
 use serde::Serialize;
 use verify::{Depth, FileResult, Plan, Settings, Unread, read::Reader};
@@ -17,7 +17,7 @@ use verify::{Depth, FileResult, Plan, Settings, Unread, read::Reader};
 use super::back_end::Holding;
 use crate::{
     Session,
-    rotate::{Error, copy::mariadb_name, files},
+    rotate::{Error, files, proof::key_names},
 };
 
 /// Files that are named as examples.
@@ -95,7 +95,7 @@ impl Asked {
         asked.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
         for file in &report.files {
             let shut = holding.readable && is_shut(file);
-            for name in names_of(file) {
+            for name in key_names(file) {
                 asked.add(name, place(file, relay), &file.path, shut);
             }
         }
@@ -165,17 +165,6 @@ impl Where {
     }
 }
 
-/// Names of the keys that a file asks for; none of the public key of bootstrap, nor of an export's own.
-fn names_of(file: &FileResult) -> Vec<String> {
-    match &file.key {
-        Some(KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name }) if !name.is_empty() => vec![name.clone()],
-        Some(KeyAsked::MariaDb { key_id, versions }) => {
-            versions.iter().map(|version| mariadb_name(*key_id, version.0)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// Damage of another kind is no fault of the key.
 fn is_shut(file: &FileResult) -> bool {
     let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
@@ -211,6 +200,6 @@ fn is_mariadb_undo(name: &str) -> bool {
 /// Which key a tablespace asks for, by its number.
 fn spaces(files: &[FileResult]) -> BTreeMap<SpaceId, String> {
     let tablespaces = files.iter().filter(|file| file.kind == "tablespace");
-    let keyed = tablespaces.filter_map(|file| Some((file, names_of(file).pop()?)));
+    let keyed = tablespaces.filter_map(|file| Some((file, key_names(file).pop()?)));
     keyed.filter_map(|(file, name)| Some((files::page0(&file.path)?.space_id, name))).collect()
 }

@@ -145,6 +145,16 @@ pub struct Backup {
     pub keys: u64,
     /// How it was proven.
     pub proof: CopyProof,
+    /// The age file of the password, if the keys are encrypted with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<PathBuf>,
+}
+
+/// Where the password of a key file goes: beside the backup of that.
+pub(super) fn password_of(backup: &Path) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(".password");
+    PathBuf::from(name)
 }
 
 /// Hash of a file's bytes, in hexadecimal digits.

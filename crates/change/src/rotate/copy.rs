@@ -31,9 +31,8 @@ enum Held {
     MariaDb(MariaDbKeys, Option<Password>),
 }
 
-/// A file with a password, as it was read.
+/// What a file with a password holds.
 pub(crate) struct Password {
-    pub(crate) path: PathBuf,
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
@@ -68,7 +67,7 @@ impl KeyringCopy {
             KeyStore::MySql(path) => Self::of_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
             KeyStore::MariaDb { file, password } => {
                 let password = match password {
-                    Some(path) => Some(Password { path: path.clone(), bytes: read(path)? }),
+                    Some(path) => Some(Password { bytes: read(path)? }),
                     None => None,
                 };
                 let bytes = read(file)?;

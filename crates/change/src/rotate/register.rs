@@ -86,6 +86,9 @@ pub struct Unfinished {
     pub binlog_key: Option<String>,
     /// Backups that it has made, or was about to make.
     pub backups: Vec<Written>,
+    /// Fingerprints of the keys that tablespaces had then, where those are to be new.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data_keys: BTreeMap<PathBuf, u32>,
 }
 
 /// A backup of an unfinished run.
@@ -224,6 +227,7 @@ mod tests {
             master_key: None,
             binlog_key: None,
             backups,
+            data_keys: BTreeMap::new(),
         };
         let unfinished = run(vec![written]);
         assert!(unfinished.may_replace(&path, &names(&["a", "b", "c"])).unwrap());
@@ -246,7 +250,14 @@ mod tests {
         };
         let backups = vec![written(&before, &["old"]), written(&file, &["old", "new"])];
         let started = Timestamp::UNIX_EPOCH;
-        let run = Unfinished { file: file.clone(), started, master_key: None, binlog_key: None, backups };
+        let run = Unfinished {
+            file: file.clone(),
+            started,
+            master_key: None,
+            binlog_key: None,
+            backups,
+            data_keys: BTreeMap::new(),
+        };
         assert!(run.may_replace(&file, &names(&["new", "newer"])).unwrap());
         assert!(!run.may_replace(&before, &names(&["new", "newer"])).unwrap(), "the other one may go next");
         fs::remove_file(&before).unwrap();

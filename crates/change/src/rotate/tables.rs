@@ -6,9 +6,13 @@
 //! two unlinked files of `tmpdir`). On MariaDB such files are encrypted only with `innodb_encrypt_log`.
 //! General tablespaces, `mysql` and the system tablespace have no such statement.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
+use server::Rows;
 
 use super::Error;
 use crate::{Session, encrypt::clear, quote};
@@ -18,13 +22,15 @@ const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing 
 const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
 const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
 /// Why other things of MariaDB keep their key.
-const SYSTEM_REMEDY: &str = "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
+const SYSTEM_REMEDY: &str =
+    "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
 
-const MYSQL_SPACES: &str = "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes \
-     FROM information_schema.INNODB_TABLESPACES WHERE ENCRYPTION = 'Y' AND SPACE_TYPE IN ('Single', 'General')";
+const MYSQL_SPACES: &str = "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
+     FROM information_schema.INNODB_TABLESPACES s LEFT JOIN information_schema.INNODB_DATAFILES d ON d.SPACE = s.SPACE \
+     WHERE s.ENCRYPTION = 'Y' AND s.SPACE_TYPE IN ('Single', 'General')";
 /// Those that the threads have not looked at yet are in no row of the second table.
-const MARIADB_SPACES: &str = "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, e.CURRENT_KEY_ID AS id, \
+const MARIADB_SPACES: &str = "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, s.FILENAME AS path, e.CURRENT_KEY_ID AS id, \
      e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
      LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
      WHERE s.NAME <> 'innodb_temporary'";
@@ -36,6 +42,8 @@ pub(super) struct Table {
     pub(super) table: String,
     /// Bytes of all its tablespaces.
     pub(super) bytes: u64,
+    /// Their files.
+    pub(super) files: Vec<PathBuf>,
 }
 
 /// Something that keeps its key.
@@ -54,6 +62,8 @@ pub struct Leftover {
 pub(super) struct Work {
     /// Smallest first.
     pub(super) tables: Vec<Table>,
+    /// Files of these and of tables that are where they should be already.
+    pub(super) files: BTreeSet<PathBuf>,
     pub(super) leftovers: Vec<Leftover>,
 }
 
@@ -72,42 +82,48 @@ impl Table {
     }
 }
 
+/// Tables by their names, with bytes and files.
+type Sizes = BTreeMap<(String, String), (u64, Vec<PathBuf>)>;
+
 impl Work {
     /// Encrypted tables of MySQL, each in files of its own.
-    pub(super) fn of_mysql(session: &mut Session<'_>) -> Result<Self, Error> {
+    pub(super) fn of_mysql(session: &mut Session<'_>, datadir: &Path) -> Result<Self, Error> {
         let known = clear::tables(session)?;
         let spaces = session.ask(MYSQL_SPACES)?;
-        let (mut sizes, mut work) = (BTreeMap::new(), Self::default());
+        let home = session.identity().datadir.clone();
+        let (mut sizes, mut work) = (Sizes::new(), Self::default());
         for row in 0..spaces.rows.len() {
             let Some(name) = spaces.value(row, "name") else { continue };
-            let bytes = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
             if spaces.value(row, "kind") == Some("General") {
                 let remedy = if name == "mysql" { DICTIONARY_REMEDY } else { SHARED_REMEDY };
                 work.leave(format!("tablespace {name}"), SHARED, remedy);
             } else if let Some(table) = clear::table_of(name, &known) {
                 // Tables of a full-text index are made anew with theirs, and are not in this list.
-                *sizes.entry(table.clone()).or_insert(0_u64) += bytes;
+                add(&mut sizes, table, &spaces, row, [&home, datadir]);
             }
         }
-        work.add(sizes);
+        work.finish(sizes);
         Ok(work)
     }
 
     /// Encrypted tables of MariaDB that have not that key.
-    pub(super) fn of_mariadb(session: &mut Session<'_>, key_id: u32) -> Result<Self, Error> {
+    pub(super) fn of_mariadb(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
         let known = clear::tables(session)?;
         let spaces = session.ask(MARIADB_SPACES)?;
-        let (mut sizes, mut work) = (BTreeMap::new(), Self::default());
+        let home = session.identity().datadir.clone();
+        let (mut sizes, mut work) = (Sizes::new(), Self::default());
         let wanted = key_id.to_string();
         for row in 0..spaces.rows.len() {
             let Some(name) = spaces.value(row, "name") else { continue };
-            let bytes = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-            if spaces.value(row, "id") == Some(&wanted) || spaces.value(row, "scheme").is_none_or(|scheme| scheme == "0") {
+            if spaces.value(row, "scheme").is_none_or(|scheme| scheme == "0") {
                 continue;
             }
+            let there = spaces.value(row, "id") == Some(&wanted);
             let name = audit::artefact::decoded(name);
             match clear::table_of(&name, &known) {
-                Some(table) => *sizes.entry(table.clone()).or_insert(0_u64) += bytes,
+                Some(_) if there => work.files.extend(path(&spaces, row, [&home, datadir])),
+                Some(table) => add(&mut sizes, table, &spaces, row, [&home, datadir]),
+                None if there => {}
                 None if is_full_text(&name) => {
                     let reason = "is an auxiliary table of a full-text index, which has no options of its own";
                     work.leave(name, reason, FULL_TEXT_REMEDY);
@@ -120,7 +136,7 @@ impl Work {
                 work.leave((*artefact).to_owned(), "takes no other key", SYSTEM_REMEDY);
             }
         }
-        work.add(sizes);
+        work.finish(sizes);
         Ok(work)
     }
 
@@ -128,10 +144,27 @@ impl Work {
         self.leftovers.push(Leftover { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
     }
 
-    fn add(&mut self, sizes: BTreeMap<(String, String), u64>) {
-        self.tables = sizes.into_iter().map(|((schema, table), bytes)| Table { schema, table, bytes }).collect();
+    fn finish(&mut self, sizes: Sizes) {
+        let table = |((schema, table), (bytes, files))| Table { schema, table, bytes, files };
+        self.tables = sizes.into_iter().map(table).collect();
         self.tables.sort_by(|a, b| (a.bytes, &a.schema, &a.table).cmp(&(b.bytes, &b.schema, &b.table)));
+        self.leftovers.sort_by(|a, b| a.artefact.cmp(&b.artefact));
+        self.files.extend(self.tables.iter().flat_map(|table| table.files.iter().cloned()));
     }
+}
+
+fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, places: [&Path; 2]) {
+    let (bytes, files) = sizes.entry(table.clone()).or_default();
+    let more = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+    *bytes = bytes.saturating_add(more);
+    files.extend(path(spaces, row, places));
+}
+
+/// Where we see a tablespace's file; the server gives most of them from its data directory on.
+fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBuf> {
+    let path = Path::new(spaces.value(row, "path")?);
+    // Without the `.` of `./shop/orders.ibd`.
+    Some(datadir.join(path.strip_prefix(home).unwrap_or(path)).components().collect())
 }
 
 /// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, by the variable that has it encrypted.
@@ -152,7 +185,7 @@ mod tests {
 
     #[test]
     fn statements_copy_and_quote() {
-        let table = Table { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0 };
+        let table = Table { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0, files: Vec::new() };
         assert_eq!(table.statement(None), "ALTER TABLE `a``b`.`t` FORCE, ALGORITHM = COPY, LOCK = SHARED");
         let moved = "ALTER TABLE `a``b`.`t` ENCRYPTION_KEY_ID = 7, ALGORITHM = COPY, LOCK = SHARED";
         assert_eq!(table.statement(Some(7)), moved);

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ::change::StatementLog;
+use ::change::{LockPatience, StatementLog};
 use clap::Args;
 use server::{Options, Target};
 
@@ -32,6 +33,24 @@ pub(crate) struct Going {
     /// Show the plan and change nothing
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+}
+
+/// How long, and how often, statements wait for a table's lock.
+#[derive(Debug, Args)]
+pub(crate) struct Locks {
+    /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
+    lock_wait: u64,
+    /// How often a lock is tried for, with the same time for others in between
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    lock_tries: u32,
+}
+
+impl Locks {
+    pub(crate) fn patience(&self) -> LockPatience {
+        let wait = Duration::from_secs(self.lock_wait);
+        LockPatience { wait, tries: self.lock_tries, pause: wait }
+    }
 }
 
 /// Where an auditor can read what was sent.

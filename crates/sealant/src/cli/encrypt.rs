@@ -2,14 +2,13 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use ::change::Error;
 use ::change::encrypt::{Options, Place, Plan, Policy, Report, plan};
-use ::change::{Error, LockPatience};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Going, LogFile, Server, confirm, not_logged, open_log};
+use crate::cli::change::{Going, Locks, LogFile, Server, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
@@ -59,12 +58,8 @@ struct Common {
     /// A copy of the keyring that has to open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
-    lock_wait: u64,
-    /// How often a lock is tried for, with the same time for others in between
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    lock_tries: u32,
+    #[command(flatten)]
+    locks: Locks,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     format: Format,
@@ -145,7 +140,6 @@ impl Common {
     }
 
     fn options(&self) -> Options {
-        let wait = Duration::from_secs(self.lock_wait);
         Options {
             policy: match self.policy {
                 PolicyName::All => Policy::All,
@@ -157,7 +151,7 @@ impl Common {
             purge_binlogs: self.purge_binlogs,
             datadir: self.datadir.clone(),
             keyring_copies: self.keyring_copy.clone(),
-            patience: LockPatience { wait, tries: self.lock_tries, pause: wait },
+            patience: self.locks.patience(),
         }
     }
 

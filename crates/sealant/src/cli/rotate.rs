@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
-use crate::cli::change::{Going, LogFile, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Going, Locks, LogFile, Server, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -63,6 +63,8 @@ struct Common {
     /// Wait so long for the server to write what it has re-wrapped
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     settle: Duration,
+    #[command(flatten)]
+    locks: Locks,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     format: Format,
@@ -82,6 +84,12 @@ struct Keys {
     /// The master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
+    /// The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
+    #[arg(long)]
+    data_keys: bool,
+    /// MariaDB: move every table to the key of this number, which is in the key file already
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    mariadb_key_id: Option<u32>,
 }
 
 /// Where the backup goes, and who can open it.
@@ -231,6 +239,9 @@ fn request(common: &Common) -> Result<Request, Failure> {
     Ok(Request {
         master_key: common.keys.master_key,
         binlog_key: common.keys.binlog_key,
+        data_keys: common.keys.data_keys,
+        mariadb_key_id: common.keys.mariadb_key_id,
+        lock: common.locks.patience(),
         backup,
         recipients,
         identities,
