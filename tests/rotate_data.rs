@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::support::chance::{Random, number};
 use crate::support::proof::{Proof, Statements};
 use crate::support::rotation::Rotating;
+use crate::support::sealant;
 
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
@@ -276,4 +277,30 @@ fn every_table_of_mariadb_moves_to_the_key() {
         assert!(key_ids(&at).iter().all(|(file, id)| !moved(file) || *id == 2), "{:?}", key_ids(&at));
         assert_eq!(at.server.value(MARIADB_SUMS).expect("sums"), sums);
     }
+}
+
+#[test]
+fn an_encrypted_key_file_is_backed_up_with_its_password() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let mut server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB starts");
+    let mut init = sealant();
+    init.args(["keyring", "init", "--yes", "--user", "root", "--socket"]).arg(server.socket());
+    init.arg("--config").arg(server.dir().join("my.cnf"));
+    assert!(init.output().expect("it starts").status.success());
+    server.stop().expect("it stops");
+    server.start().expect("it starts");
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTED=YES").expect("made");
+    let at = Rotating::on(server);
+    let report = at.run("one.age", &["--mariadb-key-id", "3"]).is_done();
+    assert_eq!(at.left(), ["one.age", "one.age.password"]);
+    assert_eq!(report["backup"]["password"], at.path("one.age.password").to_str().expect("ASCII"));
+    let (keys, password) = (at.path("decrypted"), at.path("identity.password"));
+    fs::write(&keys, at.open("one.age")).expect("written");
+    fs::write(&password, at.open("one.age.password")).expect("written");
+    let mut verify = sealant();
+    verify.args(["verify", "--format", "json", "--mariadb-key-file"]).arg(&keys);
+    verify.arg("--mariadb-key-file-password-file").arg(&password).arg(at.server.datadir().join("d/t.ibd"));
+    let verified = verify.output().expect("it starts");
+    let verified: Value = serde_json::from_slice(&verified.stdout).expect("JSON");
+    assert_eq!((&verified["files"][0]["verdict"], &verified["files"][0]["key"]["key_id"]), (&"ok".into(), &3.into()));
 }

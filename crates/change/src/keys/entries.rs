@@ -78,6 +78,8 @@ pub(super) fn list(holding: &Holding, asked: &Asked, register: &Register, server
     let mut names: BTreeSet<&String> = asked.by_key.keys().chain(register.keys.keys()).collect();
     names.extend(holding.held.iter().flatten());
     names.extend(register.backups.values().flat_map(|backup| &backup.keys));
+    // A rotation notes all names of a keyring, also those that are no keys.
+    names.retain(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
     let mut sorted: Vec<(Rank, &String)> = names.into_iter().map(|name| (rank(name), name)).collect();
     sorted.sort();
     let newest = newest(&sorted, holding, server_uuid);

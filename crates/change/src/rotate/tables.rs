@@ -113,6 +113,7 @@ impl Work {
         let home = session.identity().datadir.clone();
         let (mut sizes, mut work) = (Sizes::new(), Self::default());
         let wanted = key_id.to_string();
+        let mut full_texts = BTreeMap::new();
         for row in 0..spaces.rows.len() {
             let Some(name) = spaces.value(row, "name") else { continue };
             if spaces.value(row, "scheme").is_none_or(|scheme| scheme == "0") {
@@ -120,16 +121,24 @@ impl Work {
             }
             let there = spaces.value(row, "id") == Some(&wanted);
             let name = audit::artefact::decoded(name);
+            let index = full_text(&name);
             match clear::table_of(&name, &known) {
                 Some(_) if there => work.files.extend(path(&spaces, row, [&home, datadir])),
                 Some(table) => add(&mut sizes, table, &spaces, row, [&home, datadir]),
                 None if there => {}
-                None if is_full_text(&name) => {
-                    let reason = "is an auxiliary table of a full-text index, which has no options of its own";
-                    work.leave(name, reason, FULL_TEXT_REMEDY);
-                }
-                None => work.leave(name, "is a tablespace of the system", SYSTEM_REMEDY),
+                None => match index {
+                    Some(index) => *full_texts.entry(index).or_insert(0_u32) += 1,
+                    None => work.leave(name, "is a tablespace of the system", SYSTEM_REMEDY),
+                },
             }
+        }
+        for (index, tables) in full_texts {
+            let artefact = format!("{index}_* ({tables} tablespaces)");
+            work.leave(
+                artefact,
+                "are auxiliary tables of a full-text index, without options of their own",
+                FULL_TEXT_REMEDY,
+            );
         }
         for (artefact, variable) in OTHERS {
             if session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten().is_some_and(|value| value == "1") {
@@ -174,14 +183,23 @@ const OTHERS: &[(&str, &str)] = &[
     ("Aria tables", "aria_encrypt_tables"),
 ];
 
-/// `schema/FTS_…`, of which MariaDB shows the tables of full-text indexes.
-fn is_full_text(space: &str) -> bool {
-    space.rsplit_once('/').is_some_and(|(_, table)| table.to_ascii_lowercase().starts_with("fts_"))
+/// `schema/FTS_<table id>` of an auxiliary table of a full-text index, which is called so and more.
+fn full_text(space: &str) -> Option<String> {
+    let (schema, table) = space.rsplit_once('/')?;
+    let id = table.strip_prefix("FTS_").or_else(|| table.strip_prefix("fts_"))?.get(..16)?;
+    Some(format!("{schema}/FTS_{id}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_of_a_full_text_index_are_known_by_their_table() {
+        assert_eq!(full_text("d/FTS_0000000000000025_CONFIG").as_deref(), Some("d/FTS_0000000000000025"));
+        assert_eq!(full_text("d/orders"), None);
+        assert_eq!(full_text("d/fts_short"), None);
+    }
 
     #[test]
     fn statements_copy_and_quote() {
