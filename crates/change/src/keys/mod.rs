@@ -2,7 +2,7 @@
 //! key.
 //!
 //! Three sources are laid side by side: what the back end holds, what the headers of the server's files
-//! ask for, and what the [`Register`](crate::rotate::Register) knows of dates and backups. The server is
+//! ask for, and what the [`Register`] knows of dates and backups. The server is
 //! not changed; the register only if that is asked for.
 
 mod back_end;

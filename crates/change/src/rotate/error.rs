@@ -202,7 +202,7 @@ fn of_change(error: &crate::Error) -> Option<String> {
             "set \"read_only\": false in the keyring component's configuration and restart the server".to_owned()
         }
         crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } => LOST.to_owned(),
-        crate::Error::Unsupported { .. } => {
+        crate::Error::Unsupported { reason, .. } if reason.starts_with("MariaDB") => {
             "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
              its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
                 .to_owned()

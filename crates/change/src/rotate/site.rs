@@ -53,7 +53,7 @@ impl Site {
 
     /// Where we see the data directory.
     pub(super) fn datadir(&self) -> &Path {
-        self.places.first().map_or(Path::new("/"), PathBuf::as_path)
+        self.places.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
     }
 
     fn of_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {

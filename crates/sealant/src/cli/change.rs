@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::change::{LockPatience, StatementLog};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use server::{Options, Target};
 
 use crate::cli::connect::{self, Login};
+use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
 /// The server that is changed.
@@ -50,6 +51,52 @@ impl Locks {
     pub(crate) fn patience(&self) -> LockPatience {
         let wait = Duration::from_secs(self.lock_wait);
         LockPatience { wait, tries: self.lock_tries, pause: wait }
+    }
+}
+
+/// What is said, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    #[command(flatten)]
+    shape: Shape,
+    /// No status line on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// The form of the report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Shape {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts: docs/schema
+    Json,
+}
+
+/// Writes a report in one form.
+pub(crate) type Writer<R> = fn(&R, &mut dyn Write) -> Result<(), report::Error>;
+
+impl Shape {
+    /// Writes the report to stdout, in the form that was asked for.
+    pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        let write = if self.format == Format::Json { json } else { table };
+        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    }
+}
+
+impl Output {
+    /// As [`Shape::write`].
+    pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        self.shape.write(report, json, table)
     }
 }
 

@@ -8,10 +8,9 @@ use ::change::encrypt::{Options, Place, Plan, Policy, Report, plan};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Going, Locks, LogFile, Server, confirm, not_logged, open_log};
+use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 
@@ -60,12 +59,8 @@ struct Common {
     keyring_copy: Vec<PathBuf>,
     #[command(flatten)]
     locks: Locks,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Do it: show the plan, ask, and carry it out
@@ -87,14 +82,6 @@ enum PolicyName {
     Tables,
     /// Redo, undo, binary and relay logs
     Logs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.encrypt/1
-    Json,
 }
 
 const EXAMPLES: &str = "\
@@ -130,7 +117,7 @@ impl Common {
     /// Nothing is changed, so nothing is logged.
     fn plan(&self, place: &Place) -> Result<Plan, Failure> {
         let log = not_logged(&place.target)?;
-        let status = StatusLine::new(self.quiet);
+        let status = StatusLine::new(self.output.quiet);
         plan(place, &self.options(), &log, &|text| status.show(text)).map_err(failure)
     }
 
@@ -155,13 +142,8 @@ impl Common {
         }
     }
 
-    fn write(
-        &self,
-        report: &Report,
-        table: fn(&Report, &mut dyn Write) -> Result<(), report::Error>,
-    ) -> Result<(), Failure> {
-        let write = if self.format == Format::Json { write_encrypt_json } else { table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
+        self.output.write(report, write_encrypt_json, table)
     }
 }
 
@@ -174,7 +156,7 @@ impl Run {
             confirm("encrypt plan", text)?;
         }
         let log = open_log(&self.log.log, &place.target)?;
-        let status = StatusLine::new(self.common.quiet);
+        let status = StatusLine::new(self.common.output.quiet);
         let report = plan.run(&place, &self.common.options(), &log, &|text| status.show(text));
         status.clear();
         let report = report.map_err(failure)?;

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use ::change::init::{CheckReport, CheckRequest, Error, Request, State, check, plan};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{Going, LogFile, Server, confirm, not_logged, open_log};
+use crate::cli::change::{Going, LogFile, Server, Shape, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
 /// Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it
@@ -66,9 +65,8 @@ struct Init {
     daemon_dir: Option<PathBuf>,
     #[command(flatten)]
     going: Going,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
+    #[command(flatten)]
+    shape: Shape,
 }
 
 /// Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists
@@ -90,17 +88,8 @@ struct Check {
     write_test: bool,
     #[command(flatten)]
     log: LogFile,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schemas sealant.keyring-init/1 and sealant.keyring-check/1
-    Json,
+    #[command(flatten)]
+    shape: Shape,
 }
 
 const EXAMPLES: &str = "\
@@ -159,8 +148,7 @@ impl Init {
     }
 
     fn write(&self, report: &::change::init::Report) -> Result<Exit, Failure> {
-        let write = if self.format == Format::Json { write_init_json } else { write_init_table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))?;
+        self.shape.write(report, write_init_json, write_init_table)?;
         Ok(Exit::Clean)
     }
 }
@@ -176,8 +164,7 @@ impl Check {
             write_test: self.write_test,
         };
         let report = check(&target, &options, &request, &log).map_err(|error| failure(&error))?;
-        let write = if self.format == Format::Json { write_check_json } else { write_check_table };
-        to_stdout(&|out| write(&report, out).map_err(std::io::Error::from))?;
+        self.shape.write(&report, write_check_json, write_check_table)?;
         Ok(judge(&report))
     }
 }

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use ::change::keys::{Request, look};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use report::{write_keys_json, write_keys_table};
 
-use crate::cli::change::{Server, not_logged, state_dir};
+use crate::cli::change::{Output, Server, not_logged, state_dir};
 use crate::cli::rotate::failure;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
 
@@ -44,20 +43,8 @@ pub(crate) struct Keys {
     /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR", help_heading = "Register")]
     state_dir: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.keys/1
-    Json,
+    #[command(flatten)]
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -85,12 +72,11 @@ impl Keys {
             record: self.record,
         };
         let log = not_logged(&target)?;
-        let status = StatusLine::new(self.quiet);
+        let status = StatusLine::new(self.output.quiet);
         let looked = look(&target, &options, &request, &log, &|text| status.show(text));
         status.clear();
         let report = looked.map_err(|error| failure(&error))?;
-        let write = if self.format == Format::Json { write_keys_json } else { write_keys_table };
-        to_stdout(&|out| write(&report, out).map_err(std::io::Error::from))?;
+        self.output.write(&report, write_keys_json, write_keys_table)?;
         if report.sound {
             return Ok(Exit::Clean);
         }

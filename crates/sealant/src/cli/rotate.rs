@@ -1,20 +1,18 @@
 //! `sealant rotate`: new master keys, with a proof before and after.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ::change::StatementLog;
 use ::change::rotate::{Error, Identities, Recipients, Report, Request, plan, run};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
-use crate::cli::change::{Going, Locks, LogFile, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
 
@@ -65,12 +63,8 @@ struct Common {
     settle: Duration,
     #[command(flatten)]
     locks: Locks,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Which keys.
@@ -119,14 +113,6 @@ struct Run {
     going: Going,
     #[command(flatten)]
     log: LogFile,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.rotate/1
-    Json,
 }
 
 const EXAMPLES: &str = "\
@@ -186,7 +172,7 @@ impl<'c> Work<'c> {
         if !run_options.going.yes {
             confirm("rotate plan", &|out| write_rotate_plan(&planned, out).map_err(std::io::Error::from))?;
         }
-        let status = StatusLine::new(self.common.quiet);
+        let status = StatusLine::new(self.common.output.quiet);
         let (report, ended) = run(&self.target, &self.options, &self.request, &log, &|text| status.show(text));
         status.clear();
         self.write(&report, write_rotate_run)?;
@@ -213,13 +199,8 @@ impl<'c> Work<'c> {
         Exit::Findings
     }
 
-    fn write(
-        &self,
-        report: &Report,
-        table: fn(&Report, &mut dyn Write) -> Result<(), report::Error>,
-    ) -> Result<(), Failure> {
-        let write = if self.common.format == Format::Json { write_rotate_json } else { table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
+        self.common.output.write(report, write_rotate_json, table)
     }
 }
 
