@@ -165,14 +165,28 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     fn renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
-        let undo: Vec<PathBuf> =
-            self.unfinished_keys().filter(|(path, _)| is_undo(path)).map(|(path, _)| path.clone()).collect();
+        let outcome = match self.try_renew_undo(show) {
+            Err(Error::Change(error @ crate::Error::Statement { .. })) if !error.is_fatal() => {
+                Outcome::Failed { reason: error.to_string() }
+            }
+            ended => ended?,
+        };
+        self.failed |= matches!(outcome, Outcome::Failed { .. });
+        Ok(outcome)
+    }
+
+    fn try_renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
+        let mut ran = Vec::new();
+        // A run that was killed here has left one inactive, or the one that stands in for the others.
+        if undo::is_left(&mut self.session)? {
+            undo::tidy_up(&mut self.session, show, &mut ran)?;
+        }
+        let undo = self.unfinished_keys().map(|(path, _)| path).filter(|path| is_undo(path));
+        let undo: Vec<PathBuf> = undo.cloned().collect();
         if undo.is_empty() || self.is_rebuilt(&undo) {
             return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
         }
-        let outcome = undo::renew(&mut self.session, show, &mut Vec::new())?;
-        self.failed |= matches!(outcome, Outcome::Failed { .. });
-        Ok(outcome)
+        Ok(undo::renew(&mut self.session, show, &mut ran)?)
     }
 
     /// Fingerprints of the keys that tablespaces had when the run began first.
