@@ -30,6 +30,8 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show wha
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
@@ -147,14 +149,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "pause" -d 'Let a run wait when its present step has ended'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "resume" -d 'Let a paused run go on'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
@@ -172,26 +170,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l schema -d 'Only tables of this schema (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l method -d 'How tables are encrypted on MySQL' -r -f -a "auto\t'The server\'s own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change'
-native\t'The server\'s own copy, however long writers wait'
-gh-ost\t'gh-ost where it can be used, else the server\'s own copy if it fits into --lock-budget'
-pt-osc\t'pt-online-schema-change in the same way'
-rebuild-replica\t'The server\'s own copy, on a replica that is then switched over to'"
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-budget -d 'How long writers to a table may wait for its copy; larger tables are given to gh-ost or pt-online-schema-change, or left alone if neither can be used' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replica -d 'A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l throttle -d 'Wait while a status variable is higher, as in Threads_running=50 (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l window -d 'Begin steps in this part of the day only, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.encrypt/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -212,50 +199,107 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l schema -d 'Only tables of this schema (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l method -d 'How tables are encrypted on MySQL' -r -f -a "auto\t'The server\'s own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change'
-native\t'The server\'s own copy, however long writers wait'
-gh-ost\t'gh-ost where it can be used, else the server\'s own copy if it fits into --lock-budget'
-pt-osc\t'pt-online-schema-change in the same way'
-rebuild-replica\t'The server\'s own copy, on a replica that is then switched over to'"
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-budget -d 'How long writers to a table may wait for its copy; larger tables are given to gh-ost or pt-online-schema-change, or left alone if neither can be used' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replica -d 'A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l throttle -d 'Wait while a status variable is higher, as in Threads_running=50 (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l window -d 'Begin steps in this part of the day only, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.encrypt/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the run keeps its state, for `sealant encrypt status` and the like [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing, as `sealant encrypt plan` does'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, a list of schema sealant.encrypt-state/1'"
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from resume" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from cancel" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "pause" -d 'Let a run wait when its present step has ended'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Let a paused run go on'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l config -d 'The server\'s option file: of a server that does not run, where it has its data; for MariaDB, where the options are added [default for MariaDB: a file of its own in the directory that is included]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l datadir -d 'The server\'s data directory, if it is elsewhere than the server or its option file says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l keyring-file -d 'Where the keyring or key file is to be [default: beside the data directory, as /var/lib/mysql-keyring/keyring]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l key-password-file -d 'Where the password of MariaDB\'s key file is to be [default: beside the key file]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l keys -d 'How many keys MariaDB\'s key file gets: the server reads it at its start only, so that spare ones spare a restart later' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l plugin-dir -d 'Where the server\'s components and plug-ins are, if that is not found' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l daemon-dir -d 'The directory of mysqld, if that is not found' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l inside-datadir -d 'Accept a keyring inside the data directory: whoever copies that has the keys, too'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l dry-run -d 'Show the plan and change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring -d 'The server\'s keyring or key file as seen from here, if it is elsewhere than the server says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring-copy -d 'A copy of it, which has to open everything, too (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l write-test -d 'Have the server make an encrypted table and drop it, which makes its first key'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l keyring -d 'The server\'s keyring or key file as seen from here, if it is elsewhere than the server says' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l backup -d 'Look at this backup of a data directory, too: which keys do its files ask for? (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l forget-backup -d 'Take this backup, which is gone, out of the register (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l state-dir -d 'Where the register of keys is: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l record -d 'Note what is seen in the register, and the backups that --backup names'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d 'Addresses for the pairing code, where the sender sees this host under others (repeatable)' -r
@@ -290,6 +334,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l mariadb-key-id -d 'MariaDB: move every table to the key of this number, which is in the key file already' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l recipients-file -d 'Encrypt it to the recipients in this file, one a line (repeatable)' -r -F
@@ -298,12 +343,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring -d 'The server\'s keyring file as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l state-dir -d 'Where the register of keys is: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l settle -d 'Wait so long for the server to write what it has re-wrapped' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.rotate/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l binlog-key -d 'The master key of binary and relay logs'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l socket -d 'The server, by its unix socket' -r -F
@@ -319,6 +367,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l mariadb-key-id -d 'MariaDB: move every table to the key of this number, which is in the key file already' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l recipients-file -d 'Encrypt it to the recipients in this file, one a line (repeatable)' -r -F
@@ -327,16 +376,19 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring -d 'The server\'s keyring file as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the register of keys is: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l settle -d 'Wait so long for the server to write what it has re-wrapped' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.rotate/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l binlog-key -d 'The master key of binary and relay logs'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing, as `sealant rotate plan` does'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
@@ -376,24 +428,24 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "pause" -d 'Let a run wait when its present step has ended'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "resume" -d 'Let a paused run go on'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'

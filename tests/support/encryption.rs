@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use harness::{KeyringPlace, Kind, Server, ServerBuilder};
 use serde_json::Value;
 
+use super::schema::has_its_schema;
 use super::{run, sealant};
 
 /// What no file may hold afterwards.
@@ -75,6 +76,9 @@ impl Ended {
         all.extend(more);
         let output = run(&all);
         let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        if report != Value::Null {
+            has_its_schema(&report, "encrypt-1");
+        }
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Self { report, code: output.status.code().unwrap_or(-1), stderr }
     }

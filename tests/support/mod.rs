@@ -7,6 +7,7 @@ pub(crate) mod encryption;
 pub(crate) mod moving;
 pub(crate) mod proof;
 pub(crate) mod rotation;
+pub(crate) mod schema;
 
 use std::ffi::OsStr;
 use std::path::Path;

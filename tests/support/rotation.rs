@@ -11,6 +11,7 @@ use harness::{KeyringPlace, Kind, Server, ServerBuilder};
 use serde_json::Value;
 
 use super::proof::Proof;
+use super::schema::has_its_schema;
 use super::sealant;
 
 /// A MySQL that encrypts everything it can.
@@ -81,6 +82,7 @@ impl Ended {
     pub(crate) fn is_done(&self) -> Value {
         assert_eq!(self.code, Some(0), "{}\n{}", self.stdout, self.stderr);
         let json = self.json();
+        has_its_schema(&json, "rotate-1");
         assert_eq!(json["done"], true);
         json
     }

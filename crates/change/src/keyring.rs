@@ -64,6 +64,42 @@ impl KeyringStatus {
     }
 }
 
+/// What a MariaDB server says of where its keys come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyManagement {
+    /// The plug-in.
+    pub name: String,
+    /// Its key file, if it has one.
+    pub file: Option<PathBuf>,
+    /// The file with the password of the key file. Any other secret is in the server alone.
+    pub password: Option<PathBuf>,
+}
+
+impl KeyManagement {
+    /// Asks; `None` if no plug-in is active.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn of(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+        let name = session.value(
+            "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
+             WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'",
+        )?;
+        let Some(name) = name else { return Ok(None) };
+        let variables = session.ask("SHOW GLOBAL VARIABLES LIKE 'file\\_key\\_management\\_file%'")?;
+        let home = session.identity().datadir.clone();
+        let value = |name: &str| {
+            let row = variables.rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name))?;
+            row.get(1)?.clone().filter(|value| !value.is_empty())
+        };
+        // The server works in its data directory.
+        let file = value("file_key_management_filename").map(|file| home.join(file));
+        let password = value("file_key_management_filekey");
+        let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(|file| home.join(file));
+        Ok(Some(Self { name, file, password }))
+    }
+}
+
 /// What a copy of the keyring opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opened {
@@ -93,6 +129,15 @@ impl KeyStore {
     pub fn path(&self) -> &Path {
         match self {
             Self::MySql(path) | Self::MariaDb { file: path, .. } => path,
+        }
+    }
+
+    /// A copy of it elsewhere, which the same password opens.
+    #[must_use]
+    pub fn copy(&self, path: PathBuf) -> Self {
+        match self {
+            Self::MySql(_) => Self::MySql(path),
+            Self::MariaDb { password, .. } => Self::MariaDb { file: path, password: password.clone() },
         }
     }
 

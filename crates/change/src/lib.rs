@@ -10,10 +10,13 @@
 //! running it again.
 #![forbid(unsafe_code)]
 
+mod atomic;
 mod control;
 pub mod encrypt;
 mod error;
+pub mod init;
 mod keyring;
+pub mod keys;
 mod log;
 mod online;
 mod quote;
@@ -25,7 +28,7 @@ mod throttle;
 pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},
     error::Error,
-    keyring::{KeyStore, KeyringStatus, Opened, prove},
+    keyring::{KeyManagement, KeyStore, KeyringStatus, Opened, prove},
     log::StatementLog,
     session::{LockPatience, Session},
     step::{Blocks, Outcome, Step, StepReport},

@@ -11,9 +11,12 @@
 use std::num::NonZeroU32;
 
 use aws_lc_rs::{
-    cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey},
+    cipher::{
+        AES_256, DecryptingKey, DecryptionContext, EncryptionContext, PaddedBlockEncryptingKey, UnboundCipherKey,
+    },
     digest, hmac,
     iv::FixedLength,
+    rand::{SecureRandom, SystemRandom},
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -181,6 +184,25 @@ impl<'a> Salted<'a> {
         clear.truncate(length);
         wanted(&clear).then_some(clear)
     }
+}
+
+/// Encrypts content with a password and a random salt, its key derived as the server does by default.
+///
+/// # Errors
+/// [`KeyringError::Cipher`] if the system gives no random bytes.
+pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, KeyringError> {
+    let mut salt = [0; 8];
+    SystemRandom::new().fill(&mut salt).map_err(|_| KeyringError::Cipher)?;
+    let material = Salted { salt: &salt, sealed: &[], password }.bytes_to_key(Digest::default());
+    let (key, iv) = material.split_first_chunk::<32>().ok_or(KeyringError::Cipher)?;
+    let iv = <[u8; BLOCK]>::try_from(iv).map_err(|_| KeyringError::Cipher)?;
+    let mut sealed = Zeroizing::new(Vec::with_capacity(clear.len().saturating_add(BLOCK)));
+    sealed.extend_from_slice(clear);
+    let cipher = UnboundCipherKey::new(&AES_256, key).and_then(PaddedBlockEncryptingKey::cbc_pkcs7);
+    let cipher = cipher.map_err(|_| KeyringError::Cipher)?;
+    let context = EncryptionContext::Iv128(FixedLength::from(iv));
+    cipher.less_safe_encrypt(&mut *sealed, context).map_err(|_| KeyringError::Cipher)?;
+    Ok([b"Salted__".as_slice(), &salt, &sealed].concat())
 }
 
 /// Tells content from what a wrong key gives.

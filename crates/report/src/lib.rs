@@ -17,10 +17,13 @@ mod group;
 mod html;
 mod json;
 mod junit;
+mod keyring;
+mod keys;
 mod markdown;
 mod metrics;
 mod proof;
 mod reference;
+mod rotate;
 mod sarif;
 mod standards;
 mod svg;
@@ -42,8 +45,11 @@ pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
+pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
+pub use keys::{write_keys_json, write_keys_table};
 pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
+pub use rotate::{write_rotate_json, write_rotate_plan, write_rotate_run};
 
 /// A form that an outcome can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

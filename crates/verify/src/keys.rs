@@ -66,8 +66,21 @@ impl Keys {
             None => None,
         };
         let bytes = keyring::read_file(path).map_err(named(path))?;
-        let password = password.as_ref().map(|password| password.as_slice());
-        let keys = MariaDbKeys::load(&bytes, password).map_err(named(path))?;
+        self.add_key_file_bytes(&bytes, password.as_ref().map(|password| password.as_slice()), path)
+    }
+
+    /// The same for a key file and its password that were read already; `path` is where the key file
+    /// came from. They stay the caller's to wipe.
+    ///
+    /// # Errors
+    /// As [`add_keyring`](Self::add_keyring).
+    pub fn add_key_file_bytes(
+        &mut self,
+        bytes: &[u8],
+        password: Option<&[u8]>,
+        path: &Path,
+    ) -> Result<Vec<Damage>, KeysError> {
+        let keys = MariaDbKeys::load(bytes, password).map_err(named(path))?;
         let damage = keys.damage().to_vec();
         self.mariadb.push(keys);
         Ok(damage)

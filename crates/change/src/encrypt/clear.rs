@@ -44,11 +44,7 @@ impl Clear {
     /// Asks the server.
     pub(super) fn of(session: &mut Session<'_>) -> Result<Self, Error> {
         let spaces = session.ask(SPACES)?;
-        let tables = session.ask(TABLES)?;
-        let known: HashMap<String, (String, String)> = (0..tables.rows.len())
-            .filter_map(|row| Some((tables.value(row, "s")?.to_owned(), tables.value(row, "t")?.to_owned())))
-            .map(|(schema, table)| (format!("{schema}/{table}"), (schema, table)))
-            .collect();
+        let known = tables(session)?;
         let mut clear = Self::default();
         let mut sizes: BTreeMap<(String, String), u64> = BTreeMap::new();
         let mut auxiliary = Vec::new();
@@ -92,6 +88,14 @@ impl Clear {
     }
 }
 
+/// InnoDB's tables, by the names of their tablespaces.
+pub(crate) fn tables(session: &mut Session<'_>) -> Result<HashMap<String, (String, String)>, Error> {
+    let tables = session.ask(TABLES)?;
+    let names = (0..tables.rows.len())
+        .filter_map(|row| Some((tables.value(row, "s")?.to_owned(), tables.value(row, "t")?.to_owned())));
+    Ok(names.map(|(schema, table)| (format!("{schema}/{table}"), (schema, table))).collect())
+}
+
 /// A full-text index's own tables are encrypted with the table that it is of.
 fn add_parents(
     session: &mut Session<'_>,
@@ -113,7 +117,7 @@ fn add_parents(
 
 /// The table that a tablespace is of, or is a partition of: `schema/table#p#partition#sp#part`.
 /// A table's own name may hold `#p#`, so the longest name that there is wins.
-fn table_of<'k>(space: &str, known: &'k HashMap<String, (String, String)>) -> Option<&'k (String, String)> {
+pub(crate) fn table_of<'k>(space: &str, known: &'k HashMap<String, (String, String)>) -> Option<&'k (String, String)> {
     let mut name = space;
     loop {
         if let Some(table) = known.get(name) {

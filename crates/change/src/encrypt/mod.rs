@@ -1,7 +1,7 @@
 //! `sealant encrypt`: closes the gaps of a running server in an order that is safe, and lets the
 //! bytes decide what is done.
 
-mod clear;
+pub(crate) mod clear;
 mod doublewrite;
 mod in_place;
 mod leftovers;
@@ -11,7 +11,7 @@ mod mysql;
 mod redo;
 mod scan;
 pub(crate) mod scratch;
-mod undo;
+pub(crate) mod undo;
 
 use std::{
     path::PathBuf,

@@ -17,7 +17,7 @@ const STAND_IN: &str = "sealant_undo_stand_in";
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-pub(super) fn renew(
+pub(crate) fn renew(
     session: &mut Session<'_>,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,
@@ -48,12 +48,12 @@ pub(super) fn renew(
 }
 
 /// Whether an interrupted run has left something.
-pub(super) fn is_left(session: &mut Session<'_>) -> Result<bool, Error> {
+pub(crate) fn is_left(session: &mut Session<'_>) -> Result<bool, Error> {
     Ok(tablespaces(session)?.iter().any(|(name, state)| name == STAND_IN || state != "active"))
 }
 
 /// All but the stand-in take part again, and that goes.
-pub(super) fn tidy_up(
+pub(crate) fn tidy_up(
     session: &mut Session<'_>,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,

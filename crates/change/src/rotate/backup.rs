@@ -1,9 +1,8 @@
 //! Backups of the keyring: age files, for whoever holds the identities of the recipients.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::{self, File},
+    io::{ErrorKind, Read, Write},
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -11,11 +10,12 @@ use std::{
 use age::x25519;
 use aws_lc_rs::digest::{SHA256, digest};
 use keyring::MAX_STORE_BYTES;
-use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use rustix::fs::{Access, access};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::Error;
+use crate::atomic;
 
 /// What a secret key begins with; such a line must not be repeated in a message.
 const SECRET: &str = "age-secret-key-";
@@ -145,6 +145,16 @@ pub struct Backup {
     pub keys: u64,
     /// How it was proven.
     pub proof: CopyProof,
+    /// The age file of the password, if the keys are encrypted with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<PathBuf>,
+}
+
+/// Where the password of a key file goes: beside the backup of that.
+pub(super) fn password_of(backup: &Path) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(".password");
+    PathBuf::from(name)
 }
 
 /// Hash of a file's bytes, in hexadecimal digits.
@@ -163,12 +173,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
 
 /// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
 pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
-    let beside = beside(path);
-    let written = write_new(&beside, bytes).and_then(|()| rename(&beside, path, replace)).and_then(|()| sync(path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(|source| match source.kind() {
+    atomic::place(path, bytes, 0o600, None, replace).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
         _ => Error::Backup { path: path.to_owned(), source },
     })
@@ -176,54 +181,13 @@ pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Erro
 
 /// Whether this user may put a file there, without trying.
 pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
-    let may = access(directory(path), Access::WRITE_OK | Access::EXEC_OK);
+    let may = access(atomic::directory(path), Access::WRITE_OK | Access::EXEC_OK);
     may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
 }
 
 /// Finds out, before anything is changed, that a file can be put there later.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
-    let beside = beside(path);
-    let checked = write_new(&beside, b"").and_then(|()| fs::remove_file(&beside));
-    checked.map_err(|source| Error::Backup { path: path.to_owned(), source })
-}
-
-/// One name, so that what a killed run left is replaced by the next.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.sealant-part"))
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-fn rename(from: &Path, to: &Path, replace: bool) -> io::Result<()> {
-    if replace {
-        return fs::rename(from, to);
-    }
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot do it: a second name for the file fails if there is one.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-            fs::hard_link(from, to)?;
-            fs::remove_file(from)
-        }
-        renamed => Ok(renamed?),
-    }
-}
-
-/// The name is on disk, too.
-pub(super) fn sync(path: &Path) -> io::Result<()> {
-    File::open(directory(path))?.sync_all()
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+    atomic::check_writable(path).map_err(|source| Error::Backup { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -7,25 +7,38 @@ use std::{
     time::Duration,
 };
 
-use keyring::{KeyName, KeyringError, MysqlKeyring};
+use keyring::{KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
 use verify::Keys;
 use zeroize::Zeroizing;
 
 use super::Error;
+use crate::KeyStore;
 
 /// A server that writes its keyring may be seen doing so.
 const TRIES: u32 = 5;
 
-/// Bytes of a keyring, wiped on drop, and the names in it.
-pub(super) struct KeyringCopy {
+/// Bytes of a keyring or key file, wiped on drop, and the names in it.
+pub(crate) struct KeyringCopy {
     path: PathBuf,
     bytes: Zeroizing<Vec<u8>>,
-    keyring: MysqlKeyring,
+    held: Held,
+}
+
+/// The keys in the bytes.
+enum Held {
+    MySql(MysqlKeyring),
+    /// With what the password file holds, if there is one.
+    MariaDb(MariaDbKeys, Option<Password>),
+}
+
+/// What a file with a password holds.
+pub(crate) struct Password {
+    pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
 /// Which of the server's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyKind {
+pub(crate) enum KeyKind {
     /// Master key of tablespaces and the redo log.
     Master,
     /// Master key of binary and relay logs.
@@ -34,13 +47,13 @@ pub(super) enum KeyKind {
 
 impl KeyringCopy {
     /// Reads the file; again, if it is not whole.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(store: &KeyStore) -> Result<Self, Error> {
         let mut tries = 0;
         loop {
             tries += 1;
-            match Self::read_once(path) {
-                Err(error) if tries >= TRIES || is_final(&error) => {
-                    return Err(Error::Keyring { path: path.to_owned(), source: error });
+            match Self::read_once(store) {
+                Err((path, error)) if tries >= TRIES || is_final(&error) => {
+                    return Err(Error::Keyring { path, source: error });
                 }
                 Err(_) => sleep(Duration::from_millis(20 << tries)),
                 Ok(copy) => return Ok(copy),
@@ -48,54 +61,106 @@ impl KeyringCopy {
         }
     }
 
-    fn read_once(path: &Path) -> Result<Self, KeyringError> {
-        Self::of(path, keyring::read_file(path)?)
+    fn read_once(store: &KeyStore) -> Result<Self, (PathBuf, KeyringError)> {
+        let read = |path: &Path| keyring::read_file(path).map_err(|error| (path.to_owned(), error));
+        match store {
+            KeyStore::MySql(path) => Self::of_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
+            KeyStore::MariaDb { file, password } => {
+                let password = match password {
+                    Some(path) => Some(Password { bytes: read(path)? }),
+                    None => None,
+                };
+                let bytes = read(file)?;
+                let secret = password.as_ref().map(|password| password.bytes.as_slice());
+                let keys = MariaDbKeys::load(&bytes, secret).map_err(|error| (file.clone(), error))?;
+                Ok(Self { path: file.clone(), bytes, held: Held::MariaDb(keys, password) })
+            }
+        }
     }
 
-    /// A copy that was read elsewhere, such as out of a backup.
-    pub(super) fn of(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, KeyringError> {
+    fn of_mysql(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, KeyringError> {
         // For the server no bytes are no keys; here they are a file that was cut off.
         if bytes.is_empty() {
             return Err(KeyringError::Empty);
         }
         let keyring = MysqlKeyring::load(&bytes)?;
-        Ok(Self { path: path.to_owned(), bytes, keyring })
+        Ok(Self { path: path.to_owned(), bytes, held: Held::MySql(keyring) })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// What opens a key file that is encrypted.
+    pub(crate) fn password(&self) -> Option<&Password> {
+        match &self.held {
+            Held::MariaDb(_, password) => password.as_ref(),
+            Held::MySql(_) => None,
+        }
+    }
+
+    /// Whether it is, byte for byte, the same as another.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let secret = |copy: &Self| copy.password().map(|password| password.bytes.clone());
+        self.bytes == other.bytes && secret(self) == secret(other)
+    }
+
     /// These keys and no others.
-    pub(super) fn keys(&self) -> Result<Keys, Error> {
+    pub(crate) fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
-        let added = keys.add_keyring_bytes(&self.bytes, &self.path);
+        let added = match &self.held {
+            Held::MySql(_) => keys.add_keyring_bytes(&self.bytes, &self.path),
+            Held::MariaDb(_, password) => {
+                let password = password.as_ref().map(|password| password.bytes.as_slice());
+                keys.add_key_file_bytes(&self.bytes, password, &self.path)
+            }
+        };
         added.map_err(|error| Error::Keyring { path: error.path, source: error.source })?;
         Ok(keys)
     }
 
     /// Names of the server's own keys.
-    pub(super) fn names(&self) -> BTreeSet<String> {
-        self.keyring.names().map(str::to_owned).collect()
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        match &self.held {
+            Held::MySql(keyring) => keyring.names().map(str::to_owned).collect(),
+            Held::MariaDb(keys, _) => keys.ids().map(|(id, version)| mariadb_name(id, version)).collect(),
+        }
     }
 
     /// The server's newest key of a kind.
-    pub(super) fn newest(&self, kind: KeyKind, server_uuid: &str) -> Option<String> {
-        let numbered = self.keyring.names().filter_map(|name| Some((number(kind, name, server_uuid)?, name)));
+    pub(crate) fn newest(&self, kind: KeyKind, server_uuid: &str) -> Option<String> {
+        let Held::MySql(keyring) = &self.held else { return None };
+        let numbered = keyring.names().filter_map(|name| Some((number(kind, name, server_uuid)?, name)));
         numbered.max_by_key(|(number, _)| *number).map(|(_, name)| name.to_owned())
     }
 
     /// Whether every key of another copy is in this one, with the same bytes.
-    pub(super) fn includes(&self, other: &Self) -> bool {
-        let same = |(name, key): (&str, &keyring::Key)| {
-            self.keyring.get(name).is_some_and(|own| own.as_bytes() == key.as_bytes())
-        };
-        other.keyring.iter().all(same)
+    pub(crate) fn includes(&self, other: &Self) -> bool {
+        match (&self.held, &other.held) {
+            (Held::MySql(own), Held::MySql(other)) => {
+                let same = |(name, key): (&str, &keyring::Key)| {
+                    own.get(name).is_some_and(|own| own.as_bytes() == key.as_bytes())
+                };
+                other.iter().all(same)
+            }
+            (Held::MariaDb(own, _), Held::MariaDb(other, _)) => {
+                let bytes = |keys: &MariaDbKeys, (id, version)| {
+                    keys.get(id, version).map(|key| Zeroizing::new(key.as_bytes().to_vec()))
+                };
+                other.ids().all(|id| bytes(own, id) == bytes(other, id))
+            }
+            _ => false,
+        }
     }
+}
+
+/// How a key of MariaDB is called in reports and registers.
+pub(crate) fn mariadb_name(id: u32, version: u32) -> String {
+    format!("{id} version {version}")
 }
 
 /// Waiting does not help.
@@ -124,7 +189,7 @@ mod tests {
         };
         let elements: Vec<String> = ids.iter().map(element).collect();
         let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","));
-        KeyringCopy::of(Path::new("k"), Zeroizing::new(text.into_bytes())).unwrap()
+        KeyringCopy::of_mysql(Path::new("k"), Zeroizing::new(text.into_bytes())).unwrap()
     }
 
     #[test]
@@ -150,6 +215,6 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_no_keyring() {
-        assert!(matches!(KeyringCopy::of(Path::new("k"), Zeroizing::default()), Err(KeyringError::Empty)));
+        assert!(matches!(KeyringCopy::of_mysql(Path::new("k"), Zeroizing::default()), Err(KeyringError::Empty)));
     }
 }

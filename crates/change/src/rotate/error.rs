@@ -55,6 +55,14 @@ pub enum Error {
         /// Name of the key.
         key: String,
     },
+    /// MariaDB's key file lacks the key that tables are to be moved to.
+    #[error("{}: has no key {key_id}", path.display())]
+    NoSuchKey {
+        /// The key file.
+        path: PathBuf,
+        /// The number.
+        key_id: u32,
+    },
     /// The keyring changed while it was proven.
     #[error("{}: changed each time it was proven", path.display())]
     KeyringChanges {
@@ -155,6 +163,9 @@ impl Error {
             }
             Self::OtherKeyring { .. } => "leave --keyring out".to_owned(),
             Self::Keyring { .. } | Self::KeyringBehind { .. } => LOST.to_owned(),
+            Self::NoSuchKey { .. } => {
+                "add a line for it, and restart the server: it reads the file at its start only".to_owned()
+            }
             Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that".to_owned(),
             Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log".to_owned(),
             Self::Unread { .. } => "run as the server's user or as root".to_owned(),
@@ -181,14 +192,19 @@ fn of_change(error: &crate::Error) -> Option<String> {
     Some(match error {
         crate::Error::Server(error) => return error.hint().map(str::to_owned),
         crate::Error::Statement { .. } => "look at the server's error log, then run the same command again".to_owned(),
-        crate::Error::NoKeyring { .. } => "configure component_keyring_file and restart the server".to_owned(),
+        crate::Error::NoKeyring { .. } => {
+            "`sealant keyring init` configures component_keyring_file; then restart the server".to_owned()
+        }
+        crate::Error::NoKeyManagement { .. } => {
+            "`sealant keyring init` configures file_key_management; then restart the server".to_owned()
+        }
         crate::Error::ReadOnlyKeyring { .. } => {
             "set \"read_only\": false in the keyring component's configuration and restart the server".to_owned()
         }
         crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } => LOST.to_owned(),
-        crate::Error::Unsupported { .. } => {
-            "MariaDB's file_key_management has no versions of keys: move tables to a new key with ALTER TABLE … \
-             ENCRYPTION_KEY_ID=N"
+        crate::Error::Unsupported { reason, .. } if reason.starts_with("MariaDB") => {
+            "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
+             its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
                 .to_owned()
         }
         _ => return None,

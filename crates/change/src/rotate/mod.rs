@@ -1,4 +1,4 @@
-//! `sealant rotate`: new master keys, each step proven from the bytes.
+//! `sealant rotate`: new keys, each step proven from the bytes.
 //!
 //! The keyring is read once into memory that is wiped; these bytes are proven to open every encrypted
 //! file, and these bytes are backed up. Then the server makes a new key, and the same is done again
@@ -13,13 +13,16 @@
 //! rotation is kept beside the new one, as `FILE.before`, until the new one is proven to hold all its keys.
 
 mod backup;
-mod copy;
+pub(crate) mod copy;
+mod data_keys;
 mod error;
+pub(crate) mod files;
 mod plan;
-mod proof;
-mod register;
+pub(crate) mod proof;
+pub(crate) mod register;
 mod run;
 mod site;
+mod tables;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -27,13 +30,15 @@ use serde::Serialize;
 
 pub use self::{
     backup::{Backup, CopyProof, Identities, Recipients},
+    data_keys::DataKeys,
     error::Error,
     plan::plan,
     proof::{Lagging, Proof},
-    register::{KeyRecord, Register, Unfinished, Written},
+    register::{BackupRecord, KeyRecord, Register, Unfinished, Written},
     run::run,
+    tables::Leftover,
 };
-use crate::StepReport;
+use crate::{LockPatience, StepReport};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.rotate/1";
@@ -44,6 +49,12 @@ pub struct Request {
     pub master_key: bool,
     /// Rotate the key of binary and relay logs.
     pub binlog_key: bool,
+    /// Give every table of MySQL, and the undo tablespaces, a new key of its own.
+    pub data_keys: bool,
+    /// Move every table of MariaDB to this key.
+    pub mariadb_key_id: Option<u32>,
+    /// How locks are waited for.
+    pub lock: LockPatience,
     /// Where the backup of the keyring goes.
     pub backup: PathBuf,
     /// Who can open it.
@@ -83,6 +94,8 @@ pub struct Report {
     pub removed_keys: Vec<String>,
     /// Files that still carry an older key.
     pub lagging: Vec<Lagging>,
+    /// What keeps its key on this server, whatever is done.
+    pub leftovers: Vec<Leftover>,
     /// Whether every proof holds.
     pub done: bool,
 }
@@ -112,6 +125,12 @@ pub struct After {
     pub redo_on_new_key: u64,
     /// Binary and relay logs whose header carries the newest key.
     pub binary_logs_on_new_key: u64,
+    /// Tablespaces by whether their own key is new, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_keys: Option<DataKeys>,
+    /// Tablespaces of MariaDB that are on the key that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tablespaces_on_key_id: Option<u64>,
 }
 
 impl Report {
@@ -126,6 +145,7 @@ impl Report {
             backup_before: None,
             removed_keys: Vec::new(),
             lagging: Vec::new(),
+            leftovers: Vec::new(),
             done: false,
         }
     }

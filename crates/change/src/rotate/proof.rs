@@ -1,7 +1,7 @@
 //! What the bytes of a running server's files say of its keys.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     thread::{self, sleep},
@@ -12,7 +12,11 @@ use innodb::verify::{Check, KeyAsked, Verdict};
 use serde::Serialize;
 use verify::{Depth, FileResult, Plan, Settings};
 
-use super::{Error, copy::KeyringCopy};
+use super::{
+    Error,
+    copy::{KeyringCopy, mariadb_name},
+    data_keys::{self, Fingerprints},
+};
 use crate::Session;
 
 /// Files that a server is writing are looked at so often before they count.
@@ -45,6 +49,10 @@ pub struct Lagging {
 pub(super) struct Wanted {
     pub(super) master: Option<String>,
     pub(super) binary_log: Option<String>,
+    /// Fingerprints that tablespaces should not have any more.
+    pub(super) not: Fingerprints,
+    /// Number of a key of MariaDB, and the tablespaces that should carry it.
+    pub(super) mariadb: Option<(u32, BTreeSet<PathBuf>)>,
 }
 
 /// How many files carry the wanted keys.
@@ -137,19 +145,28 @@ impl Seen {
     /// Files that carry other keys than the wanted ones, or none yet.
     pub(super) fn lagging(&self, wanted: &Wanted) -> Vec<Lagging> {
         let lagging = |file: &FileResult| {
-            let key = key_name(file);
-            let other = wanted_for(file, wanted).is_some_and(|wanted| Some(wanted) != key);
-            let unwritten = wanted.master.is_some() && is_unwritten(file);
-            (other || unwritten).then(|| Lagging { file: file.path.clone(), key: key.map(str::to_owned) })
+            let names = key_names(file);
+            let other = wanted_for(file, wanted).is_some_and(|wanted| !is_on(&names, &wanted));
+            let moved = wanted.mariadb.as_ref().is_some_and(|(_, files)| files.contains(&file.path));
+            // A table that was moved names its key, once it is on disk.
+            let unwritten = (wanted.master.is_some() && is_unwritten(file)) || (moved && names.is_empty());
+            let same = || wanted.not.get(&file.path).is_some_and(|old| has_key(&file.path, *old));
+            (other || unwritten || same()).then(|| Lagging { file: file.path.clone(), key: names.into_iter().next() })
         };
         self.files.values().filter_map(lagging).collect()
+    }
+
+    /// Encrypted tablespaces.
+    pub(super) fn tablespaces(&self) -> impl Iterator<Item = &FileResult> {
+        self.encrypted().filter(|file| file.kind == "tablespace" && !is_temporary(file))
     }
 
     /// How many files carry the wanted keys.
     pub(super) fn on_new_key(&self, wanted: &Wanted) -> OnNewKey {
         let mut on = OnNewKey::default();
         for file in self.encrypted() {
-            if wanted_for(file, wanted).is_some_and(|wanted| key_name(file) == Some(wanted)) {
+            let names = key_names(file);
+            if wanted_for(file, wanted).is_some_and(|wanted| is_on(&names, &wanted)) {
                 match file.kind.as_str() {
                     "tablespace" => on.tablespaces += 1,
                     "redo" => on.redo += 1,
@@ -164,8 +181,8 @@ impl Seen {
     pub(super) fn needed(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut needed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for file in self.encrypted() {
-            if let Some(key) = key_name(file) {
-                *needed.entry(key.to_owned()).or_default().entry(file.kind.clone()).or_default() += 1;
+            for key in key_names(file) {
+                *needed.entry(key).or_default().entry(file.kind.clone()).or_default() += 1;
             }
         }
         needed
@@ -197,20 +214,41 @@ fn is_unwritten(file: &FileResult) -> bool {
     file.kind == "tablespace" && file.verdict == Verdict::Unidentified
 }
 
-fn key_name(file: &FileResult) -> Option<&str> {
-    match file.key.as_ref()? {
-        KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name } => Some(name),
-        _ => None,
+/// Names of the keys that a file asks for.
+pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
+    match &file.key {
+        // The public key of bootstrap has no name.
+        Some(KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name }) if !name.is_empty() => vec![name.clone()],
+        Some(KeyAsked::MariaDb { key_id, versions }) => {
+            versions.iter().map(|version| mariadb_name(*key_id, version.0)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
-/// The key that a file should carry. Temporary tablespaces are made anew at every start, and not
-/// re-wrapped.
-fn wanted_for<'w>(file: &FileResult, wanted: &'w Wanted) -> Option<&'w str> {
-    let temporary = file.tablespace.as_deref().is_some_and(|kind| kind.ends_with("-temporary"));
+/// Temporary tablespaces are made anew at every start, and not re-wrapped.
+fn is_temporary(file: &FileResult) -> bool {
+    file.tablespace.as_deref().is_some_and(|kind| kind.ends_with("-temporary"))
+}
+
+fn is_on(names: &[String], wanted: &str) -> bool {
+    !names.is_empty() && names.iter().all(|name| name == wanted)
+}
+
+/// Whether a tablespace has that key still, or none on disk yet.
+fn has_key(path: &Path, fingerprint: u32) -> bool {
+    data_keys::of_tablespace(path).is_none_or(|found| found == fingerprint)
+}
+
+/// The key that a file should carry.
+fn wanted_for(file: &FileResult, wanted: &Wanted) -> Option<String> {
     match file.key.as_ref()? {
-        KeyAsked::MySql { .. } if !temporary => wanted.master.as_deref(),
-        KeyAsked::MysqlBinlog { .. } => wanted.binary_log.as_deref(),
+        KeyAsked::MySql { .. } if !is_temporary(file) => wanted.master.clone(),
+        KeyAsked::MysqlBinlog { .. } => wanted.binary_log.clone(),
+        KeyAsked::MariaDb { .. } => {
+            let (id, files) = wanted.mariadb.as_ref()?;
+            files.contains(&file.path).then(|| mariadb_name(*id, 1))
+        }
         _ => None,
     }
 }

@@ -18,12 +18,12 @@ use super::{
 };
 
 /// Name and version of the document.
-const SCHEMA: &str = "sealant.keys/1";
+const SCHEMA: &str = "sealant.key-register/1";
 
 /// What is known of one server's keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
-    /// Name and version of the document, `sealant.keys/1`.
+    /// Name and version of the document, `sealant.key-register/1`.
     pub schema: String,
     /// The server.
     pub server_uuid: String,
@@ -34,9 +34,21 @@ pub struct Register {
     /// When a run that proved it rotated a key last, by the option that asked for it.
     #[serde(default)]
     pub last_rotated: BTreeMap<String, Timestamp>,
+    /// Backups of data that were looked at, by their directories.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub backups: BTreeMap<PathBuf, BackupRecord>,
     /// A run that has begun and not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
+}
+
+/// What is known of a backup of data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupRecord {
+    /// When it was looked at last.
+    pub seen: Timestamp,
+    /// Names of the keys that its files ask for.
+    pub keys: BTreeSet<String>,
 }
 
 /// What is known of one key.
@@ -74,6 +86,9 @@ pub struct Unfinished {
     pub binlog_key: Option<String>,
     /// Backups that it has made, or was about to make.
     pub backups: Vec<Written>,
+    /// Fingerprints of the keys that tablespaces had then, where those are to be new.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data_keys: BTreeMap<PathBuf, u32>,
 }
 
 /// A backup of an unfinished run.
@@ -88,9 +103,21 @@ pub struct Written {
 }
 
 impl Register {
+    /// Notes which keys the keyring holds and which files ask for, by kind, as seen now.
+    pub(crate) fn sighted(&mut self, held: &BTreeSet<String>, needed: &BTreeMap<String, BTreeMap<String, u64>>) {
+        let now = Timestamp::now();
+        for name in held.iter().chain(needed.keys()).filter(|name| !name.is_empty()) {
+            self.keys.entry(name.clone()).or_default().first_seen.get_or_insert(now);
+        }
+        for (name, record) in &mut self.keys {
+            record.in_keyring = held.contains(name);
+            record.needed_by = needed.get(name).cloned().unwrap_or_default();
+        }
+    }
+
     /// The run that one with this backup goes on with. A file that is there already, and of no such
     /// run, is not touched.
-    pub(super) fn resumed(&self, file: &Path) -> Result<Option<Unfinished>, Error> {
+    pub(crate) fn resumed(&self, file: &Path) -> Result<Option<Unfinished>, Error> {
         let resumed = self.unfinished.clone().filter(|run| run.file == file);
         match resumed {
             None if file.symlink_metadata().is_ok() => Err(Error::BackupExists { path: file.to_owned() }),
@@ -103,7 +130,7 @@ impl Unfinished {
     /// Whether what stands at `path` may be replaced by a backup of keys with these names: nothing is
     /// there, or what this run left, and each of its keys is among them or in a backup of before the
     /// rotation that stays. The backup that was asked for does not count as such: it is replaced, too.
-    pub(super) fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
+    pub(crate) fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
         let Some(found) = sha256_of(path)? else { return Ok(true) };
         let own = |written: &&Written| written.path == path && written.sha256 == found;
         let Some(own) = self.backups.iter().find(own) else { return Ok(false) };
@@ -119,23 +146,23 @@ impl Unfinished {
 
 impl Written {
     /// Whether it is still what was written.
-    pub(super) fn stands(&self) -> Result<bool, Error> {
+    pub(crate) fn stands(&self) -> Result<bool, Error> {
         Ok(sha256_of(&self.path)?.as_ref() == Some(&self.sha256))
     }
 }
 
 /// The register on disk, which no other run changes at the same time.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     path: PathBuf,
-    pub(super) register: Register,
+    pub(crate) register: Register,
     /// Held until this value goes.
     _lock: Option<File>,
 }
 
 impl Ledger {
     /// Opens the register of a server, for this run alone.
-    pub(super) fn open(directory: &Path, server_uuid: &str) -> Result<Self, Error> {
+    pub(crate) fn open(directory: &Path, server_uuid: &str) -> Result<Self, Error> {
         let path = path(directory, server_uuid);
         let failed = |error: io::Error| Error::Register { path: path.clone(), reason: error.to_string() };
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
@@ -150,12 +177,12 @@ impl Ledger {
     }
 
     /// What a register says, without keeping others from it.
-    pub(super) fn peek(directory: &Path, server_uuid: &str) -> Result<Register, Error> {
+    pub(crate) fn peek(directory: &Path, server_uuid: &str) -> Result<Register, Error> {
         read(&path(directory, server_uuid), server_uuid)
     }
 
     /// Puts it on disk.
-    pub(super) fn save(&self) -> Result<(), Error> {
+    pub(crate) fn save(&self) -> Result<(), Error> {
         let failed = |reason: String| Error::Register { path: self.path.clone(), reason };
         let mut bytes = serde_json::to_vec_pretty(&self.register).map_err(|error| failed(error.to_string()))?;
         bytes.push(b'\n');
@@ -164,7 +191,7 @@ impl Ledger {
 }
 
 /// The register's file of a server.
-fn path(directory: &Path, server_uuid: &str) -> PathBuf {
+pub(crate) fn path(directory: &Path, server_uuid: &str) -> PathBuf {
     directory.join(format!("keys-{server_uuid}.json"))
 }
 
@@ -200,6 +227,7 @@ mod tests {
             master_key: None,
             binlog_key: None,
             backups,
+            data_keys: BTreeMap::new(),
         };
         let unfinished = run(vec![written]);
         assert!(unfinished.may_replace(&path, &names(&["a", "b", "c"])).unwrap());
@@ -222,7 +250,14 @@ mod tests {
         };
         let backups = vec![written(&before, &["old"]), written(&file, &["old", "new"])];
         let started = Timestamp::UNIX_EPOCH;
-        let run = Unfinished { file: file.clone(), started, master_key: None, binlog_key: None, backups };
+        let run = Unfinished {
+            file: file.clone(),
+            started,
+            master_key: None,
+            binlog_key: None,
+            backups,
+            data_keys: BTreeMap::new(),
+        };
         assert!(run.may_replace(&file, &names(&["new", "newer"])).unwrap());
         assert!(!run.may_replace(&before, &names(&["new", "newer"])).unwrap(), "the other one may go next");
         fs::remove_file(&before).unwrap();

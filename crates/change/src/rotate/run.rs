@@ -9,21 +9,25 @@ use std::{
 
 use jiff::Timestamp;
 use server::{Options, Target};
+use verify::FileResult;
 
 use super::{
-    After, Backup, CopyProof, Error, Report, Request, Unfinished, Written, backup,
-    copy::{KeyKind, KeyringCopy},
+    After, Backup, CopyProof, DataKeys, Error, Report, Request, Unfinished, Written, backup,
+    copy::{KeyKind, KeyringCopy, mariadb_name},
+    data_keys::{self, Fingerprints},
     plan::{self, Action},
     proof::{Seen, Wanted},
     register::Ledger,
     site::{self, Site},
+    tables::{Table, Work},
 };
-use crate::{LockPatience, Outcome, Session, StatementLog};
+use crate::{Outcome, Session, StatementLog, atomic, encrypt::undo};
 
 /// Between two of the server's statements a proof may take long.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
 /// Others may add keys while one copy is proven.
 const PROOFS: u32 = 3;
+const LAGGING: &str = "not everything has its new key; the run counts as unfinished";
 /// A rerun waits so long for what the server may still write; one that crashed does not come back to it.
 const RERUN_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,35 +39,45 @@ pub fn run(
     log: &StatementLog,
     show: &dyn Fn(&str),
 ) -> (Report, Result<(), Error>) {
-    let mut report = Report::new(&target.to_string(), plan::reports(request));
-    let steps = plan::steps(request);
-    let mut run = None;
-    for (number, step) in steps.iter().enumerate() {
-        show(&step.what);
-        let began = Instant::now();
-        let ended = match (&mut run, step.action) {
-            (None, _) => Run::begin(target, options, request, log).map(|begun| {
-                report.server_uuid = Some(begun.site.server_uuid.clone());
-                run = Some(begun);
-                None
-            }),
-            (Some(run), action) => run.carry_out(action, &mut report),
-        };
-        let seconds = began.elapsed().as_secs_f64();
-        let (outcome, error) = match ended {
-            Ok(None) => (Outcome::Done, None),
-            Ok(Some(reason)) => (Outcome::Skipped { reason }, None),
-            Err(error) => (Outcome::Failed { reason: error.to_string() }, Some(error)),
-        };
-        if let Some(step) = report.steps.get_mut(number) {
-            (step.outcome, step.seconds) = (outcome, seconds);
+    let none = plan::steps(request, &Work::default());
+    let mut report = Report::new(&target.to_string(), plan::reports(&none));
+    let began = Instant::now();
+    show("asking the server");
+    let mut run = match Run::begin(target, options, request, log) {
+        Ok(run) => run,
+        Err(error) => {
+            let outcome = Outcome::Failed { reason: error.to_string() };
+            note(&mut report, 0, outcome, began.elapsed());
+            return (report, Err(error));
         }
-        if let Some(error) = error {
+    };
+    let steps = plan::steps(request, &run.work);
+    report.server_uuid = Some(run.site.server_uuid.clone());
+    report.steps = plan::reports(&steps);
+    report.leftovers.clone_from(&run.work.leftovers);
+    note(&mut report, 0, Outcome::Done, began.elapsed());
+    for (number, step) in steps.iter().enumerate().skip(1) {
+        show(&format!("step {} of {}: {}", number + 1, steps.len(), step.what));
+        let began = Instant::now();
+        let ended = run.carry_out(&step.action, &mut report, show);
+        let outcome = match &ended {
+            Ok(outcome) => outcome.clone(),
+            Err(error) => Outcome::Failed { reason: error.to_string() },
+        };
+        note(&mut report, number, outcome, began.elapsed());
+        if let Err(error) = ended {
             return (report, Err(error));
         }
     }
-    report.done = report.lagging.is_empty();
+    let failed = report.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed { .. }));
+    report.done = report.lagging.is_empty() && !failed;
     (report, Ok(()))
+}
+
+fn note(report: &mut Report, number: usize, outcome: Outcome, took: Duration) {
+    if let Some(step) = report.steps.get_mut(number) {
+        (step.outcome, step.seconds) = (outcome, took.as_secs_f64());
+    }
 }
 
 /// A run under way.
@@ -72,6 +86,9 @@ struct Run<'r, 'l> {
     session: Session<'l>,
     site: Site,
     ledger: Ledger,
+    work: Work,
+    /// A table could not be written anew, so that waiting for its new key is in vain.
+    failed: bool,
     /// The run that is gone on with.
     resumed: Option<Unfinished>,
     /// What was proven before the rotation.
@@ -80,56 +97,138 @@ struct Run<'r, 'l> {
     copy: Option<KeyringCopy>,
 }
 
-/// Why a step was left out; `None` if it was done.
-type Ended = Result<Option<String>, Error>;
+/// What became of a step; an error ends the run.
+type Ended = Result<Outcome, Error>;
 
 impl<'r, 'l> Run<'r, 'l> {
     /// Refuses what cannot be done, before anything is changed.
     fn begin(target: &Target, options: &Options, request: &'r Request, log: &'l StatementLog) -> Result<Self, Error> {
         let server = target.to_string();
-        let mut session = Session::open(target, options, log, LockPatience::default())?;
+        let mut session = Session::open(target, options, log, request.lock)?;
         session.ask(KEEP_SESSION)?;
         let site = Site::of(&mut session, &server, request)?;
         backup::check_writable(&request.backup)?;
         let mut ledger = Ledger::open(&request.state_dir, &site.server_uuid)?;
         ledger.register.server.clone_from(&site.server);
         let resumed = ledger.register.resumed(&request.backup)?;
-        Ok(Self { request, session, site, ledger, resumed, before: None, copy: None })
+        let work = plan::work(&mut session, &site, request)?;
+        Ok(Self { request, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
     }
 
-    fn carry_out(&mut self, action: Action, report: &mut Report) -> Ended {
+    fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> Ended {
         match action {
-            Action::Check => Ok(None),
+            Action::Check => Ok(Outcome::Done),
             Action::ProveBefore => self.prove_before(report),
             Action::BackUpBefore => self.back_up_before(report),
             Action::RotateMasterKey => self.rotate(action, KeyKind::Master),
             Action::RotateBinlogKey => self.rotate(action, KeyKind::BinaryLog),
             Action::BackUp => self.back_up(report),
+            Action::Rebuild(table, _) => self.rebuild(action, table),
+            Action::RenewUndo => self.renew_undo(show),
+            Action::Flush => self.flush(action),
             Action::ProveAfter => self.prove_after(report),
             Action::Record => self.record(report),
         }
     }
 
+    /// Writes a table anew. One that cannot be locked, or is gone, does not keep others from it.
+    fn rebuild(&mut self, action: &Action, table: &Table) -> Ended {
+        if self.request.mariadb_key_id.is_none() && self.is_rebuilt(&table.files) {
+            return Ok(Outcome::Skipped { reason: "the run that was interrupted has done it".to_owned() });
+        }
+        for statement in action.statements() {
+            match self.session.change(&statement) {
+                Err(error) if error.is_no_such_table() => {
+                    return Ok(Outcome::Skipped { reason: "the table is gone".to_owned() });
+                }
+                Err(error) if !error.is_fatal() => {
+                    self.failed = true;
+                    return Ok(Outcome::Failed { reason: error.to_string() });
+                }
+                ended => ended?,
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Releases before 10.5 cannot be told to; they write when they come to it.
+    fn flush(&mut self, action: &Action) -> Ended {
+        for statement in action.statements() {
+            match self.session.change(&statement) {
+                Err(error) if error.is_unknown_variable() => {
+                    return Ok(Outcome::Skipped { reason: "this server writes when it comes to it".to_owned() });
+                }
+                ended => ended?,
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
+        let outcome = match self.try_renew_undo(show) {
+            Err(Error::Change(error @ crate::Error::Statement { .. })) if !error.is_fatal() => {
+                Outcome::Failed { reason: error.to_string() }
+            }
+            ended => ended?,
+        };
+        self.failed |= matches!(outcome, Outcome::Failed { .. });
+        Ok(outcome)
+    }
+
+    fn try_renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
+        let mut ran = Vec::new();
+        // A run that was killed here has left one inactive, or the one that stands in for the others.
+        if undo::is_left(&mut self.session)? {
+            undo::tidy_up(&mut self.session, show, &mut ran)?;
+        }
+        let undo = self.unfinished_keys().map(|(path, _)| path).filter(|path| is_undo(path));
+        let undo: Vec<PathBuf> = undo.cloned().collect();
+        if undo.is_empty() || self.is_rebuilt(&undo) {
+            return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
+        }
+        Ok(undo::renew(&mut self.session, show, &mut ran)?)
+    }
+
+    /// Fingerprints of the keys that tablespaces had when the run began first.
+    fn unfinished_keys(&self) -> impl Iterator<Item = (&PathBuf, &u32)> {
+        self.ledger.register.unfinished.iter().flat_map(|run| &run.data_keys)
+    }
+
+    /// Whether files have other keys than when the run began.
+    fn is_rebuilt(&self, files: &[PathBuf]) -> bool {
+        let Some(run) = self.ledger.register.unfinished.as_ref().filter(|_| self.resumed.is_some()) else {
+            return false;
+        };
+        let is_new =
+            |file: &PathBuf| data_keys::of_tablespace(file).is_some_and(|now| run.data_keys.get(file) != Some(&now));
+        !files.is_empty() && files.iter().all(is_new)
+    }
+
     fn prove_before(&mut self, report: &mut Report) -> Ended {
-        let mut copy = KeyringCopy::read(&self.site.keyring)?;
+        let mut copy = KeyringCopy::read(&self.site.store)?;
+        if let Some(key_id) = self.request.mariadb_key_id
+            && !copy.names().contains(&mariadb_name(key_id, 1))
+        {
+            return Err(Error::NoSuchKey { path: copy.path().to_owned(), key_id });
+        }
         for _ in 0..PROOFS {
             site::is_current(&mut self.session, &copy)?;
             self.refuse_overwriting(&copy)?;
             let proven = Seen::prove(&self.site.places, &copy);
-            let now = KeyringCopy::read(&self.site.keyring)?;
-            let unchanged = now.bytes() == copy.bytes();
+            let now = KeyringCopy::read(&self.site.store)?;
+            let unchanged = now.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.before = Some(seen.proof());
                     self.before = Some((copy, seen));
-                    return Ok(None);
+                    return Ok(Outcome::Done);
                 }
                 Err(error) if unchanged => return Err(error),
                 // The server is still at the statement of a run that was killed, or others make keys.
                 _ => copy = now,
             }
         }
-        Err(Error::KeyringChanges { path: self.site.keyring.clone() })
+        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
     /// Only what the unfinished run left may be replaced.
@@ -142,16 +241,19 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     fn back_up_before(&mut self, report: &mut Report) -> Ended {
-        let Some((copy, seen)) = self.before.take() else { return Ok(None) };
-        self.begin_register(&copy);
+        let Some((copy, seen)) = self.before.take() else { return Ok(Outcome::Done) };
+        self.begin_register(&copy, &seen);
         let path = self.place_before(&copy)?;
         report.backup_before = Some(self.write(&path, &copy)?);
         self.before = Some((copy, seen));
-        Ok(None)
+        Ok(Outcome::Done)
     }
 
     /// Notes that a run has begun; one that is gone on with keeps what it noted.
-    fn begin_register(&mut self, copy: &KeyringCopy) {
+    fn begin_register(&mut self, copy: &KeyringCopy, seen: &Seen) {
+        let own = |file: &&FileResult| matches!(file.tablespace.as_deref(), Some("file-per-table" | "undo"));
+        let fingerprints = || data_keys::of_all(seen.tablespaces().filter(own).map(|file| file.path.as_path()));
+        let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
         let uuid = &self.site.server_uuid;
         let begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
             file: self.request.backup.clone(),
@@ -159,6 +261,7 @@ impl<'r, 'l> Run<'r, 'l> {
             master_key: copy.newest(KeyKind::Master, uuid),
             binlog_key: copy.newest(KeyKind::BinaryLog, uuid),
             backups: Vec::new(),
+            data_keys,
         });
         self.ledger.register.unfinished = Some(begun);
     }
@@ -204,7 +307,30 @@ impl<'r, 'l> Run<'r, 'l> {
             return Err(refuse("does not hold what was written".to_owned()));
         }
         let proof = self.open_again(path, copy)?;
-        Ok(Backup { file: path.to_owned(), recipients: self.request.recipients.names(), sha256, keys, proof })
+        let password = self.write_password(path, copy)?;
+        let recipients = self.request.recipients.names();
+        Ok(Backup { file: path.to_owned(), recipients, sha256, keys, proof, password })
+    }
+
+    /// What opens a key file that is encrypted belongs to its backup.
+    fn write_password(&mut self, path: &Path, copy: &KeyringCopy) -> Result<Option<PathBuf>, Error> {
+        let Some(password) = copy.password() else { return Ok(None) };
+        let path = backup::password_of(path);
+        if !self.may_replace(&path, &BTreeSet::new())? {
+            return Err(Error::BackupExists { path });
+        }
+        let sealed = self.request.recipients.seal(&password.bytes);
+        let sealed = sealed.map_err(|reason| Error::Age { path: path.clone(), reason })?;
+        if let Some(run) = &mut self.ledger.register.unfinished {
+            let sha256 = backup::sha256(&sealed);
+            run.backups.push(Written { path: path.clone(), sha256, keys: BTreeSet::new() });
+        }
+        self.ledger.save()?;
+        backup::place(&path, &sealed, path.symlink_metadata().is_ok())?;
+        if backup::sha256_of(&path)? != Some(backup::sha256(&sealed)) {
+            return Err(Error::Age { path, reason: "does not hold what was written".to_owned() });
+        }
+        Ok(Some(path))
     }
 
     /// Decrypts a backup, if there is an identity to do it with.
@@ -217,19 +343,19 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// Rotates, unless the run that is gone on with has done it and no file is left behind.
-    fn rotate(&mut self, action: Action, kind: KeyKind) -> Ended {
+    fn rotate(&mut self, action: &Action, kind: KeyKind) -> Ended {
         let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.site.server_uuid));
         if let Some(reason) = self.rotated_already(kind, newest.as_deref())? {
-            return Ok(Some(reason));
+            return Ok(Outcome::Skipped { reason });
         }
         for statement in action.statements() {
-            self.session.change(statement)?;
+            self.session.change(&statement)?;
         }
-        let now = KeyringCopy::read(&self.site.keyring)?;
+        let now = KeyringCopy::read(&self.site.store)?;
         if now.newest(kind, &self.site.server_uuid) == newest {
-            return Err(Error::NoNewKey { path: self.site.keyring.clone(), older: newest });
+            return Err(Error::NoNewKey { path: self.site.store.path().to_owned(), older: newest });
         }
-        Ok(None)
+        Ok(Outcome::Done)
     }
 
     /// The run that is gone on with may have made the key; then the server gets the time that it
@@ -237,8 +363,10 @@ impl<'r, 'l> Run<'r, 'l> {
     fn rotated_already(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Option<String>, Error> {
         let (Some(run), Some(newest)) = (&self.resumed, newest) else { return Ok(None) };
         let (then, wanted) = match kind {
-            KeyKind::Master => (&run.master_key, Wanted { master: Some(newest.to_owned()), binary_log: None }),
-            KeyKind::BinaryLog => (&run.binlog_key, Wanted { master: None, binary_log: Some(newest.to_owned()) }),
+            KeyKind::Master => (&run.master_key, Wanted { master: Some(newest.to_owned()), ..Wanted::default() }),
+            KeyKind::BinaryLog => {
+                (&run.binlog_key, Wanted { binary_log: Some(newest.to_owned()), ..Wanted::default() })
+            }
         };
         let Some((copy, seen)) = self.before.as_mut().filter(|_| then.as_deref() != Some(newest)) else {
             return Ok(None);
@@ -250,36 +378,37 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Backs up the keyring as it is now, as the file that was asked for.
     fn back_up(&mut self, report: &mut Report) -> Ended {
-        let copy = KeyringCopy::read(&self.site.keyring)?;
+        let copy = KeyringCopy::read(&self.site.store)?;
         let path = self.request.backup.clone();
         report.backup = Some(self.write(&path, &copy)?);
         self.copy = Some(copy);
-        Ok(None)
+        Ok(Outcome::Done)
     }
 
     /// Proves the bytes that were backed up last; again, if the keyring has others by then.
     fn prove_after(&mut self, report: &mut Report) -> Ended {
         for _ in 0..PROOFS {
-            let Some(copy) = self.copy.take() else { return Ok(None) };
+            let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };
             let wanted = self.wanted(&copy);
+            let patience = if self.failed { self.request.patience.min(RERUN_PATIENCE) } else { self.request.patience };
             let proven = Seen::prove(&self.site.places, &copy).and_then(|mut seen| {
-                seen.settle(&wanted, &copy, &mut self.session, self.request.patience)?;
+                seen.settle(&wanted, &copy, &mut self.session, patience)?;
                 Ok(seen)
             });
-            let unchanged = KeyringCopy::read(&self.site.keyring)?.bytes() == copy.bytes();
+            let unchanged = KeyringCopy::read(&self.site.store)?.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
-                    report.proofs.after = Some(after(&seen, &wanted));
+                    report.proofs.after = Some(after(&seen, &wanted, self.request));
                     report.lagging = seen.lagging(&wanted);
                     self.remember(&copy, &seen);
                     self.copy = Some(copy);
-                    return Ok(None);
+                    return Ok(Outcome::Done);
                 }
                 Err(error) if unchanged => return Err(error),
                 _ => self.back_up(report)?,
             };
         }
-        Err(Error::KeyringChanges { path: self.site.keyring.clone() })
+        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
     fn wanted(&self, copy: &KeyringCopy) -> Wanted {
@@ -287,6 +416,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Wanted {
             master: newest(KeyKind::Master, self.request.master_key),
             binary_log: newest(KeyKind::BinaryLog, self.request.binlog_key),
+            not: self.unfinished_keys().map(|(path, key)| (path.clone(), *key)).collect(),
+            mariadb: self.request.mariadb_key_id.map(|id| (id, self.work.files.clone())),
         }
     }
 
@@ -297,18 +428,9 @@ impl<'r, 'l> Run<'r, 'l> {
         let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
         let register = &mut self.ledger.register;
         let then = register.unfinished.as_ref().map(|run| [run.master_key.clone(), run.binlog_key.clone()]);
-        for record in register.keys.values_mut() {
-            record.in_keyring = false;
-        }
-        for name in names.iter().chain(needed.keys()).filter(|name| !name.is_empty()) {
-            register.keys.entry(name.clone()).or_default().first_seen.get_or_insert(now);
-        }
-        for (name, record) in &mut register.keys {
-            record.needed_by = needed.get(name).cloned().unwrap_or_default();
-            if names.contains(name) {
-                record.in_keyring = true;
-                (record.copy_proven, record.copy) = (Some(now), Some(self.request.backup.clone()));
-            }
+        register.sighted(&names, &needed);
+        for record in register.keys.values_mut().filter(|record| record.in_keyring) {
+            (record.copy_proven, record.copy) = (Some(now), Some(self.request.backup.clone()));
         }
         for (older, newer) in then.into_iter().flatten().zip(newest) {
             if let Some(record) =
@@ -322,18 +444,23 @@ impl<'r, 'l> Run<'r, 'l> {
     /// Ends the run: the backup of before goes if the new one holds all its keys, and the register
     /// says what is known.
     fn record(&mut self, report: &mut Report) -> Ended {
-        if !report.lagging.is_empty() {
+        if !report.lagging.is_empty() || self.failed {
             self.ledger.save()?;
-            return Ok(Some("files still carry an older key; the run counts as unfinished".to_owned()));
+            return Ok(Outcome::Skipped { reason: LAGGING.to_owned() });
         }
         self.remove_older(report)?;
-        let asked = [("master_key", self.request.master_key), ("binlog_key", self.request.binlog_key)];
+        let asked = [
+            ("master_key", self.request.master_key),
+            ("binlog_key", self.request.binlog_key),
+            ("data_keys", self.request.data_keys),
+            ("mariadb_key_id", self.request.mariadb_key_id.is_some()),
+        ];
         for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
             self.ledger.register.last_rotated.insert(key.to_owned(), Timestamp::now());
         }
         self.ledger.register.unfinished = None;
         self.ledger.save()?;
-        Ok(None)
+        Ok(Outcome::Done)
     }
 
     fn remove_older(&mut self, report: &mut Report) -> Result<(), Error> {
@@ -341,13 +468,14 @@ impl<'r, 'l> Run<'r, 'l> {
         let names = copy.names();
         let backups = self.ledger.register.unfinished.as_ref().map(|run| run.backups.clone()).unwrap_or_default();
         let included = self.before.as_ref().is_some_and(|(before, _)| copy.includes(before));
-        for written in backups.iter().filter(|written| written.path != self.request.backup) {
+        let kept = [self.request.backup.clone(), backup::password_of(&self.request.backup)];
+        for written in backups.iter().filter(|written| !kept.contains(&written.path)) {
             if !written.stands()? {
                 continue;
             }
             let removed: Vec<String> = written.keys.difference(&names).cloned().collect();
             if removed.is_empty() && included {
-                let gone = fs::remove_file(&written.path).and_then(|()| backup::sync(&written.path));
+                let gone = fs::remove_file(&written.path).and_then(|()| atomic::sync(&written.path));
                 gone.map_err(|source| Error::Backup { path: written.path.clone(), source })?;
                 report.backup_before = report.backup_before.take().filter(|backup| backup.file != written.path);
                 continue;
@@ -380,14 +508,31 @@ fn before(file: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn after(seen: &Seen, wanted: &Wanted) -> After {
+fn after(seen: &Seen, wanted: &Wanted, request: &Request) -> After {
     let on = seen.on_new_key(wanted);
+    let data_keys = request.data_keys.then(|| {
+        let mut counts = DataKeys::default();
+        for file in seen.tablespaces() {
+            let shared = matches!(file.tablespace.as_deref(), Some("general" | "dictionary"));
+            let old = wanted.not.get(&file.path).is_some_and(|old| data_keys::of_tablespace(&file.path) == Some(*old));
+            *(if shared || old { &mut counts.kept } else { &mut counts.new }) += 1;
+        }
+        counts
+    });
     After {
         proof: seen.proof(),
         new_key: wanted.master.clone(),
         new_binlog_key: wanted.binary_log.clone(),
-        tablespaces_on_new_key: on.tablespaces,
+        tablespaces_on_new_key: if wanted.mariadb.is_some() { 0 } else { on.tablespaces },
         redo_on_new_key: on.redo,
         binary_logs_on_new_key: on.binary_logs,
+        data_keys,
+        tablespaces_on_key_id: wanted.mariadb.is_some().then_some(on.tablespaces),
     }
+}
+
+/// By the names that the server gives; others are made as `NAME.ibu`.
+fn is_undo(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("undo_") || name.ends_with(".ibu")
 }

@@ -9,8 +9,8 @@ use std::{
 
 use server::{Flavor, Grants};
 
-use super::{Error, Request, copy::KeyringCopy};
-use crate::{KeyringStatus, Session};
+use super::{Error, Request, copy::KeyringCopy, files};
+use crate::{KeyManagement, KeyStore, KeyringStatus, Session};
 
 /// `performance_schema.keyring_keys` cuts names off there.
 const SHOWN_NAME_BYTES: usize = 64;
@@ -24,7 +24,7 @@ pub(super) struct Site {
     pub(super) server: String,
     pub(super) server_uuid: String,
     /// The keyring's file.
-    pub(super) keyring: PathBuf,
+    pub(super) store: KeyStore,
     /// The data directory first, then what the server keeps elsewhere.
     pub(super) places: Vec<PathBuf>,
 }
@@ -32,8 +32,11 @@ pub(super) struct Site {
 impl Site {
     /// Asks the server; what forbids a rotation is an error. Changes nothing.
     pub(super) fn of(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
-        supported(session, server)?;
+        supported(session, server, request)?;
         privileges(session, request)?;
+        if session.identity().flavor() == Flavor::MariaDb {
+            return Self::of_mariadb(session, server, request);
+        }
         let status = KeyringStatus::of(session)?;
         let status = status.ok_or_else(|| crate::Error::NoKeyring { server: server.to_owned() })?;
         if status.read_only {
@@ -42,19 +45,38 @@ impl Site {
         if request.binlog_key {
             binary_logs(session, server)?;
         }
-        let server_uuid = session.identity().server_uuid.clone().unwrap_or_default();
-        let datadir = request.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone());
-        is_of(&datadir, &server_uuid)?;
-        let places = places(session, datadir)?;
-        let keyring = keyring_file(&status, request)?;
-        Ok(Self { server: server.to_owned(), server_uuid, keyring, places })
+        let server_uuid = files::identity_of(session.identity());
+        let places = files::places(session, request.datadir.as_deref())?;
+        let store = KeyStore::MySql(keyring_file(&status, request)?);
+        Ok(Self { server: server.to_owned(), server_uuid, store, places })
+    }
+
+    /// Where we see the data directory.
+    pub(super) fn datadir(&self) -> &Path {
+        self.places.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
+    }
+
+    fn of_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
+        let plugin = KeyManagement::of(session)?;
+        let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
+        let server_uuid = files::identity_of(session.identity());
+        let places = files::places(session, request.datadir.as_deref())?;
+        let file = request.keyring.clone().or(plugin.file);
+        let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;
+        let store = KeyStore::MariaDb { file, password: plugin.password };
+        Ok(Self { server: server.to_owned(), server_uuid, store, places })
     }
 }
 
-fn supported(session: &Session<'_>, server: &str) -> Result<(), Error> {
+fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(), Error> {
     let version = &session.identity().version;
     let reason = match version.flavor {
-        Flavor::MariaDb => "MariaDB has no master keys that could be rotated",
+        Flavor::MariaDb if request.mariadb_key_id.is_none() => "MariaDB has no master keys that could be rotated",
+        Flavor::MariaDb if request.master_key || request.binlog_key || request.data_keys => {
+            "on MariaDB only --mariadb-key-id makes sense"
+        }
+        Flavor::MariaDb => return Ok(()),
+        _ if request.mariadb_key_id.is_some() => "--mariadb-key-id is for MariaDB",
         _ if !version.at_least(8, 0, 0) => "keys are rotated on MySQL 8.0 and newer",
         _ => return Ok(()),
     };
@@ -65,21 +87,31 @@ fn supported(session: &Session<'_>, server: &str) -> Result<(), Error> {
 fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error> {
     let grants = grants(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
-    if session.identity().version.at_least(8, 0, 24) {
+    let mariadb = session.identity().flavor() == Flavor::MariaDb;
+    if mariadb || request.data_keys {
+        needed.extend(["ALTER ON *.*", "CREATE ON *.*", "INSERT ON *.*"]);
+    }
+    if mariadb {
+        needed.extend(["BINLOG ADMIN ON *.*", "SUPER ON *.*"]);
+    } else if request.data_keys {
+        needed.extend(["CREATE TABLESPACE ON *.*", SESSION_VARIABLES]);
+    }
+    if !mariadb && session.identity().version.at_least(8, 0, 24) {
         needed.push("SELECT ON performance_schema.keyring_component_status");
     }
-    if session.identity().version.at_least(8, 0, 16) {
+    if !mariadb && session.identity().version.at_least(8, 0, 16) {
         needed.push("SELECT ON performance_schema.keyring_keys");
     }
     if request.master_key {
-        needed.extend(["ENCRYPTION_KEY_ADMIN ON *.*", SESSION_VARIABLES]);
+        needed.push("ENCRYPTION_KEY_ADMIN ON *.*");
+        needed.extend((!request.data_keys).then_some(SESSION_VARIABLES));
     }
     if request.binlog_key {
         needed.push("BINLOG_ENCRYPTION_ADMIN ON *.*");
     }
     let wider = |need: &str| match need {
         SESSION_VARIABLES if grants.cover("SYSTEM_VARIABLES_ADMIN ON *.*") => true,
-        _ => need.contains("_ADMIN ") && grants.cover("SUPER ON *.*"),
+        _ => (need.contains("_ADMIN ") || need.contains(" ADMIN ")) && grants.cover("SUPER ON *.*"),
     };
     let missing = needed.into_iter().filter(|need| !grants.cover(need) && !wider(need));
     let missing: Vec<String> = missing.map(str::to_owned).collect();
@@ -92,9 +124,10 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
 /// The account's grants and those of its active roles.
 fn grants(session: &mut Session<'_>) -> Result<Grants, Error> {
     let roles = session.value("SELECT CURRENT_ROLE()")?.filter(|roles| roles != "NONE");
+    let mariadb = session.identity().flavor() == Flavor::MariaDb;
     let sql = match roles {
-        Some(roles) => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
-        None => "SHOW GRANTS".to_owned(),
+        Some(roles) if !mariadb => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
+        _ => "SHOW GRANTS".to_owned(),
     };
     let rows = session.ask(&sql)?;
     Ok(Grants::parse(rows.rows.iter().filter_map(|row| row.first()?.as_deref())))
@@ -113,42 +146,6 @@ fn binary_logs(session: &mut Session<'_>, server: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::BinaryLogsInClear { server: server.to_owned() })
-}
-
-/// A proof about another server's files is none.
-fn is_of(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
-    let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
-    let text = fs::read_to_string(datadir.join("auto.cnf")).map_err(|error| {
-        refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}"))
-    })?;
-    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
-    match uuid.map(str::trim) {
-        Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
-        Some(uuid) => Err(refuse(format!("is of the server {uuid}, not of {server_uuid}"))),
-        None => Err(refuse("auto.cnf does not tell whose data directory it is".to_owned())),
-    }
-}
-
-/// Directories and files that the server keeps outside its data directory.
-fn places(session: &mut Session<'_>, datadir: PathBuf) -> Result<Vec<PathBuf>, Error> {
-    let home = session.identity().datadir.clone();
-    let variables = session.ask(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-         ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir')",
-    )?;
-    let logs =
-        session.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')")?;
-    let files = session.ask("SELECT DISTINCT PATH FROM information_schema.INNODB_DATAFILES")?;
-    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-    let values = |rows: &server::Rows, column: &str| -> Vec<PathBuf> {
-        let values = (0..rows.rows.len()).filter_map(|row| rows.value(row, column));
-        values.filter(|value| value.starts_with('/')).map(PathBuf::from).collect()
-    };
-    found.extend(values(&variables, "Value"));
-    found.extend(values(&logs, "Value").iter().filter_map(|base| Some(base.parent()?.to_owned())));
-    found.extend(values(&files, "PATH"));
-    let outside = found.into_iter().filter(|path| !path.starts_with(&home) && !path.starts_with(&datadir));
-    Ok([datadir.clone()].into_iter().chain(outside).collect())
 }
 
 fn keyring_file(status: &KeyringStatus, request: &Request) -> Result<PathBuf, Error> {
@@ -173,7 +170,8 @@ fn is_other(given: &Path, used: &Path) -> bool {
 
 /// Every key that the running server holds is in the file, too.
 pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Result<(), Error> {
-    if !session.identity().version.at_least(8, 0, 16) {
+    let identity = session.identity();
+    if identity.flavor() == Flavor::MariaDb || !identity.version.at_least(8, 0, 16) {
         return Ok(());
     }
     let held = session.ask("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;

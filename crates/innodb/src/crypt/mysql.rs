@@ -96,6 +96,13 @@ impl WrappedKey {
         Ok(())
     }
 
+    /// CRC-32C of the key and its initialisation vector, which stands in the clear beside them: another
+    /// key has another one, but for one case in 2³², and wrapping the same key anew keeps it.
+    #[must_use]
+    pub const fn key_checksum(&self) -> u32 {
+        self.checksum
+    }
+
     /// Name of the master key in the keyring. `lCA` does not record the server, so the name there
     /// has `*` in its place. Empty for the key of bootstrap, which is in no keyring.
     #[must_use]

@@ -2,11 +2,14 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use clap::Args;
+use ::change::{LockPatience, StatementLog};
+use clap::{Args, ValueEnum};
 use server::{Options, Target};
 
 use crate::cli::connect::{self, Login};
+use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
 /// The server that is changed.
@@ -22,10 +25,101 @@ pub(crate) struct Server {
     login: Login,
 }
 
+/// Whether and how a change goes ahead.
+#[derive(Debug, Args)]
+pub(crate) struct Going {
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show the plan and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}
+
+/// How long, and how often, statements wait for a table's lock.
+#[derive(Debug, Args)]
+pub(crate) struct Locks {
+    /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
+    lock_wait: u64,
+    /// How often a lock is tried for, with the same time for others in between
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    lock_tries: u32,
+}
+
+impl Locks {
+    pub(crate) fn patience(&self) -> LockPatience {
+        let wait = Duration::from_secs(self.lock_wait);
+        LockPatience { wait, tries: self.lock_tries, pause: wait }
+    }
+}
+
+/// What is said, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    #[command(flatten)]
+    shape: Shape,
+    /// No status line on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// The form of the report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Shape {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts: docs/schema
+    Json,
+}
+
+/// Writes a report in one form.
+pub(crate) type Writer<R> = fn(&R, &mut dyn Write) -> Result<(), report::Error>;
+
+impl Shape {
+    /// Writes the report to stdout, in the form that was asked for.
+    pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        let write = if self.format == Format::Json { json } else { table };
+        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    }
+}
+
+impl Output {
+    /// As [`Shape::write`].
+    pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        self.shape.write(report, json, table)
+    }
+}
+
+/// Where an auditor can read what was sent.
+#[derive(Debug, Args)]
+pub(crate) struct LogFile {
+    /// Append every statement that changes something to this file, before it is sent
+    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
+    pub(crate) log: PathBuf,
+}
+
+/// Where the register of keys is for a user who may write there.
+const SYSTEM_STATE: &str = "/var/lib/sealant";
+
 /// What to say if no server is named.
 const NOTHING_NAMED: [&str; 2] = ["no server is named", "give mysql://USER@HOST:PORT or --socket PATH"];
 
 impl Server {
+    /// Whether the command line names one; option files may.
+    pub(crate) fn is_named(&self) -> bool {
+        self.url.is_some() || self.socket.is_some()
+    }
+
     /// Where to connect and how.
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
         connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, NOTHING_NAMED)
@@ -38,11 +132,11 @@ impl Server {
 }
 
 /// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
-/// alone.
+/// and changes nothing.
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     if !std::io::stdin().is_terminal() {
-        let hint = format!("look at it with `sealant {verb} plan`, then give --yes");
+        let hint = format!("look at it with `sealant {verb}`, then give --yes");
         return Err(Failure::usage("nobody is there to confirm the plan").hint(hint));
     }
     let mut err = std::io::stderr();
@@ -53,14 +147,22 @@ pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Resu
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }
 }
 
-/// Where state is kept for a user who may write there.
-const SYSTEM_STATE: &str = "/var/lib/sealant";
+/// The log of what is sent to that server.
+pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Failure> {
+    StatementLog::open(path, &target.to_string(), &target.user).map_err(|error| Failure::new(error.to_string()))
+}
 
-/// That directory, or the system's place for a user who may write there, else the user's own.
-pub(crate) fn state_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
+/// For what changes nothing.
+pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
+    open_log(Path::new("/dev/null"), target)
+}
+
+/// Where the register of keys is: as given, or the system's place for a user who may write there, or else
+/// the user's own.
+pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
     use rustix::fs::{Access, access};
-    if let Some(named) = named {
-        return Ok(named.to_owned());
+    if let Some(given) = given {
+        return Ok(given);
     }
     let system = Path::new(SYSTEM_STATE);
     let nearest = system.ancestors().find(|path| path.exists());

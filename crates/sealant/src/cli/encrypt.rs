@@ -1,21 +1,20 @@
 //! `sealant encrypt`: closes the gaps of a running server.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, plan};
-use ::change::{Control, Error, Limit, LockPatience, Request, Runs, StatementLog, Throttle, Window};
+use ::change::{Control, Error, Limit, Request, Runs, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Server, confirm, state_dir};
+use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 
@@ -83,20 +82,12 @@ struct Common {
     /// A copy of the keyring that has to open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60), help_heading = "Tables")]
-    lock_wait: u64,
-    /// How often a lock is tried for, with the same time for others in between
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Tables")]
-    lock_tries: u32,
+    #[command(flatten)]
+    locks: Locks,
     #[command(flatten)]
     throttle: ThrottleArgs,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// When a run waits before its next step.
@@ -122,15 +113,10 @@ struct ThrottleArgs {
 struct Run {
     #[command(flatten)]
     common: Common,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-    /// Show the plan and change nothing, as `sealant encrypt plan` does
-    #[arg(long, conflicts_with = "yes")]
-    dry_run: bool,
-    /// Append every statement that changes something to this file, before it is sent
-    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
-    log: PathBuf,
+    #[command(flatten)]
+    going: Going,
+    #[command(flatten)]
+    log: LogFile,
     /// Where the run keeps its state, for `sealant encrypt status` and the like
     /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR")]
@@ -161,14 +147,6 @@ enum PolicyName {
     Logs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.encrypt/1
-    Json,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   sealant encrypt plan mysql://admin@127.0.0.1:3306
@@ -188,7 +166,7 @@ impl Encrypt {
         forbid_dumps();
         match self.command {
             Command::Plan(common) => common.show_plan(),
-            Command::Run(run) if run.dry_run => run.common.show_plan(),
+            Command::Run(run) if run.going.dry_run => run.common.show_plan(),
             Command::Run(run) => run.run(),
             Command::Status(status) => status.show(),
             Command::Pause(which) => which.ask(Request::Pause, true),
@@ -207,8 +185,8 @@ impl Common {
 
     /// Nothing is changed, so nothing is logged.
     fn plan(&self, place: &Place) -> Result<Plan, Failure> {
-        let log = open_log(Path::new("/dev/null"), place)?;
-        let status = StatusLine::new(self.quiet);
+        let log = not_logged(&place.target)?;
+        let status = StatusLine::new(self.output.quiet);
         plan(place, &self.options()?, &log, &|text| status.show(text)).map_err(failure)
     }
 
@@ -218,7 +196,6 @@ impl Common {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        let wait = Duration::from_secs(self.lock_wait);
         Ok(Options {
             policy: match self.policy {
                 PolicyName::All => Policy::All,
@@ -230,7 +207,7 @@ impl Common {
             purge_binlogs: self.purge_binlogs,
             datadir: self.datadir.clone(),
             keyring_copies: self.keyring_copy.clone(),
-            patience: LockPatience { wait, tries: self.lock_tries, pause: wait },
+            patience: self.locks.patience(),
             method: match self.method {
                 MethodName::Auto => Method::Auto,
                 MethodName::Native => Method::Native,
@@ -244,13 +221,8 @@ impl Common {
         })
     }
 
-    fn write(
-        &self,
-        report: &Report,
-        table: fn(&Report, &mut dyn Write) -> Result<(), report::Error>,
-    ) -> Result<(), Failure> {
-        let write = if self.format == Format::Json { write_encrypt_json } else { table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
+        self.output.write(report, write_encrypt_json, table)
     }
 }
 
@@ -265,16 +237,16 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let place = self.common.place()?;
         let plan = self.common.plan(&place)?;
-        if !self.yes {
+        if !self.going.yes {
             let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
-            confirm("encrypt", text)?;
+            confirm("encrypt plan", text)?;
         }
-        let log = open_log(&self.log, &place)?;
-        let runs = Runs::of(&state_dir(self.state_dir.as_deref())?);
+        let log = open_log(&self.log.log, &place.target)?;
+        let runs = Runs::of(&state_dir(self.state_dir.clone())?);
         let server = place.target.to_string();
         let control =
-            Control::begin(&runs, &plan.identity, &server, &self.log, ended_by_signals()?).map_err(failure)?;
-        let status = StatusLine::new(self.common.quiet);
+            Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?).map_err(failure)?;
+        let status = StatusLine::new(self.common.output.quiet);
         let report = plan.run(&place, &self.common.options()?, &log, &control, &|text| status.show(text));
         status.clear();
         let report = report.map_err(failure)?;
@@ -282,7 +254,7 @@ impl Run {
         if report.done {
             return Ok(Exit::Clean);
         }
-        hint(&format!("every statement that ran is in {}", self.log.display()));
+        hint(&format!("every statement that ran is in {}", self.log.log.display()));
         Ok(Exit::Findings)
     }
 }
@@ -300,10 +272,6 @@ fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
         registered.map_err(|error| Failure::new(format!("signals cannot be waited for: {error}")))?;
     }
     Ok(stop)
-}
-
-fn open_log(path: &Path, place: &Place) -> Result<StatementLog, Failure> {
-    StatementLog::open(path, &place.target.to_string(), &place.target.user).map_err(failure)
 }
 
 /// An error with what to do about it.

@@ -7,6 +7,8 @@ mod checks;
 mod connect;
 mod encrypt;
 mod generate;
+mod keyring;
+mod keys;
 mod manifest;
 mod receive;
 mod rotate;
@@ -34,6 +36,8 @@ enum Verb {
     Bench(bench::Bench),
     Checks(checks::Checks),
     Encrypt(encrypt::Encrypt),
+    Keyring(keyring::Keyring),
+    Keys(Box<keys::Keys>),
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
@@ -50,6 +54,8 @@ impl Cli {
             Verb::Bench(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
             Verb::Encrypt(verb) => verb.run(),
+            Verb::Keyring(verb) => verb.run(),
+            Verb::Keys(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),

@@ -1,19 +1,18 @@
 //! `sealant rotate`: new master keys, with a proof before and after.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use ::change::StatementLog;
 use ::change::rotate::{Error, Identities, Recipients, Report, Request, plan, run};
-use ::change::{Outcome, StatementLog};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
-use crate::cli::change::{Server, confirm, state_dir};
+use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
 
@@ -62,12 +61,10 @@ struct Common {
     /// Wait so long for the server to write what it has re-wrapped
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     settle: Duration,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    locks: Locks,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Which keys.
@@ -81,6 +78,12 @@ struct Keys {
     /// The master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
+    /// The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
+    #[arg(long)]
+    data_keys: bool,
+    /// MariaDB: move every table to the key of this number, which is in the key file already
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    mariadb_key_id: Option<u32>,
 }
 
 /// Where the backup goes, and who can open it.
@@ -106,23 +109,10 @@ struct Copies {
 struct Run {
     #[command(flatten)]
     common: Common,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-    /// Show the plan and change nothing, as `sealant rotate plan` does
-    #[arg(long, conflicts_with = "yes")]
-    dry_run: bool,
-    /// Append every statement that changes something to this file, before it is sent
-    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
-    log: PathBuf,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.rotate/1
-    Json,
+    #[command(flatten)]
+    going: Going,
+    #[command(flatten)]
+    log: LogFile,
 }
 
 const EXAMPLES: &str = "\
@@ -144,7 +134,7 @@ impl Rotate {
         forbid_dumps();
         match self.command {
             Command::Plan(common) => Work::new(&common)?.plan(),
-            Command::Run(run) if run.dry_run => Work::new(&run.common)?.plan(),
+            Command::Run(run) if run.going.dry_run => Work::new(&run.common)?.plan(),
             Command::Run(run) => Work::new(&run.common)?.run(&run),
         }
     }
@@ -167,31 +157,25 @@ impl<'c> Work<'c> {
 
     fn plan(&self) -> Result<Exit, Failure> {
         let report = self.planned()?;
-        self.write(&report, &|out| write_plan(&report, out))?;
+        self.write(&report, write_rotate_plan)?;
         Ok(Exit::Clean)
     }
 
-    /// Nothing is changed, so nothing is logged.
     fn planned(&self) -> Result<Report, Failure> {
-        let log = self.log(Path::new("/dev/null"))?;
+        let log = not_logged(&self.target)?;
         plan(&self.target, &self.options, &self.request, &log).map_err(|error| failure(&error))
     }
 
-    fn log(&self, path: &Path) -> Result<StatementLog, Failure> {
-        let log = StatementLog::open(path, &self.target.to_string(), &self.target.user);
-        log.map_err(|error| failure(&Error::from(error)))
-    }
-
     fn run(&self, run_options: &Run) -> Result<Exit, Failure> {
-        let log = self.log(&run_options.log)?;
+        let log: StatementLog = open_log(&run_options.log.log, &self.target)?;
         let planned = self.planned()?;
-        if !run_options.yes {
-            confirm("rotate", &|out| write_plan(&planned, out))?;
+        if !run_options.going.yes {
+            confirm("rotate plan", &|out| write_rotate_plan(&planned, out).map_err(std::io::Error::from))?;
         }
-        let status = StatusLine::new(self.common.quiet);
+        let status = StatusLine::new(self.common.output.quiet);
         let (report, ended) = run(&self.target, &self.options, &self.request, &log, &|text| status.show(text));
         status.clear();
-        self.write(&report, &|out| write_run(&report, out))?;
+        self.write(&report, write_rotate_run)?;
         ended.map_err(|error| failure(&error))?;
         Ok(self.judge(&report))
     }
@@ -215,14 +199,8 @@ impl<'c> Work<'c> {
         Exit::Findings
     }
 
-    fn write(&self, report: &Report, table: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-        match self.common.format {
-            Format::Table => to_stdout(&|out| table(out)),
-            Format::Json => to_stdout(&|out| {
-                serde_json::to_writer_pretty(&mut *out, report)?;
-                writeln!(out)
-            }),
-        }
+    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
+        self.common.output.write(report, write_rotate_json, table)
     }
 }
 
@@ -242,83 +220,24 @@ fn request(common: &Common) -> Result<Request, Failure> {
     Ok(Request {
         master_key: common.keys.master_key,
         binlog_key: common.keys.binlog_key,
+        data_keys: common.keys.data_keys,
+        mariadb_key_id: common.keys.mariadb_key_id,
+        lock: common.locks.patience(),
         backup,
         recipients,
         identities,
         datadir: common.datadir.clone(),
         keyring: common.keyring.clone(),
-        state_dir: state_dir(common.state_dir.as_deref())?,
+        state_dir: state_dir(common.state_dir.clone())?,
         patience: common.settle,
     })
 }
 
-fn failure(error: &Error) -> Failure {
+/// An error with what to do about it.
+pub(super) fn failure(error: &Error) -> Failure {
     let failure = Failure::new(error.to_string());
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
-}
-
-fn write_plan(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{}", report.server)?;
-    for (number, step) in (1_u32..).zip(&report.steps) {
-        writeln!(out, "  {number}. {:<18} {}", step.step, step.what)?;
-        for statement in &step.statements {
-            writeln!(out, "     {:<18} {statement}", "")?;
-        }
-    }
-    Ok(())
-}
-
-fn write_run(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{}", report.server)?;
-    for step in &report.steps {
-        let (state, why) = match &step.outcome {
-            Outcome::Planned => ("not begun", None),
-            Outcome::Done => ("done", None),
-            Outcome::Skipped { reason } => ("skipped", Some(reason)),
-            Outcome::Failed { reason } => ("failed", Some(reason)),
-        };
-        writeln!(out, "  {:<18} {state:<9} {:>7.2} s  {}", step.step, step.seconds, step.what)?;
-        if let Some(why) = why {
-            writeln!(out, "  {:<18} {why}", "")?;
-        }
-    }
-    write_proofs(report, out)?;
-    write_backups(report, out)
-}
-
-fn write_proofs(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    if let Some(before) = &report.proofs.before {
-        writeln!(out, "before: the keyring opens {} encrypted of {} files", before.encrypted_files, before.files)?;
-    }
-    let Some(after) = &report.proofs.after else { return Ok(()) };
-    writeln!(
-        out,
-        "after:  the keyring opens {} encrypted of {} files",
-        after.proof.encrypted_files, after.proof.files
-    )?;
-    if let Some(key) = &after.new_key {
-        let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
-        writeln!(out, "        {key} on {spaces} tablespaces and {redo} redo log files")?;
-    }
-    if let Some(key) = &after.new_binlog_key {
-        writeln!(out, "        {key} on {} binary and relay logs", after.binary_logs_on_new_key)?;
-    }
-    if !report.lagging.is_empty() {
-        writeln!(out, "        {} files do not carry the new key yet", report.lagging.len())?;
-    }
-    Ok(())
-}
-
-fn write_backups(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    for backup in report.backup.iter().chain(&report.backup_before) {
-        writeln!(out, "backup: {}, {} keys", backup.file.display(), backup.keys)?;
-        writeln!(out, "        sha256 {}", backup.sha256)?;
-    }
-    for key in &report.removed_keys {
-        writeln!(out, "        {key} was removed by the server; copies of older binary logs still need it")?;
-    }
-    Ok(())
 }

@@ -43,7 +43,7 @@ enum Format {
 
 impl Which {
     fn runs(&self) -> Result<Runs, Failure> {
-        Ok(Runs::of(&state_dir(self.state_dir.as_deref())?))
+        Ok(Runs::of(&state_dir(self.state_dir.clone())?))
     }
 
     fn known(&self, runs: &Runs) -> Result<Vec<RunState>, Failure> {

@@ -1,0 +1,231 @@
+//! Whether a server uses its keyring, in a safe way, and whether that and copies of it open what exists.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use server::{Flavor, Options, Target};
+
+use super::Error;
+use crate::{
+    KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog, atomic, prove, rotate::files,
+};
+
+/// Name and version of the JSON document.
+pub const CHECK_SCHEMA: &str = "sealant.keyring-check/1";
+
+/// An encrypted table, for which the server has to fetch a key, and on MySQL to make one if there is none.
+const SCRATCH: &str = "sealant_keyring_check";
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct CheckRequest {
+    /// The data directory, if it is elsewhere than the server says.
+    pub datadir: Option<PathBuf>,
+    /// The keyring or key file, if it is elsewhere than the server says.
+    pub keyring: Option<PathBuf>,
+    /// Copies that have to open everything, too.
+    pub copies: Vec<PathBuf>,
+    /// Make an encrypted table, and drop it.
+    pub write_test: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    /// [`CHECK_SCHEMA`].
+    pub schema: &'static str,
+    /// The server.
+    pub server: String,
+    /// Its version.
+    pub version: String,
+    /// What was looked at, in order.
+    pub items: Vec<Item>,
+    /// Whether nothing failed.
+    pub sound: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Its name.
+    pub check: &'static str,
+    /// How it is.
+    pub state: State,
+    /// What was seen.
+    pub detail: String,
+    /// What to do, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// Not as it should be.
+    Failed,
+    /// Not looked at.
+    Skipped,
+}
+
+/// Looks at a running server. It is changed only by the test that writes, if that is asked for.
+///
+/// # Errors
+/// [`Error`] if the server or its files cannot be looked at.
+pub fn check(
+    target: &Target,
+    options: &Options,
+    request: &CheckRequest,
+    log: &StatementLog,
+) -> Result<CheckReport, Error> {
+    let mut session = Session::open(target, options, log, LockPatience::default())?;
+    let datadir = files::places(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
+    let version = session.identity().version.to_string();
+    let mut look = Look { session, request, datadir, items: Vec::new() };
+    look.all()?;
+    let sound = look.items.iter().all(|item| item.state != State::Failed);
+    Ok(CheckReport { schema: CHECK_SCHEMA, server: target.to_string(), version, items: look.items, sound })
+}
+
+/// A look under way.
+struct Look<'r, 'l> {
+    session: Session<'l>,
+    request: &'r CheckRequest,
+    datadir: PathBuf,
+    items: Vec<Item>,
+}
+
+impl Look<'_, '_> {
+    fn all(&mut self) -> Result<(), Error> {
+        let Some(store) = self.active()? else { return Ok(()) };
+        if self.request.write_test {
+            self.write();
+        } else {
+            self.add("write-test", State::Skipped, "--write-test makes and drops an encrypted table", "");
+        }
+        let Some(store) = store else {
+            self.add("opens", State::Skipped, "the keys are in no file that could be tried", "");
+            return Ok(());
+        };
+        self.place(store.path());
+        self.modes(&store);
+        if store.path().exists() {
+            self.opens("opens", &store);
+        } else {
+            self.add("opens", State::Skipped, "there is no key yet; the first encrypted table makes one", "");
+        }
+        for copy in &self.request.copies {
+            self.opens("copy-opens", &store.copy(copy.clone()));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, check: &'static str, state: State, detail: &str, remedy: &str) {
+        let remedy = (state == State::Failed).then(|| remedy.to_owned());
+        self.items.push(Item { check, state, detail: detail.to_owned(), remedy });
+    }
+
+    /// `None` if nothing is active; else where the keys are, if that is a file.
+    fn active(&mut self) -> Result<Option<Option<KeyStore>>, Error> {
+        let given = self.request.keyring.clone();
+        let found = if self.session.identity().flavor() == Flavor::MariaDb {
+            KeyManagement::of(&mut self.session)?.map(|plugin| {
+                let password = plugin.password;
+                let store = given.or(plugin.file).map(|file| KeyStore::MariaDb { file, password });
+                (plugin.name, store, false)
+            })
+        } else {
+            KeyringStatus::of(&mut self.session)?
+                .map(|status| (status.name, given.or(status.file).map(KeyStore::MySql), status.read_only))
+        };
+        let Some((name, store, read_only)) = found else {
+            let remedy = "`sealant keyring init`, then restart the server; if that is done, its error log says why not";
+            self.add("active", State::Failed, "no keyring or key management is active", remedy);
+            return Ok(None);
+        };
+        let state = if read_only { State::Failed } else { State::Ok };
+        let detail = if read_only { format!("{name} is active, but read-only") } else { format!("{name} is active") };
+        self.add("active", state, &detail, "set \"read_only\": false in its configuration and restart the server");
+        Ok(Some(store))
+    }
+
+    /// Whether the server can encrypt something new.
+    fn write(&mut self) {
+        let encrypted =
+            if self.session.identity().flavor() == Flavor::MariaDb { "ENCRYPTED = YES" } else { "ENCRYPTION = 'Y'" };
+        let _ = self.session.ask("SET SESSION sql_log_bin = 0");
+        let statements = [
+            format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH}"),
+            format!("CREATE TABLE IF NOT EXISTS {SCRATCH}.t (id INT PRIMARY KEY) ENGINE = InnoDB {encrypted}"),
+            format!("INSERT IGNORE INTO {SCRATCH}.t VALUES (1)"),
+        ];
+        let made = statements.iter().try_for_each(|sql| self.session.change(sql));
+        let gone = self.session.change(&format!("DROP SCHEMA IF EXISTS {SCRATCH}"));
+        match made.and(gone) {
+            Ok(()) => self.add("write-test", State::Ok, "an encrypted table was made and dropped", ""),
+            Err(error) => {
+                let remedy = "look at the server's error log; may its user write the keyring's directory?";
+                self.add("write-test", State::Failed, &error.to_string(), remedy);
+            }
+        }
+    }
+
+    fn place(&mut self, keyring: &Path) {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let inside = real(keyring).starts_with(real(&self.datadir));
+        let (state, detail) = if inside {
+            (State::Failed, format!("{} lies inside the data directory", keyring.display()))
+        } else {
+            (State::Ok, format!("{} lies outside the data directory", keyring.display()))
+        };
+        self.add("place", state, &detail, "move it, since whoever copies the data directory has the keys, too");
+    }
+
+    /// Nobody but the server's user reads keys, and nobody else writes where they are.
+    fn modes(&mut self, store: &KeyStore) {
+        let mut faults = Vec::new();
+        let owner = fs::metadata(&self.datadir).map(|metadata| metadata.uid()).unwrap_or_default();
+        let mut paths = vec![(store.path().to_owned(), 0o037)];
+        if let KeyStore::MariaDb { password: Some(password), .. } = store {
+            paths.push((password.clone(), 0o037));
+        }
+        let directories: Vec<PathBuf> = paths.iter().map(|(path, _)| atomic::directory(path).to_owned()).collect();
+        paths.extend(directories.into_iter().map(|directory| (directory, 0o022)));
+        paths.dedup();
+        for (path, others) in paths {
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            if metadata.mode() & others != 0 {
+                faults.push(format!("{} has mode {:04o}", path.display(), metadata.mode() & 0o7777));
+            }
+            if metadata.uid() != owner && metadata.uid() != 0 {
+                faults.push(format!("{} belongs to user {}", path.display(), metadata.uid()));
+            }
+        }
+        let remedy = "chmod 0600 the files, 0700 their directory, and chown both to the server's user";
+        if faults.is_empty() {
+            self.add("modes", State::Ok, "only the server's user reads the keys", "");
+        } else {
+            self.add("modes", State::Failed, &faults.join("; "), remedy);
+        }
+    }
+
+    fn opens(&mut self, check: &'static str, store: &KeyStore) {
+        match prove(&self.datadir, store) {
+            Ok(opened) => {
+                let detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
+                self.add(check, State::Ok, &detail, "");
+            }
+            Err(error) => {
+                let remedy = "do not stop the server: it still has its keys in memory; restore the file from a copy";
+                let remedy = if check == "opens" { remedy } else { "copy the keyring again" };
+                self.add(check, State::Failed, &error.to_string(), remedy);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where a server has its things on this host.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use server::{Flavor, Identity, Options, Target, option_file::Entries};
+
+use super::{Error, Request};
+use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::files};
+
+/// Groups of option files that servers read.
+pub(super) const GROUPS: [&str; 5] = ["mysqld", "server", "mariadb", "mariadbd", "client-server"];
+/// Where plug-ins are on Debian, on Red Hat, and in archives.
+const PLUGINS: [&str; 6] = [
+    "lib/mysql/plugin",
+    "lib64/mysql/plugin",
+    "lib/x86_64-linux-gnu/mysql/plugin",
+    "lib/aarch64-linux-gnu/mysql/plugin",
+    "lib/plugin",
+    "lib64/plugin",
+];
+const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
+
+/// What has to be known of a server's host.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub(super) flavor: Flavor,
+    pub(super) datadir: PathBuf,
+    /// User and group of the data directory: those that the server runs as.
+    pub(super) owner: (u32, u32),
+    pub(super) plugin_dir: PathBuf,
+    pub(super) daemon_dir: Option<PathBuf>,
+}
+
+impl Host {
+    /// Asks a running server. Keys that are active already are a reason to refuse.
+    pub(super) fn of_server(target: &Target, options: &Options, request: &Request) -> Result<Self, Error> {
+        let server = target.to_string();
+        let log = StatementLog::open(Path::new("/dev/null"), &server, &target.user)?;
+        let mut session = Session::open(target, options, &log, LockPatience::default())?;
+        let identity = session.identity().clone();
+        let active = match identity.flavor() {
+            Flavor::MariaDb => KeyManagement::of(&mut session)?.map(|plugin| plugin.name),
+            _ => KeyringStatus::of(&mut session)?.map(|status| status.name),
+        };
+        if let Some(keyring) = active {
+            return Err(Error::Active { server, keyring });
+        }
+        if identity.flavor() != Flavor::MariaDb && !identity.version.at_least(8, 0, 24) {
+            let reason = "has no keyring components, which came with 8.0.24".to_owned();
+            return Err(crate::Error::Unsupported { server, reason }.into());
+        }
+        let places = files::places(&mut session, request.datadir.as_deref())?;
+        let datadir = plain(&places.into_iter().next().unwrap_or_default());
+        let owner = owner(&datadir)?;
+        let asked = |session: &mut Session<'_>, sql: &str| session.value(sql).ok().flatten().map(PathBuf::from);
+        let basedir = asked(&mut session, "SELECT @@GLOBAL.basedir");
+        let said = asked(&mut session, "SELECT @@GLOBAL.plugin_dir").filter(|directory| directory.is_dir());
+        let plugin_dir = request.plugin_dir.clone().or(said);
+        let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "its plug-ins are not on this host"))?;
+        let daemon_dir =
+            request.daemon_dir.clone().or_else(|| running(&identity)).or_else(|| daemon(basedir.as_deref()));
+        Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir })
+    }
+
+    /// Reads the option file of a server that does not run.
+    pub(super) fn of_option_file(config: &Path, request: &Request) -> Result<Self, Error> {
+        let entries = Entries::read(config).map_err(Error::OptionFile)?;
+        let option = |key: &str| entries.last(&GROUPS, key).and_then(|entry| entry.value.text()).map(PathBuf::from);
+        let server = config.display().to_string();
+        let datadir = request.datadir.clone().or_else(|| option("datadir"));
+        let datadir = datadir.ok_or_else(|| not_found(&server, "does not say where the data directory is"))?;
+        let datadir = plain(&datadir);
+        let basedir = option("basedir");
+        let plugin_dir =
+            request.plugin_dir.clone().or_else(|| option("plugin_dir")).or_else(|| plugins(basedir.as_deref()));
+        let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "does not say where the plug-ins are"))?;
+        Ok(Self {
+            flavor: flavor(&datadir)?,
+            owner: owner(&datadir)?,
+            plugin_dir,
+            daemon_dir: request.daemon_dir.clone().or_else(|| daemon(basedir.as_deref())),
+            datadir,
+        })
+    }
+}
+
+/// Without a slash at its end, as servers give it.
+fn plain(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+fn not_found(server: &str, reason: &str) -> Error {
+    Error::NotFound { server: server.to_owned(), reason: reason.to_owned() }
+}
+
+/// The fork that made a data directory.
+fn flavor(datadir: &Path) -> Result<Flavor, Error> {
+    let refuse = |reason: String| Error::NoDatadir { path: datadir.to_owned(), reason };
+    fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;
+    if datadir.join("mysql.ibd").exists() {
+        return Ok(Flavor::MySql);
+    }
+    if datadir.join("aria_log_control").exists() && datadir.join("mysql").is_dir() {
+        return Ok(Flavor::MariaDb);
+    }
+    Err(refuse("is no data directory of MySQL 8.0 or newer, nor of MariaDB".to_owned()))
+}
+
+fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
+    let metadata = fs::metadata(datadir).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Error::NoDatadir { path: datadir.to_owned(), reason: source.to_string() },
+        _ => Error::Look { path: datadir.to_owned(), source },
+    })?;
+    Ok((metadata.uid(), metadata.gid()))
+}
+
+/// Where the program of a running server is; in a container, its paths are not ours.
+fn running(identity: &Identity) -> Option<PathBuf> {
+    let file = identity.datadir.join(identity.pid_file.as_ref()?);
+    let pid: u32 = fs::read_to_string(file).ok()?.trim().parse().ok()?;
+    let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    program.parent().filter(|directory| directory.is_dir()).map(Path::to_owned)
+}
+
+fn daemon(basedir: Option<&Path>) -> Option<PathBuf> {
+    let basedir = basedir.unwrap_or_else(|| Path::new("/usr"));
+    let program = DAEMONS.iter().map(|daemon| basedir.join(daemon)).find(|daemon| daemon.is_file())?;
+    program.canonicalize().ok()?.parent().map(Path::to_owned)
+}
+
+fn plugins(basedir: Option<&Path>) -> Option<PathBuf> {
+    let basedir = basedir.unwrap_or_else(|| Path::new("/usr"));
+    PLUGINS.iter().map(|plugins| basedir.join(plugins)).find(|plugins| plugins.is_dir())
+}

@@ -1,0 +1,123 @@
+//! What makes MariaDB load `file_key_management`: a key file, encrypted with a password that is in a file
+//! of its own, and options.
+//!
+//! The key file is encrypted as the server expects it without further options. AES-CBC, the default, and
+//! not AES-CTR, under which someone who can write to the disk can change chosen bits of a row.
+//! Source: MariaDB knowledge base, "File Key Management Encryption Plugin".
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use keyring::{Derivation, MariaDbKeys};
+use server::option_file::Entries;
+
+use super::{
+    Error, Request,
+    host::{GROUPS, Host},
+    part::{Action, Part, directory, read},
+};
+
+/// Directories that the packages' option files include, on Debian and on Red Hat.
+const INCLUDED: [&str; 3] = ["/etc/mysql/mariadb.conf.d", "/etc/my.cnf.d", "/etc/mysql/conf.d"];
+const OPTION_FILE: &str = "sealant-keys.cnf";
+const FILENAME: &str = "file_key_management_filename";
+const PLUGIN: &str = "file_key_management";
+
+pub(super) fn parts(
+    host: &Host,
+    keys: &Path,
+    request: &Request,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(Part, Action)>, Error> {
+    if !host.plugin_dir.join(format!("{PLUGIN}.so")).is_file() {
+        let reason = format!("{PLUGIN} is not installed in {}", host.plugin_dir.display());
+        return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
+    }
+    let password = request.password.clone().unwrap_or_else(|| keys.with_extension("password"));
+    if password.parent() == keys.parent() {
+        notes.push(
+            "the password lies beside the key file: --password-file puts it on another disk or a mounted secret"
+                .to_owned(),
+        );
+    }
+    for path in [keys, &password] {
+        fits_option_file(path)?;
+    }
+    let owner = Some(host.owner);
+    let mut parts = vec![directory(keys, host.owner, &host.datadir)?];
+    if password.parent() != keys.parent() {
+        parts.push(directory(&password, host.owner, &host.datadir)?);
+    }
+    let known = read(&password)?;
+    let part = Part::secret(password.clone(), "password of the key file", 0o600, owner);
+    parts.push((part.there(known.is_some()), Action::Password));
+    let there = is_own(keys, known.as_ref().map(|bytes| bytes.as_slice()))?;
+    let what = format!("{} random keys, encrypted with the password", request.keys);
+    let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
+    parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
+    parts.push(options(keys, &password, request)?);
+    Ok(parts)
+}
+
+/// Whether a key file is there that the password opens, as a run that was interrupted left it.
+fn is_own(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
+    let Some(bytes) = read(keys)? else { return Ok(false) };
+    let opened = password
+        .is_some_and(|password| MariaDbKeys::load_derived(&bytes, Some(password), Derivation::default()).is_ok());
+    if opened { Ok(true) } else { Err(Error::KeysExist { path: keys.to_owned() }) }
+}
+
+/// The lines that load the plug-in: in a file of their own, or at the end of the one that was named.
+fn options(keys: &Path, password: &Path, request: &Request) -> Result<(Part, Action), Error> {
+    let text = format!(
+        "# Keys of this server, by `sealant keyring init`.\n\
+         [mariadb]\n\
+         plugin_load_add = {PLUGIN}\n\
+         {FILENAME} = {}\n\
+         file_key_management_filekey = FILE:{}\n\
+         file_key_management_encryption_algorithm = AES_CBC\n",
+        keys.display(),
+        password.display()
+    );
+    let path = match &request.config {
+        Some(config) => std::path::absolute(config).map_err(|source| Error::Look { path: config.clone(), source })?,
+        None => included()?.join(OPTION_FILE),
+    };
+    let what = "load the plug-in with these keys";
+    let Ok(metadata) = fs::metadata(&path) else {
+        return Ok((Part::text(path, what, 0o644, None, text), Action::Text));
+    };
+    let owner = Some((metadata.uid(), metadata.gid()));
+    let part = Part::text(path.clone(), what, metadata.mode() & 0o7777, owner, text);
+    let entries = Entries::read(&path).map_err(Error::OptionFile)?;
+    match entries.last(&GROUPS, FILENAME).map(|entry| entry.value.text().map(PathBuf::from)) {
+        Some(Some(named)) if named == keys => Ok((part.there(true), Action::Append)),
+        Some(_) => {
+            let reason = format!("has {FILENAME} already, for another file");
+            Err(Error::Configured { path, reason })
+        }
+        None => Ok((part, Action::Append)),
+    }
+}
+
+fn included() -> Result<PathBuf, Error> {
+    let found = INCLUDED.iter().map(PathBuf::from).find(|directory| directory.is_dir());
+    found.ok_or_else(|| Error::NotFound {
+        server: "MariaDB".to_owned(),
+        reason: "no directory of option files is at the usual places; name the server's option file with --config"
+            .to_owned(),
+    })
+}
+
+/// Option files have quotes, escapes and comments of their own.
+fn fits_option_file(path: &Path) -> Result<(), Error> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
+    if path.to_str().is_some_and(|text| text.chars().all(plain)) {
+        return Ok(());
+    }
+    let reason = "has characters that an option file takes for something else".to_owned();
+    Err(Error::Unsafe { path: path.to_owned(), reason })
+}

@@ -1,0 +1,93 @@
+//! What makes MySQL load `component_keyring_file`.
+//!
+//! The server reads a manifest beside its program and a configuration beside the component. Both are of
+//! the installation, not of one server, so they only point to files of the same names in the data
+//! directory, which say what this server is to do.
+//! Source: MySQL manual, "Keyring Component Installation" and "Using the component_keyring_file
+//! File-Based Keyring Component", confirmed on 9.7.
+
+use std::path::{Path, PathBuf};
+
+use keyring::KeyringError;
+use serde_json::{Value, json};
+
+use super::{
+    Error,
+    host::Host,
+    part::{Action, Part, directory, read},
+};
+
+const COMPONENT: &str = "component_keyring_file";
+const MANIFEST: &str = "mysqld.my";
+
+pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, Error> {
+    let library = host.plugin_dir.join(format!("{COMPONENT}.so"));
+    if !library.is_file() {
+        let reason = format!("{} is not installed", library.display());
+        return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
+    }
+    let daemon_dir = host.daemon_dir.clone().ok_or_else(|| Error::NotFound {
+        server: host.datadir.display().to_string(),
+        reason: "where mysqld is cannot be found out".to_owned(),
+    })?;
+    let config = format!("{COMPONENT}.cnf");
+    let path = keyring.to_str().ok_or_else(|| Error::Unsafe {
+        path: keyring.to_owned(),
+        reason: "has a name that is no text, which the configuration cannot hold".to_owned(),
+    })?;
+    let own = Some(host.owner);
+    let parts = vec![
+        directory(keyring, host.owner, &host.datadir)?,
+        file(
+            host.datadir.join(&config),
+            "where this server's keyring is",
+            (0o640, own),
+            &json!({"path": path, "read_only": false}),
+        )?,
+        file(
+            host.plugin_dir.join(&config),
+            "look for that in each data directory",
+            (0o644, None),
+            &json!({"read_local_config": true}),
+        )?,
+        file(
+            host.datadir.join(MANIFEST),
+            "load the keyring component",
+            (0o640, own),
+            &json!({"components": format!("file://{COMPONENT}")}),
+        )?,
+        file(
+            daemon_dir.join(MANIFEST),
+            "look for that in each data directory",
+            (0o644, None),
+            &json!({"read_local_manifest": true}),
+        )?,
+    ];
+    // The server makes it, with its first key.
+    if keyring.symlink_metadata().is_ok() {
+        return Err(Error::KeysExist { path: keyring.to_owned() });
+    }
+    Ok(parts)
+}
+
+/// A file that is to say this, and nothing else that contradicts it.
+fn file(
+    path: PathBuf,
+    what: &str,
+    (mode, owner): (u32, Option<(u32, u32)>),
+    wanted: &Value,
+) -> Result<(Part, Action), Error> {
+    let part = Part::text(path.clone(), what, mode, owner, format!("{wanted}\n"));
+    let Some(bytes) = read(&path)? else { return Ok((part, Action::Text)) };
+    let found: Value = serde_json::from_slice(&bytes)
+        .map_err(|_| Error::Keyring { path: path.clone(), source: KeyringError::NotRecognised })?;
+    let says = |(key, value): (&String, &Value)| found.get(key) == Some(value);
+    if wanted.as_object().into_iter().flatten().all(says) {
+        return Ok((part.there(true), Action::Text));
+    }
+    let reason = match found.get("components").and_then(Value::as_str) {
+        Some(components) if components.contains("keyring") => format!("loads {components} already"),
+        _ => format!("is there already, and does not say {wanted}"),
+    };
+    Err(Error::Configured { path, reason })
+}

@@ -1,0 +1,147 @@
+//! Directories and files of a set-up, and writing them.
+
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Serialize, Serializer};
+use zeroize::Zeroizing;
+
+use super::Error;
+use crate::atomic::{self, Owner};
+
+/// A directory or file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// Where.
+    pub path: PathBuf,
+    /// What it is for.
+    pub what: String,
+    /// Its permissions, in octal digits.
+    #[serde(serialize_with = "octal")]
+    pub mode: u32,
+    /// User and group by number; who runs this, if none.
+    pub owner: Owner,
+    /// Its content, where that is no secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether it is there.
+    pub condition: Condition,
+}
+
+/// Whether a part is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// It would be written.
+    Missing,
+    /// It was there, and is what it would be.
+    There,
+    /// It was written now.
+    Written,
+}
+
+/// How a part is written.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// As a directory.
+    Directory,
+    /// With its text.
+    Text,
+    /// With its text at the end of what is there.
+    Append,
+    /// With a new password.
+    Password,
+    /// With so many new keys, encrypted with the password in that file.
+    Keys {
+        /// How many.
+        keys: u32,
+        /// The password's file.
+        password: PathBuf,
+    },
+}
+
+fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format!("{mode:04o}"))
+}
+
+impl Part {
+    /// A file with a text that is no secret.
+    pub(super) fn text(path: PathBuf, what: &str, mode: u32, owner: Owner, text: String) -> Self {
+        Self { path, what: what.to_owned(), mode, owner, text: Some(text), condition: Condition::Missing }
+    }
+
+    /// A file or directory whose content is not shown.
+    pub(super) fn secret(path: PathBuf, what: &str, mode: u32, owner: Owner) -> Self {
+        Self { path, what: what.to_owned(), mode, owner, text: None, condition: Condition::Missing }
+    }
+
+    pub(super) fn there(self, there: bool) -> Self {
+        Self { condition: if there { Condition::There } else { Condition::Missing }, ..self }
+    }
+}
+
+/// The directory for the keys, which is the server's alone.
+pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, Action), Error> {
+    let path = atomic::directory(keyring).to_owned();
+    let part = Part::secret(path.clone(), "directory of the keyring", 0o700, Some(owner));
+    let metadata = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Directory)),
+        Err(source) => return Err(Error::Look { path, source }),
+        Ok(metadata) => metadata,
+    };
+    let refuse = |reason: String| Err(Error::Unsafe { path: path.clone(), reason });
+    if !metadata.is_dir() {
+        return refuse("is no directory".to_owned());
+    }
+    if metadata.uid() != owner.0 {
+        return refuse(format!("belongs to user {}, not to the server's, {}", metadata.uid(), owner.0));
+    }
+    // The data directory's own mode is for others to judge.
+    if metadata.mode() & 0o027 != 0 && path != datadir {
+        return refuse(format!("is open to others (mode {:04o})", metadata.mode() & 0o7777));
+    }
+    Ok((Part { mode: metadata.mode() & 0o7777, ..part }.there(true), Action::Directory))
+}
+
+/// What a file holds; `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    match keyring::read_file(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(keyring::KeyringError::NotFound) => Ok(None),
+        Err(source) => Err(Error::Keyring { path: path.to_owned(), source }),
+    }
+}
+
+/// Writes a part that is missing.
+pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
+    let path = &part.path;
+    let failed = |source: io::Error| Error::Write { path: path.clone(), source };
+    let secret = |source| Error::Keyring { path: path.clone(), source };
+    let text = part.text.as_deref().unwrap_or_default().as_bytes();
+    let bytes = match action {
+        Action::Directory => return atomic::make_directory(path, part.mode, part.owner).map_err(failed),
+        Action::Text => Zeroizing::new(text.to_vec()),
+        Action::Append => {
+            let mut all = read(path)?.unwrap_or_default();
+            if all.last().is_some_and(|last| *last != b'\n') {
+                all.push(b'\n');
+            }
+            all.extend_from_slice(text);
+            return atomic::place(path, &all, part.mode, part.owner, true).map_err(failed);
+        }
+        Action::Password => keyring::new_password().map_err(secret)?,
+        Action::Keys { keys, password } => {
+            let read = keyring::read_file(password);
+            let password = read.map_err(|source| Error::Keyring { path: password.clone(), source })?;
+            Zeroizing::new(keyring::new_key_file(*keys, &password).map_err(secret)?)
+        }
+    };
+    atomic::place(path, &bytes, part.mode, part.owner, false).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::KeysExist { path: path.clone() },
+        _ => failed(error),
+    })
+}

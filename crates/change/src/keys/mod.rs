@@ -1,0 +1,162 @@
+//! `sealant keys`: every key that opens something on a server, where, and who still needs it. Never a
+//! key.
+//!
+//! Three sources are laid side by side: what the back end holds, what the headers of the server's files
+//! ask for, and what the [`Register`] knows of dates and backups. The server is
+//! not changed; the register only if that is asked for.
+
+mod back_end;
+mod entries;
+mod uses;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use server::{Options, Target};
+use verify::Unread;
+
+use self::{back_end::Holding, uses::Asked};
+pub use self::{
+    back_end::{BackEnd, Storage},
+    entries::{KeyEntry, KeyUse},
+    uses::{Uses, Where},
+};
+use crate::{
+    LockPatience, Session, StatementLog,
+    rotate::{
+        BackupRecord, Error, Register, files,
+        register::{self, Ledger},
+    },
+};
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "sealant.keys/1";
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The data directory, if it is elsewhere than the server says.
+    pub datadir: Option<PathBuf>,
+    /// The keyring or key file, if it is elsewhere than the server says.
+    pub keyring: Option<PathBuf>,
+    /// Backups of data to look at.
+    pub backups: Vec<PathBuf>,
+    /// Backups that are gone.
+    pub forgotten: Vec<PathBuf>,
+    /// Where the register is.
+    pub state_dir: PathBuf,
+    /// Write into the register what was seen.
+    pub record: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The server.
+    pub server: String,
+    /// Its version.
+    pub version: String,
+    /// Its uuid; MariaDB has none.
+    pub server_uuid: Option<String>,
+    /// The data directory that was looked at.
+    pub datadir: PathBuf,
+    /// Where the keys come from; none if nothing is configured.
+    pub back_end: Option<BackEnd>,
+    /// The register's file, whether or not it is there.
+    pub register: PathBuf,
+    /// When a run that proved it rotated a key last, by the option that asked for it.
+    pub last_rotated: BTreeMap<String, Timestamp>,
+    /// A rotation has begun and not ended.
+    pub unfinished: bool,
+    /// The keys, by kind and number.
+    pub keys: Vec<KeyEntry>,
+    /// Backups of data that the register knows or that were looked at now.
+    pub backups: BTreeMap<PathBuf, BackupRecord>,
+    /// Files looked at.
+    pub files: u64,
+    /// Files that could not be read, so that the keys they ask for are not known.
+    pub unread: Vec<Unread>,
+    /// Whether every file could be read, and every key that one asks for is held and opens it.
+    pub sound: bool,
+}
+
+/// Asks the server, and reads the headers and first pages of its files.
+///
+/// # Errors
+/// [`Error`].
+pub fn look(
+    target: &Target,
+    options: &Options,
+    request: &Request,
+    log: &StatementLog,
+    show: &dyn Fn(&str),
+) -> Result<Report, Error> {
+    let server = target.to_string();
+    show("asking the server");
+    let mut session = Session::open(target, options, log, LockPatience::default())?;
+    let places = files::places(&mut session, request.datadir.as_deref())?;
+    let identity = session.identity().clone();
+    let known = files::identity_of(&identity);
+    let holding = Holding::of(&mut session, request.keyring.as_deref())?;
+    show("reading the headers of the server's files");
+    let asked = Asked::by_server(&mut session, &places, &holding)?;
+    let mut register = Ledger::peek(&request.state_dir, &known)?;
+    let mut unread = asked.unread.clone();
+    for backup in &request.backups {
+        show(&format!("reading the headers of {}", backup.display()));
+        let found = Asked::by_backup(backup, &holding)?;
+        unread.extend(found.unread.clone());
+        let keys = found.by_key.into_keys().collect();
+        register.backups.insert(absolute(backup), BackupRecord { seen: Timestamp::now(), keys });
+    }
+    register.backups.retain(|path, _| !request.forgotten.iter().any(|gone| absolute(gone) == *path));
+    if request.record {
+        show("writing the register");
+        register = record(request, &known, &server, register, &holding, &asked)?;
+    }
+    let keys = entries::list(&holding, &asked, &register, &known);
+    let sound = unread.is_empty() && keys.iter().all(KeyEntry::is_sound);
+    Ok(Report {
+        schema: SCHEMA,
+        server,
+        version: identity.version.to_string(),
+        server_uuid: identity.server_uuid,
+        datadir: places.first().cloned().unwrap_or_default(),
+        back_end: holding.back_end,
+        register: register::path(&request.state_dir, &known),
+        last_rotated: register.last_rotated,
+        unfinished: register.unfinished.is_some(),
+        keys,
+        backups: register.backups,
+        files: asked.files,
+        unread,
+        sound,
+    })
+}
+
+/// Notes what was seen. Another run may have written the register since it was read.
+fn record(
+    request: &Request,
+    known: &str,
+    server: &str,
+    seen: Register,
+    holding: &Holding,
+    asked: &Asked,
+) -> Result<Register, Error> {
+    let mut ledger = Ledger::open(&request.state_dir, known)?;
+    server.clone_into(&mut ledger.register.server);
+    ledger.register.backups = seen.backups;
+    ledger.register.sighted(&holding.held.clone().unwrap_or_default(), &asked.counts());
+    ledger.save()?;
+    Ok(ledger.register)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,136 @@
+//! Which files are the server's.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use innodb::tablespace::Page0;
+use server::{Flavor, Identity, Rows};
+use verify::read::Reader;
+
+use super::{Error, backup::sha256};
+use crate::Session;
+
+/// Where the server keeps something outside its data directory, if it does.
+const DIRECTORIES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+     ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir', 'aria_log_dir_path')";
+const LOGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')";
+const MYSQL_FILES: &str = "SELECT DISTINCT PATH AS path FROM information_schema.INNODB_DATAFILES";
+/// Since MariaDB 10.6; before it there is no column `FILENAME`.
+const MARIADB_FILES: &str = "SELECT FILENAME AS path, SPACE AS space, NAME AS name \
+     FROM information_schema.INNODB_SYS_TABLESPACES";
+const OLDER_MARIADB_FILES: &str = "SELECT d.PATH AS path, s.SPACE AS space, s.NAME AS name \
+     FROM information_schema.INNODB_SYS_TABLESPACES s JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)";
+/// Page 0 of any size.
+const HEAD_BYTES: usize = 65536;
+
+/// By which the register of a server is found: its uuid, or what stands for it on MariaDB, whose
+/// `server_uid` is the same for all servers of a host (seen on 10.11 and 11.8).
+pub(crate) fn identity_of(identity: &Identity) -> String {
+    let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_of_name) && !uuid.is_empty());
+    uuid.map_or_else(
+        || {
+            let place = format!("{}\0{}", identity.hostname, identity.datadir.display());
+            let hash = sha256(place.as_bytes());
+            format!("mariadb-{}", hash.get(..32).unwrap_or(&hash))
+        },
+        str::to_owned,
+    )
+}
+
+const fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+/// The data directory first, then directories and files that the server keeps elsewhere.
+///
+/// # Errors
+/// [`Error::OtherDatadir`] if the directory is another server's: a proof about its files would be none.
+pub(crate) fn places(session: &mut Session<'_>, given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+    let home = session.identity().datadir.clone();
+    let datadir = given.unwrap_or(&home).to_owned();
+    let files = if session.identity().flavor() == Flavor::MariaDb {
+        let files = session.ask(MARIADB_FILES).or_else(|_| session.ask(OLDER_MARIADB_FILES))?;
+        is_of_mariadb(&datadir, &home, &files)?;
+        files
+    } else {
+        is_of_mysql(&datadir, session.identity().server_uuid.as_deref().unwrap_or_default())?;
+        session.ask(MYSQL_FILES)?
+    };
+    let directories = session.ask(DIRECTORIES)?;
+    let logs = session.ask(LOGS)?;
+    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
+    found.extend(paths(&directories, "Value"));
+    found.extend(paths(&logs, "Value").iter().filter_map(|base| Some(base.parent()?.to_owned())));
+    found.extend(paths(&files, "path"));
+    let outside = found.into_iter().filter(|path| !path.starts_with(&home) && !path.starts_with(&datadir));
+    Ok([datadir.clone()].into_iter().chain(outside).collect())
+}
+
+fn paths(rows: &Rows, column: &str) -> Vec<PathBuf> {
+    let values = (0..rows.rows.len()).filter_map(|row| rows.value(row, column));
+    values.filter(|value| value.starts_with('/')).map(PathBuf::from).collect()
+}
+
+fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
+    let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
+    let text = fs::read_to_string(datadir.join("auto.cnf")).map_err(|error| {
+        refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}"))
+    })?;
+    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
+    match uuid.map(str::trim) {
+        Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
+        Some(uuid) => Err(refuse(format!("is of the server {uuid}, not of {server_uuid}"))),
+        None => Err(refuse("auto.cnf does not tell whose data directory it is".to_owned())),
+    }
+}
+
+/// MariaDB's directories do not name their server, so each tablespace has to have the number that the
+/// server knows it by. Those that are made or dropped meanwhile may be missing.
+fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error> {
+    let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
+    fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;
+    let (mut same, mut missing) = (0_u64, None);
+    for row in 0..files.rows.len() {
+        let (Some(path), Some(space)) = (files.value(row, "path"), files.value(row, "space")) else { continue };
+        let temporary = files.value(row, "name") == Some("innodb_temporary");
+        let path = Path::new(path);
+        let inside = path.strip_prefix(home).unwrap_or(path);
+        if temporary || inside.is_absolute() {
+            continue;
+        }
+        match space_of(&datadir.join(inside)) {
+            Some(found) if found == space => same = same.saturating_add(1),
+            Some(found) => {
+                return Err(refuse(format!("{} has the number {found} there, not {space}", inside.display())));
+            }
+            None => missing = missing.or_else(|| Some(inside.display().to_string())),
+        }
+    }
+    match missing {
+        Some(missing) if same == 0 => Err(refuse(format!("{missing}, which this server has, is not there"))),
+        _ => Ok(()),
+    }
+}
+
+/// Number of the tablespace; `None` if there is none, or if its page 0 is not on disk yet.
+fn space_of(path: &Path) -> Option<String> {
+    page0(path).map(|page0| page0.space_id.0.to_string())
+}
+
+/// Page 0 of a tablespace; `None` if there is none, or none yet.
+pub(crate) fn page0(path: &Path) -> Option<Page0> {
+    head(path).and_then(|head| Page0::parse(&head).ok())
+}
+
+/// The first bytes of a file, which hold page 0 whatever its size.
+pub(crate) fn head(path: &Path) -> Option<Vec<u8>> {
+    use innodb::ReadAt;
+    let reader = Reader::open(path).ok()?;
+    let mut head = vec![0; HEAD_BYTES];
+    let read = reader.read_at(0, &mut head).ok()?;
+    head.truncate(read);
+    Some(head)
+}

@@ -1,0 +1,211 @@
+//! Tables that are written anew for new keys: which, and how.
+//!
+//! The server's own `ALTER TABLE` with a copy is the only way that puts no clear text on a disk. On
+//! MySQL `ENCRYPTION = 'N'` and back would write the table in the clear, and a rebuild in place sorts
+//! secondary indexes in temporary files that are not encrypted (seen on 9.7: 125,332 rows of a table in
+//! two unlinked files of `tmpdir`). On MariaDB such files are encrypted only with `innodb_encrypt_log`.
+//! General tablespaces, `mysql` and the system tablespace have no such statement.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use server::Rows;
+
+use super::Error;
+use crate::{Session, encrypt::clear, quote};
+
+/// Why `mysql.ibd` and general tablespaces keep their key.
+const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing it in clear text first";
+const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
+const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
+/// Why other things of MariaDB keep their key.
+const SYSTEM_REMEDY: &str =
+    "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
+const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
+
+const MYSQL_SPACES: &str = "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
+     FROM information_schema.INNODB_TABLESPACES s LEFT JOIN information_schema.INNODB_DATAFILES d ON d.SPACE = s.SPACE \
+     WHERE s.ENCRYPTION = 'Y' AND s.SPACE_TYPE IN ('Single', 'General')";
+/// Those that the threads have not looked at yet are in no row of the second table.
+const MARIADB_SPACES: &str = "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, s.FILENAME AS path, e.CURRENT_KEY_ID AS id, \
+     e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
+     LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
+     WHERE s.NAME <> 'innodb_temporary'";
+
+/// A table that is written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) schema: String,
+    pub(super) table: String,
+    /// Bytes of all its tablespaces.
+    pub(super) bytes: u64,
+    /// Their files.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// Something that keeps its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leftover {
+    /// A tablespace, or a kind of file.
+    pub artefact: String,
+    /// Why it keeps its key.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Smallest first.
+    pub(super) tables: Vec<Table>,
+    /// Files of these and of tables that are where they should be already.
+    pub(super) files: BTreeSet<PathBuf>,
+    pub(super) leftovers: Vec<Leftover>,
+}
+
+impl Table {
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.schema, self.table)
+    }
+
+    /// The statement that gives it a new key of its own, or that key of MariaDB.
+    pub(super) fn statement(&self, key_id: Option<u32>) -> String {
+        let name = format!("{}.{}", quote::name(&self.schema), quote::name(&self.table));
+        match key_id {
+            Some(id) => format!("ALTER TABLE {name} ENCRYPTION_KEY_ID = {id}, ALGORITHM = COPY, LOCK = SHARED"),
+            None => format!("ALTER TABLE {name} FORCE, ALGORITHM = COPY, LOCK = SHARED"),
+        }
+    }
+}
+
+/// Tables by their names, with bytes and files.
+type Sizes = BTreeMap<(String, String), (u64, Vec<PathBuf>)>;
+
+impl Work {
+    /// Encrypted tables of MySQL, each in files of its own.
+    pub(super) fn of_mysql(session: &mut Session<'_>, datadir: &Path) -> Result<Self, Error> {
+        let known = clear::tables(session)?;
+        let spaces = session.ask(MYSQL_SPACES)?;
+        let home = session.identity().datadir.clone();
+        let (mut sizes, mut work) = (Sizes::new(), Self::default());
+        for row in 0..spaces.rows.len() {
+            let Some(name) = spaces.value(row, "name") else { continue };
+            if spaces.value(row, "kind") == Some("General") {
+                let remedy = if name == "mysql" { DICTIONARY_REMEDY } else { SHARED_REMEDY };
+                work.leave(format!("tablespace {name}"), SHARED, remedy);
+            } else if let Some(table) = clear::table_of(name, &known) {
+                // Tables of a full-text index are made anew with theirs, and are not in this list.
+                add(&mut sizes, table, &spaces, row, [&home, datadir]);
+            }
+        }
+        work.finish(sizes);
+        Ok(work)
+    }
+
+    /// Encrypted tables of MariaDB that have not that key.
+    pub(super) fn of_mariadb(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
+        let known = clear::tables(session)?;
+        let spaces = session.ask(MARIADB_SPACES)?;
+        let home = session.identity().datadir.clone();
+        let (mut sizes, mut work) = (Sizes::new(), Self::default());
+        let wanted = key_id.to_string();
+        let mut full_texts = BTreeMap::new();
+        for row in 0..spaces.rows.len() {
+            let Some(name) = spaces.value(row, "name") else { continue };
+            if spaces.value(row, "scheme").is_none_or(|scheme| scheme == "0") {
+                continue;
+            }
+            let there = spaces.value(row, "id") == Some(&wanted);
+            let name = audit::artefact::decoded(name);
+            let index = full_text(&name);
+            match clear::table_of(&name, &known) {
+                Some(_) if there => work.files.extend(path(&spaces, row, [&home, datadir])),
+                Some(table) => add(&mut sizes, table, &spaces, row, [&home, datadir]),
+                None if there => {}
+                None => match index {
+                    Some(index) => *full_texts.entry(index).or_insert(0_u32) += 1,
+                    None => work.leave(name, "is a tablespace of the system", SYSTEM_REMEDY),
+                },
+            }
+        }
+        for (index, tables) in full_texts {
+            let artefact = format!("{index}_* ({tables} tablespaces)");
+            work.leave(
+                artefact,
+                "are auxiliary tables of a full-text index, without options of their own",
+                FULL_TEXT_REMEDY,
+            );
+        }
+        for (artefact, variable) in OTHERS {
+            if session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten().is_some_and(|value| value == "1") {
+                work.leave((*artefact).to_owned(), "takes no other key", SYSTEM_REMEDY);
+            }
+        }
+        work.finish(sizes);
+        Ok(work)
+    }
+
+    fn leave(&mut self, artefact: String, reason: &str, remedy: &str) {
+        self.leftovers.push(Leftover { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
+    }
+
+    fn finish(&mut self, sizes: Sizes) {
+        let table = |((schema, table), (bytes, files))| Table { schema, table, bytes, files };
+        self.tables = sizes.into_iter().map(table).collect();
+        self.tables.sort_by(|a, b| (a.bytes, &a.schema, &a.table).cmp(&(b.bytes, &b.schema, &b.table)));
+        self.leftovers.sort_by(|a, b| a.artefact.cmp(&b.artefact));
+        self.files.extend(self.tables.iter().flat_map(|table| table.files.iter().cloned()));
+    }
+}
+
+fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, places: [&Path; 2]) {
+    let (bytes, files) = sizes.entry(table.clone()).or_default();
+    let more = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+    *bytes = bytes.saturating_add(more);
+    files.extend(path(spaces, row, places));
+}
+
+/// Where we see a tablespace's file; the server gives most of them from its data directory on.
+fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBuf> {
+    let path = Path::new(spaces.value(row, "path")?);
+    // Without the `.` of `./shop/orders.ibd`.
+    Some(datadir.join(path.strip_prefix(home).unwrap_or(path)).components().collect())
+}
+
+/// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, by the variable that has it encrypted.
+const OTHERS: &[(&str, &str)] = &[
+    ("the redo log", "innodb_encrypt_log"),
+    ("binary and relay logs", "encrypt_binlog"),
+    ("Aria tables", "aria_encrypt_tables"),
+];
+
+/// `schema/FTS_<table id>` of an auxiliary table of a full-text index, which is called so and more.
+fn full_text(space: &str) -> Option<String> {
+    let (schema, table) = space.rsplit_once('/')?;
+    let id = table.strip_prefix("FTS_").or_else(|| table.strip_prefix("fts_"))?.get(..16)?;
+    Some(format!("{schema}/FTS_{id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_a_full_text_index_are_known_by_their_table() {
+        assert_eq!(full_text("d/FTS_0000000000000025_CONFIG").as_deref(), Some("d/FTS_0000000000000025"));
+        assert_eq!(full_text("d/orders"), None);
+        assert_eq!(full_text("d/fts_short"), None);
+    }
+
+    #[test]
+    fn statements_copy_and_quote() {
+        let table = Table { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0, files: Vec::new() };
+        assert_eq!(table.statement(None), "ALTER TABLE `a``b`.`t` FORCE, ALGORITHM = COPY, LOCK = SHARED");
+        let moved = "ALTER TABLE `a``b`.`t` ENCRYPTION_KEY_ID = 7, ALGORITHM = COPY, LOCK = SHARED";
+        assert_eq!(table.statement(Some(7)), moved);
+    }
+}

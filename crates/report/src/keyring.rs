@@ -1,0 +1,79 @@
+//! Set-up of a keyring, and whether a server uses it.
+
+use std::io::Write;
+
+use change::init::{CheckReport, Condition, Part, Report, State};
+
+use crate::{Error, json, text::visible};
+
+/// Writes the contract for scripts, schema `sealant.keyring-init/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_init_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what would be written, or what was.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_init_table(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    let datadir = report.datadir.to_string_lossy();
+    writeln!(out, "{}: {}, data in {}", visible(&report.server), visible(&report.flavor), visible(&datadir))?;
+    writeln!(out, "keys: {}\n", visible(&report.keyring.to_string_lossy()))?;
+    for part in &report.parts {
+        write_part(part, out)?;
+    }
+    for note in &report.notes {
+        writeln!(out, "\nnote: {}", visible(note))?;
+    }
+    if report.done {
+        writeln!(out, "\nnext: {}", visible(&report.next))?;
+    }
+    Ok(())
+}
+
+fn write_part(part: &Part, out: &mut dyn Write) -> Result<(), Error> {
+    let condition = match part.condition {
+        Condition::Missing => "to write",
+        Condition::There => "there",
+        Condition::Written => "written",
+    };
+    let owner = part.owner.map_or_else(String::new, |(user, group)| format!(" {user}:{group}"));
+    let path = part.path.to_string_lossy();
+    writeln!(out, "{condition:>9}  {:04o}{owner}  {}", part.mode, visible(&path))?;
+    writeln!(out, "{:>9}  {}", "", visible(&part.what))?;
+    for line in part.text.iter().flat_map(|text| text.lines()) {
+        writeln!(out, "{:>13}{}", "", visible(line))?;
+    }
+    Ok(())
+}
+
+/// Writes the contract for scripts, schema `sealant.keyring-check/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_check_json(report: &CheckReport, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what was looked at.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_check_table(report: &CheckReport, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
+    for item in &report.items {
+        let state = match item.state {
+            State::Ok => "ok",
+            State::Failed => "FAILED",
+            State::Skipped => "skipped",
+        };
+        writeln!(out, "{state:>9}  {:<11} {}", item.check, visible(&item.detail))?;
+        if let Some(remedy) = &item.remedy {
+            writeln!(out, "{:>23}{}", "", visible(remedy))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The register of a server's keys.
+
+use std::{io::Write, path::Path};
+
+use change::keys::{KeyEntry, Report, Storage, Uses, Where};
+use jiff::Timestamp;
+
+use crate::{
+    Error, json,
+    text::{count, visible},
+};
+
+/// Writes the contract for scripts, schema `sealant.keys/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_keys_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes a paragraph for each key.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
+    back_end(report, out)?;
+    for key in &report.keys {
+        entry(key, &report.datadir, out)?;
+    }
+    if report.keys.is_empty() {
+        writeln!(out, "\nNo key is held, and none of {} asks for one.", files(report.files))?;
+    }
+    for unread in &report.unread {
+        writeln!(out, "\nunread: {}: {}", visible(&unread.path.to_string_lossy()), visible(&unread.reason))?;
+    }
+    writeln!(out)?;
+    for (key, when) in &report.last_rotated {
+        writeln!(out, "last rotated: {}, {}", visible(&key.replace('_', " ")), date(*when))?;
+    }
+    if report.unfinished {
+        writeln!(out, "a rotation has begun and not ended: run it again")?;
+    }
+    let words = if report.sound {
+        format!("sound: every key that {} ask for is held, and opens them", files(report.files))
+    } else {
+        "NOT sound: see the lines with MISSING, SHUT and unread".to_owned()
+    };
+    Ok(writeln!(out, "{words}")?)
+}
+
+fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    let Some(back_end) = &report.back_end else {
+        return Ok(writeln!(out, "no keyring or key management is active")?);
+    };
+    let place = match &back_end.storage {
+        Storage::File { path } => path.display().to_string(),
+        Storage::Elsewhere { path: Some(path), reason } => format!("{}, not read: {reason}", path.display()),
+        Storage::Elsewhere { path: None, reason } => reason.clone(),
+    };
+    Ok(writeln!(out, "{}: {}", visible(&back_end.name), visible(&place))?)
+}
+
+fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Error> {
+    let newest = if key.newest == Some(true) { ", the newest" } else { "" };
+    let held = match key.held {
+        Some(true) => "",
+        Some(false) if key.used_by.is_empty() => ", no longer held",
+        Some(false) => ", MISSING",
+        None => ", not known whether it is held",
+    };
+    writeln!(out, "\n{}{newest}{held}", visible(&key.id))?;
+    for (place, uses) in &key.used_by {
+        writeln!(out, "  opens        {}", used(*place, uses, datadir))?;
+    }
+    if !key.is_needed() {
+        writeln!(out, "  opens        nothing that is known of; copies of older files may still need it")?;
+    }
+    for backup in &key.backups {
+        writeln!(out, "  needed by    the backup {}", visible(&backup.to_string_lossy()))?;
+    }
+    if let Some(seen) = key.first_seen {
+        writeln!(out, "  first seen   {}", date(seen))?;
+    }
+    if let Some(rotated) = key.rotated {
+        writeln!(out, "  rotated      {}, when a newer one took its place", date(rotated))?;
+    }
+    match (&key.copy, key.copy_proven) {
+        (Some(copy), Some(proven)) => {
+            writeln!(out, "  copy         {}, proven {}", visible(&copy.to_string_lossy()), date(proven))?;
+        }
+        _ => writeln!(out, "  copy         none is known")?,
+    }
+    Ok(())
+}
+
+/// `12 tablespaces: shop/a.ibd, …`.
+fn used(place: Where, uses: &Uses, datadir: &Path) -> String {
+    let one = match place {
+        Where::Tablespace => "tablespace",
+        Where::System => "file of the system tablespace",
+        Where::Undo => "undo tablespace",
+        Where::Temporary => "temporary tablespace",
+        Where::Redo => "redo log file",
+        Where::BinaryLog => "binary log",
+        Where::RelayLog => "relay log",
+        Where::Doublewrite => "doublewrite file",
+        Where::Aria => "Aria file",
+        Where::Other => "other file",
+    };
+    let mut text = count(usize::try_from(uses.files).unwrap_or(usize::MAX), one);
+    if let Some(pages) = uses.pages {
+        text.push_str(&format!(" with {}", count(usize::try_from(pages).unwrap_or(usize::MAX), "page")));
+    }
+    if uses.shut > 0 {
+        text.push_str(&format!(", {} SHUT", uses.shut));
+    }
+    let examples: Vec<_> = uses
+        .examples
+        .iter()
+        .map(|path| path.strip_prefix(datadir).unwrap_or(path).to_string_lossy().into_owned())
+        .collect();
+    let more = if uses.files > examples.len() as u64 { ", …" } else { "" };
+    format!("{text}: {}{more}", visible(&examples.join(", ")))
+}
+
+fn files(files: u64) -> String {
+    count(usize::try_from(files).unwrap_or(usize::MAX), "file")
+}
+
+fn date(when: Timestamp) -> String {
+    when.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}

@@ -1,0 +1,107 @@
+//! Plans and runs of rotations.
+
+use std::io::Write;
+
+use change::{Outcome, rotate::Report};
+
+use crate::{Error, json, text::visible};
+
+/// Writes the contract for scripts, schema `sealant.rotate/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what would be done.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{}", visible(&report.server))?;
+    for (number, step) in (1_u32..).zip(&report.steps) {
+        writeln!(out, "  {number}. {:<18} {}", step.step, visible(&step.what))?;
+        for statement in &step.statements {
+            writeln!(out, "     {:<18} {}", "", visible(statement))?;
+        }
+    }
+    leftovers(report, out)
+}
+
+/// Writes what was done.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{}", visible(&report.server))?;
+    for step in &report.steps {
+        let (state, why) = match &step.outcome {
+            Outcome::Planned => ("not begun", None),
+            Outcome::Done => ("done", None),
+            Outcome::Skipped { reason } => ("skipped", Some(reason)),
+            Outcome::Failed { reason } => ("failed", Some(reason)),
+        };
+        writeln!(out, "  {:<18} {state:<9} {:>7.2} s  {}", step.step, step.seconds, visible(&step.what))?;
+        if let Some(why) = why {
+            writeln!(out, "  {:<18} {}", "", visible(why))?;
+        }
+    }
+    write_proofs(report, out)?;
+    write_backups(report, out)?;
+    leftovers(report, out)
+}
+
+fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if !report.leftovers.is_empty() {
+        writeln!(out, "these keep their key on this server:")?;
+    }
+    for leftover in &report.leftovers {
+        writeln!(out, "  {}: {}", visible(&leftover.artefact), visible(&leftover.reason))?;
+        writeln!(out, "      {}", visible(&leftover.remedy))?;
+    }
+    Ok(())
+}
+
+fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if let Some(before) = &report.proofs.before {
+        writeln!(out, "before: the keyring opens {} encrypted of {} files", before.encrypted_files, before.files)?;
+    }
+    let Some(after) = &report.proofs.after else { return Ok(()) };
+    writeln!(
+        out,
+        "after:  the keyring opens {} encrypted of {} files",
+        after.proof.encrypted_files, after.proof.files
+    )?;
+    if let Some(key) = &after.new_key {
+        let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
+        writeln!(out, "        {} on {spaces} tablespaces and {redo} redo log files", visible(key))?;
+    }
+    if let Some(key) = &after.new_binlog_key {
+        writeln!(out, "        {} on {} binary and relay logs", visible(key), after.binary_logs_on_new_key)?;
+    }
+    if let Some(keys) = &after.data_keys {
+        writeln!(out, "        {} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept)?;
+    }
+    if let Some(on) = after.tablespaces_on_key_id {
+        writeln!(out, "        {on} tablespaces are on the key that was asked for")?;
+    }
+    if !report.lagging.is_empty() {
+        writeln!(out, "        {} files do not carry the new key yet", report.lagging.len())?;
+    }
+    Ok(())
+}
+
+fn write_backups(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    for backup in report.backup.iter().chain(&report.backup_before) {
+        writeln!(out, "backup: {}, {} keys", visible(&backup.file.to_string_lossy()), backup.keys)?;
+        writeln!(out, "        sha256 {}", backup.sha256)?;
+        if let Some(password) = &backup.password {
+            writeln!(out, "        its password: {}", visible(&password.to_string_lossy()))?;
+        }
+    }
+    for key in &report.removed_keys {
+        writeln!(out, "        {} was removed by the server; copies of older binary logs still need it", visible(key))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! `sealant keyring`: a keyring for a server that has none, and whether the server uses it.
+
+use std::path::PathBuf;
+
+use ::change::init::{CheckReport, CheckRequest, Error, Request, State, check, plan};
+use clap::{Args, Subcommand};
+use report::{write_check_json, write_check_table, write_init_json, write_init_table};
+
+use crate::cli::change::{Going, LogFile, Server, Shape, confirm, not_logged, open_log};
+use crate::cli::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::message::Failure;
+
+/// Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Keyring {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(Box<Init>),
+    Check(Box<Check>),
+}
+
+/// Write what a server needs to have keys: show the plan, ask, and carry it out
+///
+/// For MySQL: a directory for the keyring, the configuration of component_keyring_file and a manifest in the
+/// data directory, and two files beside the program and the component that point there. For MariaDB: a key
+/// file with random keys, encrypted, a file with its password, and the options of file_key_management. Run it
+/// on the server's host as root. Nothing that is there is overwritten, and no key ever; a run that was
+/// interrupted is finished by the same command. The server is not restarted: that is yours to do.
+#[derive(Debug, Args)]
+struct Init {
+    #[command(flatten)]
+    server: Server,
+    /// The server's option file: of a server that does not run, where it has its data; for MariaDB, where
+    /// the options are added [default for MariaDB: a file of its own in the directory that is included]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The server's data directory, if it is elsewhere than the server or its option file says
+    #[arg(long, value_name = "DIR")]
+    datadir: Option<PathBuf>,
+    /// Where the keyring or key file is to be
+    /// [default: beside the data directory, as /var/lib/mysql-keyring/keyring]
+    #[arg(long, value_name = "FILE")]
+    keyring_file: Option<PathBuf>,
+    /// Accept a keyring inside the data directory: whoever copies that has the keys, too
+    #[arg(long)]
+    inside_datadir: bool,
+    /// Where the password of MariaDB's key file is to be [default: beside the key file]
+    #[arg(long, value_name = "FILE")]
+    key_password_file: Option<PathBuf>,
+    /// How many keys MariaDB's key file gets: the server reads it at its start only, so that spare ones
+    /// spare a restart later
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    keys: u32,
+    /// Where the server's components and plug-ins are, if that is not found
+    #[arg(long, value_name = "DIR")]
+    plugin_dir: Option<PathBuf>,
+    /// The directory of mysqld, if that is not found
+    #[arg(long, value_name = "DIR")]
+    daemon_dir: Option<PathBuf>,
+    #[command(flatten)]
+    going: Going,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+/// Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists
+#[derive(Debug, Args)]
+struct Check {
+    #[command(flatten)]
+    server: Server,
+    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    #[arg(long, value_name = "DIR")]
+    datadir: Option<PathBuf>,
+    /// The server's keyring or key file as seen from here, if it is elsewhere than the server says
+    #[arg(long, value_name = "FILE")]
+    keyring: Option<PathBuf>,
+    /// A copy of it, which has to open everything, too (repeatable)
+    #[arg(long, value_name = "FILE")]
+    keyring_copy: Vec<PathBuf>,
+    /// Have the server make an encrypted table and drop it, which makes its first key
+    #[arg(long)]
+    write_test: bool,
+    #[command(flatten)]
+    log: LogFile,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant keyring init --socket /run/mysqld/mysqld.sock --user root
+  sealant keyring init --config /etc/mysql/my.cnf --dry-run
+  sealant keyring check --socket /run/mysqld/mysqld.sock --user root --write-test
+
+Exit codes:
+  0  everything is written; or every check holds
+  1  it was refused, or could not be finished
+  2  wrong usage, nobody to ask and no --yes
+  3  a check failed; the report says which";
+
+impl Keyring {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        match self.command {
+            Command::Init(init) => init.run(),
+            Command::Check(check) => check.run(),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self) -> Result<Exit, Failure> {
+        let connection = match (&self.config, self.server.is_named()) {
+            (Some(_), false) => None,
+            _ => Some(self.server.connection()?),
+        };
+        let connection = connection.as_ref().map(|(target, options)| (target, options));
+        let plan = plan(connection, &self.request()).map_err(|error| failure(&error))?;
+        let planned = plan.report();
+        if self.going.dry_run || planned.done {
+            return self.write(&planned);
+        }
+        if !self.going.yes {
+            let text = |out: &mut dyn std::io::Write| write_init_table(&planned, out).map_err(std::io::Error::from);
+            confirm("keyring init --dry-run", &text)?;
+        }
+        let report = plan.carry_out().map_err(|error| failure(&error))?;
+        self.write(&report)
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            config: self.config.clone(),
+            datadir: self.datadir.clone(),
+            keyring: self.keyring_file.clone(),
+            password: self.key_password_file.clone(),
+            plugin_dir: self.plugin_dir.clone(),
+            daemon_dir: self.daemon_dir.clone(),
+            inside_datadir: self.inside_datadir,
+            keys: self.keys,
+        }
+    }
+
+    fn write(&self, report: &::change::init::Report) -> Result<Exit, Failure> {
+        self.shape.write(report, write_init_json, write_init_table)?;
+        Ok(Exit::Clean)
+    }
+}
+
+impl Check {
+    fn run(&self) -> Result<Exit, Failure> {
+        let (target, options) = self.server.connection()?;
+        let log = if self.write_test { open_log(&self.log.log, &target)? } else { not_logged(&target)? };
+        let request = CheckRequest {
+            datadir: self.datadir.clone(),
+            keyring: self.keyring.clone(),
+            copies: self.keyring_copy.clone(),
+            write_test: self.write_test,
+        };
+        let report = check(&target, &options, &request, &log).map_err(|error| failure(&error))?;
+        self.shape.write(&report, write_check_json, write_check_table)?;
+        Ok(judge(&report))
+    }
+}
+
+fn judge(report: &CheckReport) -> Exit {
+    let failed = report.items.iter().any(|item| item.state == State::Failed);
+    if failed { Exit::Findings } else { Exit::Clean }
+}
+
+fn failure(error: &Error) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,89 @@
+//! `sealant keys`: the register of a server's keys.
+
+use std::path::PathBuf;
+
+use ::change::keys::{Request, look};
+use clap::Args;
+use report::{write_keys_json, write_keys_table};
+
+use crate::cli::change::{Output, Server, not_logged, state_dir};
+use crate::cli::rotate::failure;
+use crate::cli::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::message::{Failure, error, hint};
+use crate::output::progress::StatusLine;
+
+/// List every key that opens something on a server, where, and who still needs it; never a key
+///
+/// Lays side by side what the keyring or key file holds, what the headers of the server's files ask for
+/// (tablespaces, undo, redo, binary and relay logs, doublewrite files, Aria tables), and what the register
+/// knows: when a key was first seen and rotated, when a copy of it was proven, and which backups of data ask
+/// for it. Nothing is changed; with --record what was seen is noted in the register.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Keys {
+    #[command(flatten)]
+    server: Server,
+    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    #[arg(long, value_name = "DIR")]
+    datadir: Option<PathBuf>,
+    /// The server's keyring or key file as seen from here, if it is elsewhere than the server says
+    #[arg(long, value_name = "FILE")]
+    keyring: Option<PathBuf>,
+    /// Look at this backup of a data directory, too: which keys do its files ask for? (repeatable)
+    #[arg(long, value_name = "DIR", help_heading = "Register")]
+    backup: Vec<PathBuf>,
+    /// Note what is seen in the register, and the backups that --backup names
+    #[arg(long, help_heading = "Register")]
+    record: bool,
+    /// Take this backup, which is gone, out of the register (repeatable)
+    #[arg(long, value_name = "DIR", requires = "record", help_heading = "Register")]
+    forget_backup: Vec<PathBuf>,
+    /// Where the register of keys is: names and dates, never a key
+    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    #[arg(long, value_name = "DIR", help_heading = "Register")]
+    state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant keys --socket /run/mysqld/mysqld.sock --user root
+  sealant keys --socket /run/mysqld/mysqld.sock --user root --backup /backup/2026-11-20 --record
+  sealant keys mysql://admin@127.0.0.1:3306 --format json
+
+Exit codes:
+  0  every key that a file asks for is held, and opens it
+  1  it could not be done: server gone, another server's data directory
+  2  wrong usage
+  3  a key is missing, does not open a file, or a file could not be read; the report says which";
+
+impl Keys {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        let (target, options) = self.server.connection()?;
+        let request = Request {
+            datadir: self.datadir.clone(),
+            keyring: self.keyring.clone(),
+            backups: self.backup.clone(),
+            forgotten: self.forget_backup.clone(),
+            state_dir: state_dir(self.state_dir.clone())?,
+            record: self.record,
+        };
+        let log = not_logged(&target)?;
+        let status = StatusLine::new(self.output.quiet);
+        let looked = look(&target, &options, &request, &log, &|text| status.show(text));
+        status.clear();
+        let report = looked.map_err(|error| failure(&error))?;
+        self.output.write(&report, write_keys_json, write_keys_table)?;
+        if report.sound {
+            return Ok(Exit::Clean);
+        }
+        if !report.unread.is_empty() {
+            error("files could not be read, so the keys they ask for are not known");
+            hint("run as the server's user or as root");
+        }
+        Ok(Exit::Findings)
+    }
+}

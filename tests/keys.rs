@@ -1,0 +1,185 @@
+//! `sealant keys` on real servers: every key that something asks for, where, and who still needs it.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use harness::{Kind, Server, require};
+use serde_json::Value;
+
+use crate::support::proof::Proof;
+use crate::support::rotation::{Ended, Rotating, end};
+use crate::support::schema::has_its_schema;
+use crate::support::sealant;
+
+/// Throw-away keys of MariaDB's `file_key_management`.
+const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
+    2;4550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
+    7;5550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+
+fn keys(server: &Server, state: &Path, more: &[&str]) -> Ended {
+    let mut command = sealant();
+    command.args(["keys", "--user", "root", "--format", "json", "--socket"]).arg(server.socket());
+    command.arg("--state-dir").arg(state).args(more);
+    end(command)
+}
+
+/// The report, of a server on which everything opens.
+#[track_caller]
+fn sound(ended: &Ended) -> Value {
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+    let report = ended.json();
+    has_its_schema(&report, "keys-1");
+    assert_eq!(report["sound"], true);
+    report
+}
+
+/// The key whose name ends so.
+#[track_caller]
+fn key<'r>(report: &'r Value, ending: &str) -> &'r Value {
+    let keys = report["keys"].as_array().expect("keys are a list");
+    let ends = |key: &&Value| key["id"].as_str().is_some_and(|id| id.ends_with(ending));
+    keys.iter().find(ends).unwrap_or_else(|| panic!("no {ending} in {report:#}"))
+}
+
+#[track_caller]
+fn files(key: &Value, place: &str) -> u64 {
+    key["used_by"][place]["files"].as_u64().unwrap_or_else(|| panic!("no {place} in {key:#}"))
+}
+
+#[test]
+fn mysql_keys_are_listed_with_all_that_asks_for_them() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let state = at.path("state");
+    at.server
+        .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
+        .expect("set");
+    let began = Instant::now();
+    let mut report = sound(&keys(&at.server, &state, &[]));
+    let master = |report: &Value| key(report, &format!("-{}", at.newest())).clone();
+    // Page 0 of new tables is on disk a moment later: enc, zip, written, general, mysql.
+    while master(&report)["used_by"]["tablespace"]["files"].as_u64().unwrap_or(0) < 5 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{report:#}");
+        sleep(Duration::from_millis(100));
+        report = sound(&keys(&at.server, &state, &[]));
+    }
+    assert!(!state.exists(), "nothing is written unless asked");
+    assert_eq!(report["back_end"]["path"], at.keyring().to_str().expect("ASCII"));
+    let master = key(&report, &format!("-{}", at.newest()));
+    assert_eq!(
+        (&master["kind"], &master["newest"], &master["held"]),
+        (&"innodb-master".into(), &true.into(), &true.into())
+    );
+    assert!(files(master, "undo") >= 2, "{master:#}");
+    assert!(files(master, "redo") >= 1, "{master:#}");
+    assert!(master["used_by"]["doublewrite"]["pages"].as_u64().is_some_and(|pages| pages > 0), "{master:#}");
+    let binary_log = report["keys"].as_array().expect("a list").iter().find(|key| key["kind"] == "binary-log");
+    let binary_log = binary_log.expect("a binary log key");
+    assert!(files(binary_log, "binary-log") >= 3, "{binary_log:#}");
+    let said = report.to_string().to_ascii_lowercase();
+    assert!(!at.secrets().is_empty() && at.secrets().iter().all(|secret| !said.contains(secret)));
+
+    // After a rotation the register tells when, and which copy was proven; a backup of before still
+    // needs the older key.
+    let backup = at.path("data-backup");
+    fs::create_dir(&backup).expect("made");
+    fs::copy(at.server.datadir().join("demo/enc.ibd"), backup.join("enc.ibd")).expect("copied");
+    let older = at.newest();
+    at.run("k.age", &["--master-key"]).is_done();
+    let of_backup = ["--backup", backup.to_str().expect("ASCII"), "--record"];
+    let report = sound(&keys(&at.server, &state, &of_backup));
+    let old = key(&report, &format!("-{older}"));
+    assert_eq!((&old["newest"], &old["held"]), (&false.into(), &true.into()), "{old:#}");
+    assert!(old["rotated"].is_string() && old["first_seen"].is_string(), "{old:#}");
+    assert_eq!(old["backups"][0], backup.to_str().expect("ASCII"));
+    assert!(old["used_by"].as_object().is_some_and(|uses| !uses.contains_key("tablespace")), "{old:#}");
+    let new = key(&report, &format!("-{}", at.newest()));
+    assert_eq!(new["copy"], at.path("k.age").to_str().expect("ASCII"));
+    assert!(new["copy_proven"].is_string() && report["last_rotated"]["master_key"].is_string(), "{report:#}");
+
+    // The register remembers the backup, until it is told to forget it.
+    let report = sound(&keys(&at.server, &state, &[]));
+    assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(1));
+    let forget = ["--record", "--forget-backup", backup.to_str().expect("ASCII")];
+    let report = sound(&keys(&at.server, &state, &forget));
+    assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(0));
+
+    // What no longer opens is told.
+    let keyring = fs::read_to_string(at.keyring()).expect("a keyring");
+    fs::write(at.keyring(), keyring.replace(&format!("-{}\"", at.newest()), "-999\"")).expect("written");
+    let ended = keys(&at.server, &state, &[]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+    let report = ended.json();
+    let missing = key(&report, &format!("-{}", at.newest() - 998 + older));
+    assert_eq!(missing["held"], false, "{missing:#}");
+    assert!(missing["used_by"]["tablespace"]["shut"].as_u64().is_some_and(|shut| shut >= 5), "{missing:#}");
+    let mut table = sealant();
+    table.args(["keys", "--user", "root", "--socket"]).arg(at.server.socket()).arg("--state-dir").arg(&state);
+    let table = end(table);
+    assert!(table.stdout.contains("MISSING") && table.stdout.contains("SHUT"), "{}", table.stdout);
+    // So is a keyring that is not there at all.
+    fs::remove_file(at.keyring()).expect("removed");
+    let ended = keys(&at.server, &state, &[]);
+    assert_eq!(ended.json()["back_end"]["storage"], "elsewhere", "{}", ended.stdout);
+    fs::write(at.keyring(), keyring).expect("written");
+    sound(&keys(&at.server, &state, &[]));
+}
+
+#[test]
+fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
+    for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
+        let Some(_) = require(kind) else { continue };
+        let options = [
+            "--innodb-encrypt-tables=ON",
+            "--innodb-encryption-threads=2",
+            "--innodb-encrypt-log=ON",
+            "--encrypt-binlog=ON",
+            "--log-bin=binlog",
+            "--aria-encrypt-tables=ON",
+        ];
+        let server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).options(options).start().expect("MariaDB starts");
+        server
+            .sql(
+                "CREATE DATABASE d; CREATE TABLE d.two (id INT PRIMARY KEY) ENCRYPTED=YES ENCRYPTION_KEY_ID=2;
+                 INSERT INTO d.two VALUES (1); FLUSH TABLES d.two FOR EXPORT",
+            )
+            .expect("made");
+        let place = tempfile::tempdir().expect("a directory");
+        let report = sound(&keys(&server, place.path(), &["--record"]));
+        let (one, two, seven) = (key(&report, "1 version 1"), key(&report, "2 version 1"), key(&report, "7 version 1"));
+        assert!(files(one, "redo") == 1 && files(one, "binary-log") >= 1, "{one:#}");
+        assert_eq!(files(two, "tablespace"), 1, "{two:#}");
+        assert_eq!((&seven["held"], seven["used_by"].as_object().map(|uses| uses.len())), (&true.into(), Some(0)));
+        assert!(one["first_seen"].is_string(), "{one:#}");
+        assert!(!report.to_string().contains("3550199a"), "no key is said");
+
+        // A key file that lacks a key does not open its table.
+        let other = place.path().join("other.txt");
+        fs::write(&other, MARIADB_KEYS.lines().next().expect("a line")).expect("written");
+        let ended = keys(&server, place.path(), &["--keyring", other.to_str().expect("ASCII")]);
+        assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+        assert_eq!(key(&ended.json(), "2 version 1")["held"], false);
+
+        // A directory of another server is refused.
+        let empty = place.path().join("empty");
+        fs::create_dir(&empty).expect("made");
+        let ended = keys(&server, place.path(), &["--datadir", empty.to_str().expect("ASCII")]);
+        ended.refused(1, "which this server has, is not there", "--datadir");
+    }
+}
+
+#[test]
+fn servers_without_keys_are_told_so() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
+    let place = tempfile::tempdir().expect("a directory");
+    let report = sound(&keys(&server, place.path(), &[]));
+    assert_eq!((&report["back_end"], report["keys"].as_array().map(Vec::len)), (&Value::Null, Some(0)));
+    Proof::mysql(&[server.datadir()], None).is_sound();
+    keys(&server, place.path(), &["--backup", "/no/such/directory"]).refused(1, "/no/such/directory", "");
+    keys(&server, place.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
+}

@@ -1,0 +1,16 @@
+//! Reports held against the published schemas.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Whether a report has the shape that `docs/schema/NAME.json` promises.
+#[track_caller]
+pub(crate) fn has_its_schema(report: &Value, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
+    let schema = serde_json::from_slice(&fs::read(path).expect("the schema is there")).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errors: Vec<String> = validator.iter_errors(report).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
