@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -76,8 +77,10 @@ fn paths(rows: &Rows, column: &str) -> Vec<PathBuf> {
 
 fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
-    let text = fs::read_to_string(datadir.join("auto.cnf")).map_err(|error| {
-        refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}"))
+    let path = datadir.join("auto.cnf");
+    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
+        _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),
     })?;
     let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
     match uuid.map(str::trim) {
@@ -106,11 +109,23 @@ fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error>
             Some(found) => {
                 return Err(refuse(format!("{} has the number {found} there, not {space}", inside.display())));
             }
-            None => missing = missing.or_else(|| Some(inside.display().to_string())),
+            None => {
+                may_read(&datadir.join(inside))?;
+                missing = missing.or_else(|| Some(inside.display().to_string()));
+            }
         }
     }
     match missing {
         Some(missing) if same == 0 => Err(refuse(format!("{missing}, which this server has, is not there"))),
+        _ => Ok(()),
+    }
+}
+
+fn may_read(path: &Path) -> Result<(), Error> {
+    match fs::File::open(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(Error::Unread { path: path.to_owned(), reason: error.to_string() })
+        }
         _ => Ok(()),
     }
 }
