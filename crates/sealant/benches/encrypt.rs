@@ -134,7 +134,7 @@ struct Writes {
 
 impl std::fmt::Display for Writes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let at = |share: usize| self.sorted.get(self.sorted.len() * share / 1000).or(self.sorted.last());
+        let at = |share: usize| self.sorted.get(self.sorted.len() * share / 1000).or_else(|| self.sorted.last());
         let ms = |time: Option<&Duration>| time.map_or(0.0, Duration::as_secs_f64) * 1000.0;
         let rate = self.sorted.len() as f64 / self.seconds;
         let (p99, p999, most) = (ms(at(990)), ms(at(999)), ms(self.sorted.last()));
