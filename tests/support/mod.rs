@@ -111,6 +111,16 @@ impl Audit {
     }
 }
 
+/// Asserts that `json` is as docs/schema/NAME.json says.
+#[track_caller]
+pub(crate) fn has_schema(json: &Value, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"));
+    let schema = serde_json::from_slice(&std::fs::read(path).expect("the schema is there")).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errors: Vec<String> = validator.iter_errors(json).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
 fn pretty(findings: &[&Value]) -> String {
     serde_json::to_string_pretty(findings).unwrap_or_default()
 }

@@ -17,6 +17,7 @@ mod group;
 mod html;
 mod json;
 mod junit;
+mod luks;
 mod markdown;
 mod metrics;
 mod proof;
@@ -42,6 +43,7 @@ pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
+pub use luks::{write_luks_json, write_luks_table};
 pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 

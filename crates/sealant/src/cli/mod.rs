@@ -7,6 +7,7 @@ mod checks;
 mod connect;
 mod encrypt;
 mod generate;
+mod luks;
 mod manifest;
 mod receive;
 mod rotate;
@@ -34,6 +35,7 @@ enum Verb {
     Bench(bench::Bench),
     Checks(checks::Checks),
     Encrypt(encrypt::Encrypt),
+    Luks(luks::Luks),
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
@@ -50,6 +52,7 @@ impl Cli {
             Verb::Bench(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
             Verb::Encrypt(verb) => verb.run(),
+            Verb::Luks(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
