@@ -148,6 +148,21 @@ _sealant() {
             sealant__subcmd__help__subcmd__luks,audit)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__audit"
                 ;;
+            sealant__subcmd__help__subcmd__luks,header)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__header,backup)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__backup"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__header,check)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__check"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__header,diff)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__diff"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__header,restore)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__restore"
+                ;;
             sealant__subcmd__help__subcmd__rotate,plan)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__plan"
                 ;;
@@ -157,14 +172,62 @@ _sealant() {
             sealant__subcmd__luks,audit)
                 cmd="sealant__subcmd__luks__subcmd__audit"
                 ;;
+            sealant__subcmd__luks,header)
+                cmd="sealant__subcmd__luks__subcmd__header"
+                ;;
             sealant__subcmd__luks,help)
                 cmd="sealant__subcmd__luks__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__header,backup)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__backup"
+                ;;
+            sealant__subcmd__luks__subcmd__header,check)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__header,diff)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__diff"
+                ;;
+            sealant__subcmd__luks__subcmd__header,help)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__header,restore)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__restore"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,backup)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__backup"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,check)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,diff)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__diff"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,help)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,restore)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__restore"
                 ;;
             sealant__subcmd__luks__subcmd__help,audit)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__audit"
                 ;;
+            sealant__subcmd__luks__subcmd__help,header)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header"
+                ;;
             sealant__subcmd__luks__subcmd__help,help)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__header,backup)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__backup"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__header,check)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__header,diff)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__diff"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__header,restore)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__restore"
                 ;;
             sealant__subcmd__rotate,help)
                 cmd="sealant__subcmd__rotate__subcmd__help"
@@ -1095,7 +1158,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks)
-            opts="audit"
+            opts="audit header"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1111,6 +1174,76 @@ _sealant() {
         sealant__subcmd__help__subcmd__luks__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header)
+            opts="backup check diff restore"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1207,7 +1340,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks)
-            opts="-h --help audit help"
+            opts="-h --help audit header help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1254,8 +1387,178 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__luks__subcmd__header)
+            opts="-h --help backup check diff restore help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__backup)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__check)
+            opts="-h --key-file --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__diff)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help)
+            opts="backup check diff restore help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__restore)
+            opts="-h --key-file --save --header-is-lost --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__luks__subcmd__help)
-            opts="audit help"
+            opts="audit header help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1271,6 +1574,76 @@ _sealant() {
         sealant__subcmd__luks__subcmd__help__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header)
+            opts="backup check diff restore"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

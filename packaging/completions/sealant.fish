@@ -30,7 +30,7 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show wha
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'Judge the LUKS disk under a data directory'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header and put it back'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
@@ -216,9 +216,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header help" -f -a "header" -d 'Back up a LUKS header, check backups, and put one back with proof before and undo after'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l device-bytes -d 'Bytes of the disk that the header is on; default: the size of FILE if it is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l physical-block-bytes -d 'Bytes of the disk\'s physical blocks; default: what the system says if FILE is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l backup-of -d 'Judge FILE as a header backup of the volume on this device or in this file' -r -F
@@ -226,7 +227,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 json\t'For scripts, schema sealant.luks/1'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "backup" -d 'Save the header and the key slots of a volume in a new file'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "check" -d 'Tell what a header backup is to its volume: current, stale, of another volume key, of another volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "diff" -d 'Show what two headers say differently: volumes, backups, or one of each'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "restore" -d 'Put a header backup back on its volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "header" -d 'Back up a LUKS header, check backups, and put one back with proof before and undo after'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
@@ -352,7 +360,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header and put it back'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt luks receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
@@ -365,5 +373,6 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "header" -d 'Back up a LUKS header, check backups, and put one back with proof before and undo after'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'

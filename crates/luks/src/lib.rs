@@ -1,8 +1,9 @@
-//! LUKS1 and LUKS2 headers: parse, judge, compare.
+//! LUKS1 and LUKS2 headers: parse, judge, compare, back up; `cryptsetup` driven for what touches keys.
 //!
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
-//! for is ever computed. Everything is read through [`ReadAt`].
+//! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back;
+//! [`cryptsetup`] proves keys.
 //!
 //! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
 //! format knows (4 MiB).
@@ -16,8 +17,12 @@
     allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "tests build their own bytes")
 )]
 
+pub mod backup;
 mod bytes;
 mod cipher;
+pub mod cryptsetup;
+pub mod diff;
+mod durable;
 mod error;
 mod finding;
 mod judge;
@@ -26,6 +31,7 @@ mod luks1;
 mod luks2;
 mod material;
 mod read;
+mod secret;
 mod source;
 mod summary;
 mod volume;
@@ -35,6 +41,7 @@ pub use crate::finding::{Code, Finding, Severity};
 pub use crate::judge::{Circumstances, Relation, Report, SCHEMA, audit, compare};
 pub use crate::kdf::Kdf;
 pub use crate::read::{Readable, Reading, read};
+pub use crate::secret::Secret;
 pub use crate::source::ReadAt;
 pub use crate::summary::HeaderSummary;
 pub use crate::volume::{Digest, Format, Integrity, Segment, Slot, Volume};

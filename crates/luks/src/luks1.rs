@@ -63,6 +63,7 @@ fn parse(bytes: &[u8]) -> Result<Volume, String> {
     let slots: Vec<Raw> = (0..SLOTS).map(|id| slot(bytes, id)).collect::<Result<_, _>>()?;
     let area_bytes = area_bytes(key_bytes);
     check_areas(&slots, payload, area_bytes)?;
+    let header_bytes = header_bytes(&slots, area_bytes);
     let active = slots.iter().zip(0..).filter(|(slot, _)| slot.active);
     let kdf = |slot: &Raw| Kdf::Pbkdf2 { hash: hash.to_lowercase(), iterations: slot.iterations.into() };
     let cipher = if mode.is_empty() { cipher } else { format!("{cipher}-{mode}") };
@@ -90,7 +91,7 @@ fn parse(bytes: &[u8]) -> Result<Volume, String> {
         subsystem: String::new(),
         sequence: 0,
         metadata_bytes: HEADER_BYTES,
-        header_bytes: header_bytes(bytes, payload, area_bytes),
+        header_bytes,
         digests: vec![Digest {
             id: 0,
             hash: Some(hash.to_lowercase()),
@@ -158,13 +159,10 @@ fn area_bytes(key_bytes: u32) -> u64 {
     u64::from(key_bytes).saturating_mul(STRIPES.into()).next_multiple_of(SECTOR_BYTES)
 }
 
-/// Up to the data; a detached header ends with its last area, in whole pages.
-fn header_bytes(bytes: &[u8], payload: u32, area_bytes: u64) -> u64 {
-    if payload != 0 {
-        return sectors(payload);
-    }
-    let last = (0..SLOTS).filter_map(|id| slot(bytes, id).ok()).map(|slot| sectors(slot.area_sector)).max();
-    last.unwrap_or(HEADER_BYTES).saturating_add(area_bytes).next_multiple_of(4096)
+/// To the end of the last area, in whole pages, as cryptsetup's header backups.
+fn header_bytes(slots: &[Raw], area_bytes: u64) -> u64 {
+    let last = slots.iter().map(|slot| sectors(slot.area_sector)).max().unwrap_or(HEADER_BYTES);
+    last.saturating_add(area_bytes).next_multiple_of(4096)
 }
 
 fn sectors(count: u32) -> u64 {

@@ -27,7 +27,7 @@ pub struct Volume {
     pub sequence: u64,
     /// Bytes of one copy of the metadata; for LUKS1 those before the first key slot.
     pub metadata_bytes: u64,
-    /// Bytes from the start of the device that the header and its key slots may use.
+    /// Bytes from the start of the device that the header and its key slots use; a header backup has as many.
     pub header_bytes: u64,
     /// The hash of a LUKS1 header, which serves key derivation, splitter and digest.
     pub hash: Option<String>,

@@ -2,15 +2,18 @@
 
 mod audit;
 mod device;
+mod header;
+mod key;
 
 use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
-/// Judge the LUKS disk under a data directory
+/// Judge the LUKS disk under a data directory; back up its header and put it back
 ///
-/// Reads LUKS1 and LUKS2 headers from the bytes, also damaged ones, without a key and without cryptsetup.
+/// Reads LUKS1 and LUKS2 headers from the bytes, also damaged ones. Keys are proven by cryptsetup, to which they go by
+/// descriptor only.
 #[derive(Debug, Args)]
 pub(crate) struct Luks {
     #[command(subcommand)]
@@ -20,12 +23,14 @@ pub(crate) struct Luks {
 #[derive(Debug, Subcommand)]
 enum Task {
     Audit(audit::Audit),
+    Header(header::Header),
 }
 
 impl Luks {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.task {
             Task::Audit(task) => task.run(),
+            Task::Header(task) => task.run(),
         }
     }
 }
