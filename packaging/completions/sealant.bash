@@ -151,6 +151,9 @@ _sealant() {
             sealant__subcmd__help__subcmd__luks,header)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header"
                 ;;
+            sealant__subcmd__help__subcmd__luks,key)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__key"
+                ;;
             sealant__subcmd__help__subcmd__luks__subcmd__header,backup)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__backup"
                 ;;
@@ -162,6 +165,15 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__luks__subcmd__header,restore)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__restore"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__key,add)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__add"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__key,list)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__list"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__key,rotate)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__rotate"
                 ;;
             sealant__subcmd__help__subcmd__rotate,plan)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__plan"
@@ -177,6 +189,9 @@ _sealant() {
                 ;;
             sealant__subcmd__luks,help)
                 cmd="sealant__subcmd__luks__subcmd__help"
+                ;;
+            sealant__subcmd__luks,key)
+                cmd="sealant__subcmd__luks__subcmd__key"
                 ;;
             sealant__subcmd__luks__subcmd__header,backup)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__backup"
@@ -217,6 +232,9 @@ _sealant() {
             sealant__subcmd__luks__subcmd__help,help)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__luks__subcmd__help,key)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__key"
+                ;;
             sealant__subcmd__luks__subcmd__help__subcmd__header,backup)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__backup"
                 ;;
@@ -228,6 +246,39 @@ _sealant() {
                 ;;
             sealant__subcmd__luks__subcmd__help__subcmd__header,restore)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__restore"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__key,add)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__add"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__key,list)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__list"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__key,rotate)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__rotate"
+                ;;
+            sealant__subcmd__luks__subcmd__key,add)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__add"
+                ;;
+            sealant__subcmd__luks__subcmd__key,help)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__key,list)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__list"
+                ;;
+            sealant__subcmd__luks__subcmd__key,rotate)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__rotate"
+                ;;
+            sealant__subcmd__luks__subcmd__key__subcmd__help,add)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__add"
+                ;;
+            sealant__subcmd__luks__subcmd__key__subcmd__help,help)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__key__subcmd__help,list)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__list"
+                ;;
+            sealant__subcmd__luks__subcmd__key__subcmd__help,rotate)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__rotate"
                 ;;
             sealant__subcmd__rotate,help)
                 cmd="sealant__subcmd__rotate__subcmd__help"
@@ -1158,7 +1209,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks)
-            opts="audit header"
+            opts="audit header key"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1242,6 +1293,62 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__key)
+            opts="add list rotate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__rotate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1340,7 +1447,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks)
-            opts="-h --help audit header help"
+            opts="-h --help audit header key help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1558,7 +1665,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help)
-            opts="audit header help"
+            opts="audit header key help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1662,6 +1769,216 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__key)
+            opts="add list rotate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__rotate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key)
+            opts="-h --help add list rotate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__add)
+            opts="-h --key-file --new-key-file --pbkdf2-iterations --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --new-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pbkdf2-iterations)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help)
+            opts="add list rotate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__rotate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__list)
+            opts="-h --key-file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__rotate)
+            opts="-h --key-file --backups --no-backup --pbkdf2-iterations --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backups)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pbkdf2-iterations)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -5,16 +5,25 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
 /// Writes a file that must not exist yet; only its owner may read it.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = part(path)?;
-    let written = write(&part, bytes).and_then(|()| {
-        // A link, unlike a rename, never replaces what came in between.
-        fs::hard_link(&part, path)
-    });
+    let written = write(&part, bytes).and_then(|()| move_into_place(&part, path));
     let _ = fs::remove_file(&part);
     written?;
     sync_directory(path)
+}
+
+/// A rename that never replaces what came in between; some file systems have no such thing.
+fn move_into_place(part: &Path, path: &Path) -> io::Result<()> {
+    match renameat_with(CWD, part, CWD, path, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => fs::rename(part, path),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        other => Ok(other?),
+    }
 }
 
 /// Makes a change of a directory's entries last.
@@ -33,7 +42,8 @@ fn part(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id())))
 }
 
-fn directory(path: &Path) -> &Path {
+/// The directory that holds `path`.
+pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 

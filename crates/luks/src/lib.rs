@@ -2,8 +2,8 @@
 //!
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
-//! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back;
-//! [`cryptsetup`] proves keys.
+//! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back,
+//! [`key`] adds and rotates keys, both by driving [`cryptsetup`].
 //!
 //! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
 //! format knows (4 MiB).
@@ -27,6 +27,7 @@ mod error;
 mod finding;
 mod judge;
 mod kdf;
+pub mod key;
 mod luks1;
 mod luks2;
 mod material;

@@ -162,6 +162,14 @@ impl Header {
     }
 }
 
+impl Header {
+    /// Whether `other` holds the same bytes.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
 /// Opens a file or device to be read.
 ///
 /// # Errors

@@ -7,6 +7,8 @@
 mod process;
 
 use std::ffi::OsStr;
+use std::io::{PipeReader, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -145,6 +147,39 @@ impl Cryptsetup {
         }
     }
 
+    /// Adds `new` in a free slot of `device` by way of `key`. `iterations` of PBKDF2 derive it, which for a
+    /// random key may be few; default is what cryptsetup measures for a passphrase.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::WrongKey`] if `key` opens nothing; others.
+    pub fn add_key(
+        &self,
+        device: &Path,
+        key: &Secret,
+        new: &Secret,
+        iterations: Option<u32>,
+    ) -> Result<(), CryptsetupError> {
+        let pipe = pipe_with(new)?;
+        let name = format!("/dev/fd/{}", pipe.as_raw_fd());
+        let count = iterations.map(|count| count.to_string());
+        let mut args: Vec<&OsStr> = ["luksAddKey", "--key-file", "-"].map(OsStr::new).to_vec();
+        if let Some(count) = &count {
+            args.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", count].map(OsStr::new));
+        }
+        args.extend([device.as_os_str(), OsStr::new(&name)]);
+        self.call("luksAddKey", device, &args, key).map(drop)
+    }
+
+    /// Removes a slot of `device`; `key` has to open one that remains.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::WrongKey`] if `key` opens none of the others; others.
+    pub fn kill_slot(&self, device: &Path, slot: u32, key: &Secret) -> Result<(), CryptsetupError> {
+        let slot = slot.to_string();
+        let args = [OsStr::new("luksKillSlot"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str(), slot.as_ref()];
+        self.call("luksKillSlot", device, &args, key).map(drop)
+    }
+
     fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, CryptsetupError> {
         let args = [&[OsStr::new("--batch-mode")], args].concat();
         let timed_out = || CryptsetupError::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
@@ -160,6 +195,14 @@ impl Cryptsetup {
             }),
         }
     }
+}
+
+/// A pipe that holds `secret` and then its end, and that a child inherits. It holds more than any key.
+fn pipe_with(secret: &Secret) -> std::io::Result<PipeReader> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(secret.bytes())?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty())?;
+    Ok(reader)
 }
 
 fn reason(code: Option<i32>) -> &'static str {

@@ -6,9 +6,9 @@ mod restore;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use luks::backup::{self, BackupError};
-use luks::cryptsetup::{Cryptsetup, CryptsetupError};
+use luks::backup;
 
+use super::error::backup as failure;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
@@ -115,32 +115,9 @@ impl Diff {
 }
 
 /// What the header at `path` says.
-fn volume(path: &Path) -> Result<luks::Volume, Failure> {
+pub(super) fn volume(path: &Path) -> Result<luks::Volume, Failure> {
     let file = super::device::open(path)?;
     let reading = luks::read(&file).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
     let why = reading.findings.first().map(|finding| format!("{} ({})", finding.detail, finding.code));
     reading.volume.ok_or_else(|| Failure::new(format!("{}: {}", path.display(), why.unwrap_or_default())))
-}
-
-fn cryptsetup() -> Result<Cryptsetup, Failure> {
-    Cryptsetup::find().map_err(|error| failure(error.into()))
-}
-
-/// An error with what to do about it.
-fn failure(error: BackupError) -> Failure {
-    let hint = match &error {
-        BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
-            Some("backups are never overwritten; choose another name")
-        }
-        BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-            Some("run as root, or as a member of the group `disk`")
-        }
-        BackupError::Unreadable { .. } => Some("`sealant luks audit` says more"),
-        BackupError::Cryptsetup(CryptsetupError::Missing | CryptsetupError::TooOld { .. }) => {
-            Some("install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)")
-        }
-        _ => None,
-    };
-    let failure = Failure::new(error.to_string());
-    Failure { hint: hint.map(str::to_owned), ..failure }
 }

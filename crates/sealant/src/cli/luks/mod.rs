@@ -2,15 +2,17 @@
 
 mod audit;
 mod device;
+mod error;
 mod header;
 mod key;
+mod keys;
 
 use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
-/// Judge the LUKS disk under a data directory; back up its header and put it back
+/// Judge the LUKS disk under a data directory; back up its header, rotate its keys
 ///
 /// Reads LUKS1 and LUKS2 headers from the bytes, also damaged ones. Keys are proven by cryptsetup, to which they go by
 /// descriptor only.
@@ -24,6 +26,7 @@ pub(crate) struct Luks {
 enum Task {
     Audit(audit::Audit),
     Header(header::Header),
+    Key(keys::Key),
 }
 
 impl Luks {
@@ -31,6 +34,7 @@ impl Luks {
         match self.task {
             Task::Audit(task) => task.run(),
             Task::Header(task) => task.run(),
+            Task::Key(task) => task.run(),
         }
     }
 }

@@ -8,8 +8,9 @@ use luks::backup::{self, Manifest};
 use luks::{Relation, compare};
 use serde::Serialize;
 
+use super::super::error::{backup as failure, cryptsetup};
 use super::super::key;
-use super::{cryptsetup, failure, volume};
+use super::volume;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;

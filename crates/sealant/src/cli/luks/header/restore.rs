@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use luks::Relation;
 use luks::backup::Plan;
 
+use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
-use super::{cryptsetup, failure};
 use crate::cli::change::confirm_plan;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
