@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 pub(crate) mod chance;
+pub(crate) mod disk;
 pub(crate) mod encryption;
 pub(crate) mod moving;
 pub(crate) mod proof;

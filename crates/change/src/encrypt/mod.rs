@@ -33,7 +33,7 @@ use crate::{
 /// The shape of [`Report`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// How often leftovers are renewed before they are given up: other writers go on meanwhile.
-const RENEWALS: u32 = 3;
+const RENEWALS: u32 = 6;
 
 /// How often a run that waits looks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -113,7 +113,7 @@ struct Judgement {
 
 /// A severity, or never.
 #[derive(Debug, Clone, Copy)]
-struct FailOn(Option<Severity>);
+pub(super) struct FailOn(pub(super) Option<Severity>);
 
 impl std::str::FromStr for FailOn {
     type Err = String;

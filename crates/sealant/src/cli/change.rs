@@ -134,11 +134,26 @@ impl Server {
 /// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
 /// and changes nothing.
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-    let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     if !std::io::stdin().is_terminal() {
-        let hint = format!("look at it with `sealant {verb}`, then give --yes");
-        return Err(Failure::usage("nobody is there to confirm the plan").hint(hint));
+        return Err(nobody(&format!("sealant {verb}")));
     }
+    ask(plan)
+}
+
+/// The same for verbs that show their plan with `--dry-run`.
+pub(crate) fn confirm_plan(plan: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(nobody("--dry-run"));
+    }
+    ask(&|out| out.write_all(plan.as_bytes()))
+}
+
+fn nobody(look: &str) -> Failure {
+    Failure::usage("nobody is there to confirm the plan").hint(format!("look at it with `{look}`, then give --yes"))
+}
+
+fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     let mut err = std::io::stderr();
     plan(&mut err).map_err(unheard)?;
     write!(err, "\nGo on? Type yes: ").and_then(|()| err.flush()).map_err(unheard)?;

@@ -9,6 +9,7 @@ mod encrypt;
 mod generate;
 mod keyring;
 mod keys;
+mod luks;
 mod manifest;
 mod receive;
 mod rotate;
@@ -38,6 +39,7 @@ enum Verb {
     Encrypt(encrypt::Encrypt),
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
+    Luks(luks::Luks),
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
@@ -56,6 +58,7 @@ impl Cli {
             Verb::Encrypt(verb) => verb.run(),
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),
+            Verb::Luks(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),

@@ -1,0 +1,110 @@
+//! What a backup was taken of, so that years later it can be told whether it still fits.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BackupError, Header, sha256_hex};
+use crate::volume::{Format, Volume};
+
+/// The contract of manifests.
+const SCHEMA: &str = "sealant.luks-header/1";
+/// A manifest of 32 slots has some kilobytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a header backup is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: String,
+    /// When it was taken.
+    pub made_at: Timestamp,
+    /// `luks1` or `luks2`.
+    pub format: String,
+    /// The volume.
+    pub uuid: String,
+    /// The header's sequence number; 0 for LUKS1.
+    pub sequence: u64,
+    /// Slots that held keys.
+    pub slots: Vec<SlotMark>,
+    /// SHA-256 of salt and digest of each volume key that data was under.
+    pub volume_keys: Vec<String>,
+    /// Bytes of the backup.
+    pub bytes: u64,
+    /// SHA-256 of the backup.
+    pub sha256: String,
+}
+
+/// A slot, without anything that opens it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotMark {
+    /// Its number.
+    pub id: u32,
+    /// SHA-256 of its salt, which every new key changes.
+    pub key: String,
+}
+
+impl Manifest {
+    pub(super) fn of(header: &Header) -> Self {
+        let Header { volume, bytes, .. } = header;
+        Self {
+            schema: SCHEMA.to_owned(),
+            made_at: Timestamp::now(),
+            format: if volume.format == Format::Luks1 { "luks1" } else { "luks2" }.to_owned(),
+            uuid: volume.uuid.clone(),
+            sequence: volume.sequence,
+            slots: slots(volume),
+            volume_keys: volume_keys(volume),
+            bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            sha256: sha256_hex(bytes),
+        }
+    }
+
+    /// Where the manifest of the backup `path` lies.
+    #[must_use]
+    pub fn path(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".manifest");
+        PathBuf::from(name)
+    }
+
+    /// The manifest beside a backup; none if there is none, as for backups of cryptsetup's own.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`], [`BackupError::Manifest`].
+    pub fn beside(backup: &Path) -> Result<Option<Self>, BackupError> {
+        let path = Self::path(backup);
+        let length = match std::fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(BackupError::io(&path))?.len(),
+        };
+        let wrong = |why: String| BackupError::Manifest { path: path.clone(), why };
+        if length > MAX_BYTES {
+            return Err(wrong("too large".to_owned()));
+        }
+        let bytes = std::fs::read(&path).map_err(BackupError::io(&path))?;
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if manifest.schema == SCHEMA { Ok(Some(manifest)) } else { Err(wrong(format!("schema {}", manifest.schema))) }
+    }
+
+    /// Whether `header` is, byte for byte, what was saved.
+    #[must_use]
+    pub fn describes(&self, header: &Header) -> bool {
+        sha256_hex(&header.bytes) == self.sha256 && header.volume.uuid == self.uuid
+    }
+
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        json.push(b'\n');
+        json
+    }
+}
+
+fn slots(volume: &Volume) -> Vec<SlotMark> {
+    let keys = volume.slots.iter().filter(|slot| slot.holds_key());
+    keys.map(|slot| SlotMark { id: slot.id, key: sha256_hex(&slot.salt) }).collect()
+}
+
+fn volume_keys(volume: &Volume) -> Vec<String> {
+    volume.live_digests().map(|digest| sha256_hex(&[digest.proof.0.as_slice(), &digest.proof.1].concat())).collect()
+}

@@ -1,0 +1,197 @@
+//! Header backups, tied to their volume: taken, checked, put back.
+
+mod manifest;
+mod restore;
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest;
+
+pub use manifest::Manifest;
+pub use restore::{Plan, Restored};
+
+use crate::cryptsetup::CryptsetupError;
+use crate::durable;
+use crate::error::LuksError;
+use crate::finding::Finding;
+use crate::read::{Readable, read};
+use crate::source::{ReadAt, read_up_to};
+use crate::volume::Volume;
+
+/// The largest header that is copied: both copies of 4 MiB and 128 MiB of key slots; LUKS1 has less.
+const MAX_HEADER_BYTES: u64 = 136 << 20;
+/// Somebody may be changing the header; then it is read again.
+const ATTEMPTS: usize = 5;
+
+/// Why a header was not saved, checked or put back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// A file or a device refuses.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A header cannot be read.
+    #[error("{path}: {detail} ({code})", path = .path.display())]
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// The finding.
+        code: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// It ends before its key slots do.
+    #[error("{path}: ends after {found} of {expected} bytes; key slots are missing", path = .path.display())]
+    Short {
+        /// Which.
+        path: PathBuf,
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes that the header takes.
+        expected: u64,
+    },
+    /// The header changed each time it was read.
+    #[error("{path}: its header is being changed; try again later", path = .path.display())]
+    Changing {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A manifest that is none.
+    #[error("{path}: not a manifest of a header backup: {why}", path = .path.display())]
+    Manifest {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A restore that would destroy data.
+    #[error("{0}")]
+    Refused(String),
+    /// What was written is not what can be read again.
+    #[error("{path}: what was written is not what is read; the header of before is in {saved}", path = .path.display(), saved = .saved.display())]
+    NotWritten {
+        /// The device.
+        path: PathBuf,
+        /// Where the header of before is.
+        saved: PathBuf,
+    },
+    /// The key opens the backup, and not the device after it was restored.
+    #[error("{path}: does not open after the restore; the header of before was put back and is in {saved}", path = .path.display(), saved = .saved.display())]
+    Undone {
+        /// The device.
+        path: PathBuf,
+        /// Where the header of before is.
+        saved: PathBuf,
+    },
+    /// cryptsetup.
+    #[error(transparent)]
+    Cryptsetup(#[from] CryptsetupError),
+}
+
+impl BackupError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    fn unreadable(path: &Path, findings: &[Finding]) -> Self {
+        let (code, detail) = findings
+            .first()
+            .map_or(("not-luks", String::new()), |finding| (finding.code.as_str(), finding.detail.clone()));
+        Self::Unreadable { path: path.to_owned(), code, detail }
+    }
+}
+
+/// A header with its key slots, as it lies on a device or in a backup.
+#[derive(Debug)]
+pub struct Header {
+    /// What it says.
+    pub volume: Volume,
+    /// Which of its copies count.
+    pub readable: Readable,
+    bytes: Vec<u8>,
+}
+
+impl Header {
+    /// Reads a header and its key slots.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreadable`], [`BackupError::Short`], [`BackupError::Changing`], [`BackupError::Io`].
+    pub fn read(source: &dyn ReadAt, path: &Path) -> Result<Self, BackupError> {
+        for _ in 0..ATTEMPTS {
+            let (readable, volume) = volume(source, path)?;
+            let expected = volume.header_bytes;
+            let length = usize::try_from(expected.min(MAX_HEADER_BYTES)).unwrap_or_default();
+            let bytes = read_up_to(source, 0, length).map_err(BackupError::io(path))?;
+            let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            if found < expected {
+                return Err(BackupError::Short { path: path.to_owned(), found, expected });
+            }
+            // What was copied must be one state: that which was there before and after.
+            let copied = self::volume(&bytes, path);
+            if copied.is_ok_and(|(_, copied)| copied == volume) && self::volume(source, path)?.1 == volume {
+                return Ok(Self { volume, readable, bytes });
+            }
+        }
+        Err(BackupError::Changing { path: path.to_owned() })
+    }
+
+    /// Saves it in a new file with a [`Manifest`] beside it.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`], also if a file is in the way.
+    pub fn save(&self, path: &Path) -> Result<Manifest, BackupError> {
+        let manifest = Manifest::of(self);
+        durable::create(path, &self.bytes).map_err(BackupError::io(path))?;
+        let beside = Manifest::path(path);
+        durable::create(&beside, &manifest.to_json()).map_err(BackupError::io(&beside))?;
+        let again = std::fs::read(path).map_err(BackupError::io(path))?;
+        if sha256_hex(&again) == manifest.sha256 {
+            return Ok(manifest);
+        }
+        let source = io::Error::other("what was written is not what is read");
+        Err(BackupError::Io { path: path.to_owned(), source })
+    }
+}
+
+impl Header {
+    /// Whether `other` holds the same bytes.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+/// Opens a file or device to be read.
+///
+/// # Errors
+/// [`BackupError::Io`].
+pub fn open(path: &Path) -> Result<File, BackupError> {
+    File::open(path).map_err(BackupError::io(path))
+}
+
+fn volume(source: &dyn ReadAt, path: &Path) -> Result<(Readable, Volume), BackupError> {
+    let reading = read(source).map_err(|error| match error {
+        LuksError::Read(source) => BackupError::Io { path: path.to_owned(), source },
+        other => BackupError::Io { path: path.to_owned(), source: io::Error::other(other) },
+    })?;
+    let readable = reading.readable;
+    reading.volume.map(|volume| (readable, volume)).ok_or_else(|| BackupError::unreadable(path, &reading.findings))
+}
+
+/// SHA-256 as hex.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    let sum = digest::digest(&digest::SHA256, bytes);
+    sum.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

@@ -1,0 +1,153 @@
+//! Puts a header back: the key proves the backup first, the header of now is saved first, and what was
+//! written is proven after.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{SeekFrom, seek};
+
+use super::{BackupError, Header, Manifest, volume};
+use crate::cryptsetup::Cryptsetup;
+use crate::durable;
+use crate::judge::{Relation, compare};
+use crate::kdf::Kdf;
+use crate::secret::Secret;
+use crate::source::read_up_to;
+use crate::volume::{Format, Volume};
+
+/// A restore that is allowed, and has not begun.
+#[derive(Debug)]
+pub struct Plan {
+    backup: PathBuf,
+    header: Header,
+    device: PathBuf,
+    /// What the backup is to the header that is there; none if none can be read.
+    pub relation: Option<Relation>,
+    /// Whether a manifest beside the backup proves that it is what was saved.
+    pub manifest: bool,
+}
+
+/// A restore that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The slot that the key opens.
+    pub slot: u32,
+    /// Where the header of before is.
+    pub saved: PathBuf,
+}
+
+impl Plan {
+    /// Decides whether `backup` may be put on `device`. Nothing is changed. `header_lost` has to be said for a
+    /// device whose header cannot be read: nothing then tells that they belong together.
+    ///
+    /// # Errors
+    /// [`BackupError`]; [`BackupError::Refused`] if the data would be destroyed.
+    pub fn new(backup: &Path, device: &Path, header_lost: bool) -> Result<Self, BackupError> {
+        let header = Header::read(&super::open(backup)?, backup)?;
+        let manifest = Manifest::beside(backup)?;
+        let refused = |why: String| Err(BackupError::Refused(why));
+        if manifest.as_ref().is_some_and(|manifest| !manifest.describes(&header)) {
+            return refused(format!("{}: not what its manifest says was saved; nothing was changed", backup.display()));
+        }
+        if header.volume.reencrypting() {
+            return refused(format!(
+                "{}: taken while a re-encryption went on, whose notes are old by now",
+                backup.display()
+            ));
+        }
+        if let Some(what) = header.volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).find_map(Kdf::excess) {
+            return refused(format!("{}: a slot asks for {what}; no cryptsetup made it", backup.display()));
+        }
+        let target = super::open(device)?;
+        check_room(&target, device, &header.volume)?;
+        let relation = match volume(&target, device) {
+            Ok((_, current)) => Some(judge(&header.volume, &current, device)?),
+            Err(BackupError::Unreadable { .. }) if header_lost => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            backup: backup.to_owned(),
+            header,
+            device: device.to_owned(),
+            relation,
+            manifest: manifest.is_some(),
+        })
+    }
+
+    /// What the backup says.
+    #[must_use]
+    pub fn volume(&self) -> &Volume {
+        &self.header.volume
+    }
+
+    /// Does it: proves the key on the backup, saves the header that is there in the new file `save`, writes, and
+    /// proves the key on the device. If that fails, the saved header is put back.
+    ///
+    /// # Errors
+    /// [`BackupError`].
+    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, BackupError> {
+        if cryptsetup.opens(&self.backup, key, None)?.is_none() {
+            let why = format!("the key does not open {}; nothing was changed", self.backup.display());
+            return Err(BackupError::Refused(why));
+        }
+        let io = || BackupError::io(&self.device);
+        let device = OpenOptions::new().read(true).write(true).open(&self.device).map_err(io())?;
+        let before = read_up_to(&device, 0, self.header.bytes.len()).map_err(io())?;
+        durable::create(save, &before).map_err(BackupError::io(save))?;
+        write(&device, &self.header.bytes, &self.header.volume).map_err(io())?;
+        if read_up_to(&device, 0, self.header.bytes.len()).map_err(io())? != self.header.bytes {
+            return Err(BackupError::NotWritten { path: self.device.clone(), saved: save.to_owned() });
+        }
+        match cryptsetup.opens(&self.device, key, None) {
+            Ok(Some(slot)) => Ok(Restored { slot, saved: save.to_owned() }),
+            _ => {
+                write(&device, &before, &self.header.volume).map_err(io())?;
+                Err(BackupError::Undone { path: self.device.clone(), saved: save.to_owned() })
+            }
+        }
+    }
+}
+
+/// The relation, if it is one that leaves the data readable.
+fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, BackupError> {
+    let refused = |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
+    if current.reencrypting() {
+        return refused("a re-encryption is not finished, and only the header that is there knows how far it is");
+    }
+    match compare(backup, current) {
+        Relation::OtherVolume => refused("the backup is of another volume (another UUID)"),
+        Relation::OtherVolumeKey => {
+            refused("the backup was taken under another volume key; restoring it would turn the data into noise")
+        }
+        allowed => Ok(allowed),
+    }
+}
+
+/// The device must hold the header and, unless that lies elsewhere, some data.
+fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), BackupError> {
+    let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(BackupError::io(device))?;
+    let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
+    if size < volume.header_bytes.max(data) {
+        let why = format!("{}: has {size} bytes, too few for this header; nothing was changed", device.display());
+        return Err(BackupError::Refused(why));
+    }
+    Ok(())
+}
+
+/// Key slots first, then the second copy, then the first: while anything is missing, the first copy is that of
+/// before, and the same command finishes it.
+fn write(device: &File, bytes: &[u8], volume: &Volume) -> io::Result<()> {
+    let copies = if volume.format == Format::Luks2 { 2 } else { 1 };
+    let one = usize::try_from(volume.metadata_bytes).unwrap_or(usize::MAX).min(bytes.len());
+    let (head, slots) = bytes.split_at(one.saturating_mul(copies).min(bytes.len()));
+    let (first, second) = head.split_at(one.min(head.len()));
+    let mut at = bytes.len();
+    for part in [slots, second, first] {
+        at = at.saturating_sub(part.len());
+        device.write_all_at(part, u64::try_from(at).unwrap_or(u64::MAX))?;
+        device.sync_all()?;
+    }
+    Ok(())
+}

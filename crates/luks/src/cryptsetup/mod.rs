@@ -1,0 +1,243 @@
+//! Drives the program `cryptsetup` for what touches keys.
+//!
+//! Keys go by descriptor only, never by argument. Every call has a time limit. Exit codes are those of
+//! cryptsetup(8): 1 wrong parameters, 2 no permission or wrong passphrase, 3 out of memory, 4 wrong device, 5
+//! device exists or is busy.
+
+mod process;
+
+use std::ffi::OsStr;
+use std::io::{PipeReader, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::secret::Secret;
+use process::{Ended, run};
+
+/// Argon2 takes seconds by design, on a small machine with many slots a minute.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Oldest release that is driven: LUKS2 as the default came with it.
+const OLDEST: Version = Version(2, 1, 0);
+/// Where Debian and others keep it, which is not on every user's PATH.
+const ALSO_IN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// Why cryptsetup did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CryptsetupError {
+    /// Not installed.
+    #[error("cryptsetup is not installed")]
+    Missing,
+    /// Older than anything that was tested.
+    #[error("{program} is version {found}; {oldest} or newer is needed")]
+    TooOld {
+        /// The program.
+        program: PathBuf,
+        /// Its version.
+        found: Version,
+        /// The oldest that will do.
+        oldest: Version,
+    },
+    /// It says no version that could be read.
+    #[error("{program} does not say its version")]
+    NoVersion {
+        /// The program.
+        program: PathBuf,
+    },
+    /// It cannot be started, or its pipes break.
+    #[error("cryptsetup cannot be run: {0}")]
+    Run(#[from] std::io::Error),
+    /// It was ended because it took too long.
+    #[error("cryptsetup {verb} was ended after {seconds} s")]
+    TimedOut {
+        /// What it was to do.
+        verb: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// Exit code 2.
+    #[error("no key slot of {device} opens with this key")]
+    WrongKey {
+        /// The device.
+        device: PathBuf,
+    },
+    /// Anything else that it refused.
+    #[error("cryptsetup {verb} on {device} failed ({reason}): {message}")]
+    Failed {
+        /// What it was to do.
+        verb: String,
+        /// The device.
+        device: PathBuf,
+        /// The meaning of its exit code.
+        reason: &'static str,
+        /// What it said, one line.
+        message: String,
+    },
+}
+
+/// A release, such as 2.6.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(u32, u32, u32);
+
+impl Version {
+    /// From what `cryptsetup --version` prints.
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().nth(1)?.split(['.', '-']).map(str::parse);
+        let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        Some(Self(major, minor, numbers.next().and_then(Result::ok).unwrap_or_default()))
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+/// The program, found and known to be new enough.
+#[derive(Debug, Clone)]
+pub struct Cryptsetup {
+    program: PathBuf,
+    version: Version,
+}
+
+impl Cryptsetup {
+    /// Finds it on the `PATH` and where administrators' programs lie.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::Missing`], [`CryptsetupError::TooOld`], [`CryptsetupError::NoVersion`].
+    pub fn find() -> Result<Self, CryptsetupError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).chain(ALSO_IN.iter().map(PathBuf::from));
+        let program = places.map(|place| place.join("cryptsetup")).find(|program| program.is_file());
+        let program = program.ok_or(CryptsetupError::Missing)?;
+        let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20))?;
+        let version = ended.and_then(|ended| Version::parse(&ended.stdout));
+        match version {
+            None => Err(CryptsetupError::NoVersion { program }),
+            Some(found) if found < OLDEST => Err(CryptsetupError::TooOld { program, found, oldest: OLDEST }),
+            Some(version) => Ok(Self { program, version }),
+        }
+    }
+
+    /// Its release.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The slot of `device` that `key` opens, if any. Nothing is mapped, and no root is needed. Slots of priority
+    /// `ignore` are not tried unless `slot` names one.
+    ///
+    /// # Errors
+    /// [`CryptsetupError`] for everything but a wrong key.
+    pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, CryptsetupError> {
+        let number = slot.map(|slot| slot.to_string());
+        let mut args: Vec<&OsStr> =
+            ["--verbose", "open", "--test-passphrase", "--key-file", "-"].map(OsStr::new).to_vec();
+        if let Some(number) = &number {
+            args.extend(["--key-slot", number].map(OsStr::new));
+        }
+        args.push(device.as_os_str());
+        match self.call("open", device, &args, key) {
+            Ok(ended) => Ok(Some(unlocked(&ended.stdout).or(slot).unwrap_or_default())),
+            Err(CryptsetupError::WrongKey { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds `new` in a free slot of `device` by way of `key`. `iterations` of PBKDF2 derive it, which for a
+    /// random key may be few; default is what cryptsetup measures for a passphrase.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::WrongKey`] if `key` opens nothing; others.
+    pub fn add_key(
+        &self,
+        device: &Path,
+        key: &Secret,
+        new: &Secret,
+        iterations: Option<u32>,
+    ) -> Result<(), CryptsetupError> {
+        let pipe = pipe_with(new)?;
+        let name = format!("/dev/fd/{}", pipe.as_raw_fd());
+        let count = iterations.map(|count| count.to_string());
+        let mut args: Vec<&OsStr> = ["luksAddKey", "--key-file", "-"].map(OsStr::new).to_vec();
+        if let Some(count) = &count {
+            args.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", count].map(OsStr::new));
+        }
+        args.extend([device.as_os_str(), OsStr::new(&name)]);
+        self.call("luksAddKey", device, &args, key).map(drop)
+    }
+
+    /// Removes a slot of `device`; `key` has to open one that remains.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::WrongKey`] if `key` opens none of the others; others.
+    pub fn kill_slot(&self, device: &Path, slot: u32, key: &Secret) -> Result<(), CryptsetupError> {
+        let slot = slot.to_string();
+        let args = [OsStr::new("luksKillSlot"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str(), slot.as_ref()];
+        self.call("luksKillSlot", device, &args, key).map(drop)
+    }
+
+    fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, CryptsetupError> {
+        let args = [&[OsStr::new("--batch-mode")], args].concat();
+        let timed_out = || CryptsetupError::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
+        let ended = run(&self.program, &args, Some(key.bytes()), LIMIT)?.ok_or_else(timed_out)?;
+        match ended.code {
+            Some(0) => Ok(ended),
+            Some(2) => Err(CryptsetupError::WrongKey { device: device.to_owned() }),
+            code => Err(CryptsetupError::Failed {
+                verb: verb.to_owned(),
+                device: device.to_owned(),
+                reason: reason(code),
+                message: ended.last_words(),
+            }),
+        }
+    }
+}
+
+/// A pipe that holds `secret` and then its end, and that a child inherits. It holds more than any key.
+fn pipe_with(secret: &Secret) -> std::io::Result<PipeReader> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(secret.bytes())?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty())?;
+    Ok(reader)
+}
+
+fn reason(code: Option<i32>) -> &'static str {
+    match code {
+        Some(1) => "wrong parameters, or no LUKS device",
+        Some(3) => "out of memory",
+        Some(4) => "wrong device",
+        Some(5) => "the device is busy",
+        Some(_) => "for an unknown reason",
+        None => "killed by a signal",
+    }
+}
+
+/// The slot in `Key slot 1 unlocked.`
+fn unlocked(text: &str) -> Option<u32> {
+    let slot = |line: &str| line.strip_prefix("Key slot ")?.strip_suffix(" unlocked.")?.parse().ok();
+    text.lines().find_map(slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(Version::parse("cryptsetup 2.6.1 flags: UDEV BLKID"), Some(Version(2, 6, 1)));
+        assert_eq!(Version::parse("cryptsetup 2.8.7-rc1 flags: X"), Some(Version(2, 8, 7)));
+        assert_eq!(Version::parse("cryptsetup 3.0"), Some(Version(3, 0, 0)));
+        assert_eq!(Version::parse("cryptsetup"), None);
+        assert!(Version(2, 0, 9) < OLDEST && Version(2, 10, 0) > Version(2, 9, 9));
+    }
+
+    #[test]
+    fn the_slot_that_was_unlocked() {
+        assert_eq!(unlocked("No usable token is available.\nKey slot 12 unlocked.\nCommand successful.\n"), Some(12));
+        assert_eq!(unlocked("Command successful.\n"), None);
+    }
+}

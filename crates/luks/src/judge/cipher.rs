@@ -1,0 +1,117 @@
+//! How the data is encrypted.
+
+use std::collections::BTreeMap;
+
+use super::{Circumstances, Places};
+use crate::cipher::{Cipher, mac_key_bytes};
+use crate::finding::{Code, Finding};
+use crate::volume::{Format, Segment, Volume};
+
+/// Data of 2³² sectors of 512 bytes, after which IVs of 32 bits repeat.
+const IV_32BIT_BYTES: u64 = 1 << 41;
+
+/// What to do about each code.
+const ADVICE: &[(Code, &str)] = &[
+    (Code::CipherNull, "the data is readable to everyone; copy it to a new volume"),
+    (Code::CipherEcb, "equal blocks stay equal; `cryptsetup reencrypt` to aes-xts-plain64"),
+    (Code::CipherCtr, "rewriting a sector reuses its key stream; `cryptsetup reencrypt` to aes-xts-plain64"),
+    (
+        Code::CipherCbcPredictableIv,
+        "the IV can be guessed, which gives away watermarks; `cryptsetup reencrypt` to aes-xts-plain64",
+    ),
+    (Code::CipherLrw, "LRW leaks when its tweak key is on the disk; `cryptsetup reencrypt` to aes-xts-plain64"),
+    (Code::CipherCbc, "can be changed at will bit by bit; `cryptsetup reencrypt` to aes-xts-plain64"),
+    (Code::Iv32BitWrap, "IVs repeat after 2 TiB; `cryptsetup reencrypt` to aes-xts-plain64"),
+    (Code::Iv32Bit, "the IV has 32 bits: the volume must not grow beyond 2 TiB"),
+    (Code::CipherUnusual, "sound, but without the processor's AES alone"),
+    (Code::Key128, "sound"),
+    (Code::Integrity, "sectors are authenticated"),
+    (Code::Sector512, "each block of the disk is encrypted in eight pieces; 4096-byte sectors cost less"),
+];
+
+/// Judges every part of the data that is encrypted.
+pub(super) fn judge(volume: &Volume, circumstances: &Circumstances) -> Vec<Finding> {
+    let mut found: BTreeMap<Code, Places> = BTreeMap::new();
+    for segment in judged(volume) {
+        for (code, place) in segment_findings(volume, segment, circumstances) {
+            found.entry(code).or_insert_with(|| Places::new(code)).add(place);
+        }
+    }
+    let advice = |code: Code| ADVICE.iter().find(|(own, _)| *own == code).map_or("", |(_, advice)| advice);
+    found.into_iter().filter_map(|(code, places)| places.finding(advice(code))).collect()
+}
+
+/// The data as it lies there. A first encryption that has not yet begun is judged by what it will be.
+fn judged(volume: &Volume) -> Vec<&Segment> {
+    let encrypted: Vec<&Segment> = volume.live().filter(|segment| segment.is_crypt()).collect();
+    if !encrypted.is_empty() || !volume.reencrypting() {
+        let plain = |segment: &&Segment| segment.is_crypt() || segment.kind == "linear" && !volume.reencrypting();
+        return volume.live().filter(plain).collect();
+    }
+    volume.segments.iter().filter(|segment| segment.is_crypt() && segment.has_flag("backup-final")).collect()
+}
+
+fn segment_findings(volume: &Volume, segment: &Segment, circumstances: &Circumstances) -> Vec<(Code, String)> {
+    let cipher = Cipher::parse(&segment.cipher);
+    let mut found = Vec::new();
+    if let Some(integrity) = &segment.integrity {
+        found.push((Code::Integrity, integrity.kind.clone()));
+    }
+    if cipher.is_null() || !segment.is_crypt() {
+        let name = if segment.is_crypt() {
+            segment.cipher.clone()
+        } else {
+            format!("segment {} is not encrypted", segment.id)
+        };
+        found.push((Code::CipherNull, name));
+        return found;
+    }
+    let named = |code| (code, segment.cipher.clone());
+    found.extend(mode(&cipher).map(named));
+    if cipher.iv() == "plain" && !cipher.is_mode("ecb") {
+        found.push(iv_32bit(segment, circumstances));
+    }
+    if !cipher.is_aes() {
+        found.push((Code::CipherUnusual, format!("{} ({})", segment.cipher, cipher.algorithm())));
+    }
+    if key_bytes(volume, segment).any(|bytes| is_128(&cipher, segment, bytes)) {
+        found.push((Code::Key128, format!("{} with 128 effective key bits", segment.cipher)));
+    }
+    let blocks = circumstances.physical_block_bytes.filter(|bytes| segment.sector_bytes == 512 && *bytes >= 4096);
+    found.extend(blocks.map(|bytes| (Code::Sector512, format!("512-byte sectors on blocks of {bytes} bytes"))));
+    found
+}
+
+fn mode(cipher: &Cipher) -> Option<Code> {
+    let of_mode = [("ecb", Code::CipherEcb), ("ctr", Code::CipherCtr), ("lrw", Code::CipherLrw)];
+    if cipher.is_mode("cbc") {
+        return Some(if cipher.iv() == "essiv" { Code::CipherCbc } else { Code::CipherCbcPredictableIv });
+    }
+    of_mode.into_iter().find(|(mode, _)| cipher.is_mode(mode)).map(|(_, code)| code)
+}
+
+fn iv_32bit(segment: &Segment, circumstances: &Circumstances) -> (Code, String) {
+    let rest = circumstances.device_bytes.map(|bytes| bytes.saturating_sub(segment.offset));
+    match segment.size.or(rest).filter(|bytes| *bytes > IV_32BIT_BYTES) {
+        Some(bytes) => (Code::Iv32BitWrap, format!("{} over {bytes} bytes", segment.cipher)),
+        None => (Code::Iv32Bit, segment.cipher.clone()),
+    }
+}
+
+/// Lengths of the keys that this segment is under.
+fn key_bytes<'a>(volume: &'a Volume, segment: &'a Segment) -> impl Iterator<Item = u32> + 'a {
+    let of_slots = volume
+        .digests
+        .iter()
+        .filter(|digest| digest.segments.contains(&segment.id))
+        .flat_map(|digest| volume.slots_of(digest))
+        .map(|slot| slot.key_bytes);
+    let of_header = volume.key_bytes.filter(|_| volume.format == Format::Luks1);
+    of_header.into_iter().chain(of_slots)
+}
+
+fn is_128(cipher: &Cipher, segment: &Segment, key_bytes: u32) -> bool {
+    let mac =
+        |integrity: &crate::volume::Integrity| integrity.key_bytes.unwrap_or_else(|| mac_key_bytes(&integrity.kind));
+    cipher.effective_key_bits(key_bytes, segment.integrity.as_ref().map_or(0, mac)) == 128
+}

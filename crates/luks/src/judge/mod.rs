@@ -1,0 +1,121 @@
+//! Judges a header: what is weak, what is damaged, what is unfinished.
+
+mod cipher;
+mod compare;
+mod slots;
+mod state;
+
+use serde::Serialize;
+
+use crate::error::LuksError;
+use crate::finding::{Code, Finding};
+use crate::material;
+use crate::read::{Readable, Reading, read};
+use crate::source::ReadAt;
+use crate::summary::HeaderSummary;
+use crate::volume::Volume;
+
+pub use compare::{Relation, compare};
+
+/// The contract of [`Report`] with scripts.
+pub const SCHEMA: &str = "sealant.luks/1";
+
+/// What is known of the disk besides the header.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Circumstances {
+    /// Bytes of the disk that the header is on, or is supposed to be on.
+    pub device_bytes: Option<u64>,
+    /// Bytes of its physical blocks.
+    pub physical_block_bytes: Option<u32>,
+    /// All of the disk is there to be read. Else zeros in place of the key slots mean that only the header was
+    /// stored.
+    pub whole_device: bool,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Which copy of the header counts.
+    pub readable: Readable,
+    /// The worst first; each code at most once.
+    pub findings: Vec<Finding>,
+    /// What the header says, if it can be read.
+    pub header: Option<HeaderSummary>,
+    /// Whether key slots are there to be judged; none if no header can be read.
+    pub keyslots_stored: Option<bool>,
+    /// What the user should know that is no finding.
+    pub notes: Vec<String>,
+}
+
+/// Reads and judges the header at the start of `source`; as a backup of the volume `backup_of`, if that is
+/// given.
+///
+/// # Errors
+/// [`LuksError::Read`]; [`LuksError::NothingToCompare`] if `backup_of` has no header that can be read.
+pub fn audit(
+    source: &dyn ReadAt,
+    circumstances: &Circumstances,
+    backup_of: Option<&dyn ReadAt>,
+) -> Result<Report, LuksError> {
+    let current = backup_of.map(read).transpose()?;
+    let reading = read(source)?;
+    let Reading { readable, mut findings, volume } = reading;
+    let mut report = Report {
+        schema: SCHEMA,
+        readable,
+        findings: Vec::new(),
+        header: None,
+        keyslots_stored: None,
+        notes: Vec::new(),
+    };
+    if let Some(current) = current {
+        let current = current.volume.as_ref().ok_or_else(|| nothing(&current.findings))?;
+        findings.extend(volume.as_ref().and_then(|backup| compare(backup, current).finding()));
+    }
+    if let Some(volume) = &volume {
+        let stored = circumstances.whole_device || material::is_stored(source, volume)?;
+        findings.extend(judge(volume, circumstances));
+        if stored {
+            findings.extend(slots::damaged(source, volume)?);
+        }
+        report.keyslots_stored = Some(stored);
+        report.notes = slots::excesses(volume);
+        report.header = Some(HeaderSummary::from(volume));
+    }
+    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.code.as_str().cmp(b.code.as_str())));
+    report.findings = findings;
+    Ok(report)
+}
+
+fn nothing(findings: &[Finding]) -> LuksError {
+    LuksError::NothingToCompare(findings.first().map_or("not-luks", |finding| finding.code.as_str()))
+}
+
+/// What the header says of itself.
+fn judge(volume: &Volume, circumstances: &Circumstances) -> Vec<Finding> {
+    [cipher::judge(volume, circumstances), slots::judge(volume), state::judge(volume)].concat()
+}
+
+/// Collects the places of one code into one finding.
+struct Places(Code, Vec<String>);
+
+impl Places {
+    fn new(code: Code) -> Self {
+        Self(code, Vec::new())
+    }
+
+    fn add(&mut self, place: String) {
+        if !self.1.contains(&place) {
+            self.1.push(place);
+        }
+    }
+
+    /// The finding, with `advice` behind the places.
+    fn finding(self, advice: &str) -> Option<Finding> {
+        let places = self.1.join("; ");
+        let detail = if advice.is_empty() { places } else { format!("{places}: {advice}") };
+        (!self.1.is_empty()).then(|| Finding::new(self.0, detail))
+    }
+}

@@ -1,0 +1,87 @@
+//! Format, flags, and what is unfinished.
+
+use super::Places;
+use crate::finding::{Code, Finding};
+use crate::volume::{Format, Segment, Volume, is_reencryption};
+
+/// Judges the header as a whole.
+pub(super) fn judge(volume: &Volume) -> Vec<Finding> {
+    let found = [
+        (volume.format == Format::Luks1).then(|| {
+            Finding::new(
+                Code::Luks1,
+                "one header copy, PBKDF2 only; `cryptsetup convert --type luks2` while it is closed",
+            )
+        }),
+        tokens(volume),
+        discards(volume),
+        no_journal(volume),
+        detached(volume),
+        reencryption(volume),
+        requirements(volume),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn tokens(volume: &Volume) -> Option<Finding> {
+    let mut places = Places::new(Code::Tokens);
+    volume.tokens.iter().for_each(|token| places.add(token.clone()));
+    places.finding("")
+}
+
+fn has_flag(volume: &Volume, flag: &str) -> bool {
+    volume.flags.iter().any(|own| own == flag)
+}
+
+fn discards(volume: &Volume) -> Option<Finding> {
+    let detail = "TRIM passes through: which sectors are free is visible on the disk";
+    has_flag(volume, "allow-discards").then(|| Finding::new(Code::FlagDiscards, detail))
+}
+
+fn no_journal(volume: &Volume) -> Option<Finding> {
+    let integrity = volume.live().any(|segment| segment.integrity.is_some());
+    let detail = "a power cut leaves sectors that cannot be read any more";
+    (integrity && has_flag(volume, "no-journal")).then(|| Finding::new(Code::FlagNoJournal, detail))
+}
+
+fn detached(volume: &Volume) -> Option<Finding> {
+    let at_start = |segment: &Segment| segment.offset == 0;
+    let detail = "the data lies on another device, which shows no header of its own";
+    volume.live().any(at_start).then(|| Finding::new(Code::DetachedHeader, detail))
+}
+
+fn reencryption(volume: &Volume) -> Option<Finding> {
+    if !volume.reencrypting() {
+        return None;
+    }
+    let missing = missing_key(volume);
+    Some(match missing {
+        Some(digest) => Finding::new(
+            Code::ReencryptStuck,
+            format!(
+                "cryptsetup asks for the volume key of digest {digest}, and no slot has it any more; \
+                 `sealant luks header repair` if all data is under one key"
+            ),
+        ),
+        None => Finding::new(Code::ReencryptUnfinished, "`cryptsetup reencrypt --resume-only` goes on"),
+    })
+}
+
+/// A digest without a slot among those that cryptsetup opens before it goes on: that of what was and that
+/// of what will be. A part that is not encrypted then has none.
+fn missing_key(volume: &Volume) -> Option<u32> {
+    let asked = |segment: &&Segment| {
+        segment.is_crypt() && (segment.has_flag("backup-previous") || segment.has_flag("backup-final"))
+    };
+    let live = volume.segments.iter().filter(|segment| segment.is_crypt() && !segment.is_backup());
+    let segments = volume.segments.iter().filter(asked).chain(live);
+    let ids: Vec<u32> = segments.map(|segment| segment.id).collect();
+    let digests = volume.digests.iter().filter(|digest| digest.segments.iter().any(|id| ids.contains(id)));
+    digests.filter(|digest| volume.slots_of(digest).next().is_none()).map(|digest| digest.id).next()
+}
+
+fn requirements(volume: &Volume) -> Option<Finding> {
+    let mut places = Places::new(Code::RequirementUnknown);
+    volume.requirements.iter().filter(|name| !is_reencryption(name)).for_each(|name| places.add(name.clone()));
+    places.finding("leave the header alone: a program that does not know this may destroy it")
+}

@@ -1,0 +1,137 @@
+//! Keys of a volume: added with proof, rotated so that no moment is without one that opens.
+
+mod rotate;
+mod store;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use rotate::{Rotation, Step, Stepped};
+
+use crate::backup::{BackupError, Header, open};
+use crate::cryptsetup::{Cryptsetup, CryptsetupError};
+use crate::kdf::Kdf;
+use crate::luks1;
+use crate::read::Readable;
+use crate::secret::Secret;
+use crate::volume::{Format, Volume};
+
+/// Why keys were not changed, or not to the end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// A key file or its directory refuses.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The state of the volume forbids it.
+    #[error("{device}: {why}; nothing was changed", device = .device.display())]
+    Refused {
+        /// The volume.
+        device: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The key opens nothing.
+    #[error("{key}: does not open {device}; nothing was changed", key = .key.display(), device = .device.display())]
+    WrongKey {
+        /// The key file.
+        key: PathBuf,
+        /// The volume.
+        device: PathBuf,
+    },
+    /// A key was added and opens nothing.
+    #[error("{device}: the key that was added does not open it; the key of before still does", device = .device.display())]
+    NotProven {
+        /// The volume.
+        device: PathBuf,
+    },
+    /// The old key opens the volume although its slots were removed.
+    #[error("{device}: the old key still opens slot {slot}; both keys are kept", device = .device.display())]
+    StillOpens {
+        /// The volume.
+        device: PathBuf,
+        /// The slot.
+        slot: u32,
+    },
+    /// Somebody else is at it.
+    #[error("{path}: another rotation is at work here", path = .path.display())]
+    Busy {
+        /// The directory of the key.
+        path: PathBuf,
+    },
+    /// It was asked to stop between two steps.
+    #[error("stopped; the same command goes on")]
+    Stopped,
+    /// Header or backup.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// cryptsetup.
+    #[error(transparent)]
+    Cryptsetup(#[from] CryptsetupError),
+}
+
+impl KeyError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// Adds `new` to `device` by way of `key` and proves it; returns its slot. A key that opens already is not added
+/// again.
+///
+/// # Errors
+/// [`KeyError`].
+pub fn add(
+    cryptsetup: &Cryptsetup,
+    device: &Path,
+    key: &Secret,
+    new: &Secret,
+    iterations: Option<u32>,
+) -> Result<u32, KeyError> {
+    let volume = changeable(device)?;
+    if let Some(slot) = cryptsetup.opens(device, new, None)? {
+        return Ok(slot);
+    }
+    check_room(&volume, device)?;
+    cryptsetup.add_key(device, key, new, iterations)?;
+    cryptsetup.opens(device, new, None)?.ok_or_else(|| KeyError::NotProven { device: device.to_owned() })
+}
+
+/// What the header says, if its keys may be changed.
+fn changeable(device: &Path) -> Result<Volume, KeyError> {
+    let header = Header::read(&open(device)?, device)?;
+    let refused = |why: &str| Err(KeyError::Refused { device: device.to_owned(), why: why.to_owned() });
+    if header.readable != Readable::Yes {
+        return refused(
+            "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
+        );
+    }
+    let volume = header.volume;
+    if volume.reencrypting() {
+        return refused("a re-encryption is not finished");
+    }
+    if !volume.requirements.is_empty() {
+        return refused("its header has a requirement that is not known");
+    }
+    if volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).any(|kdf| Kdf::excess(kdf).is_some()) {
+        return refused("a key slot asks for an absurd amount of work; `sealant luks audit` names it");
+    }
+    Ok(volume)
+}
+
+fn check_room(volume: &Volume, device: &Path) -> Result<(), KeyError> {
+    let most = if volume.format == Format::Luks1 { luks1::SLOTS } else { crate::luks2::MAX_OBJECTS };
+    if volume.slots.len() < most {
+        return Ok(());
+    }
+    Err(KeyError::Refused {
+        device: device.to_owned(),
+        why: "all its key slots are taken; remove one first".to_owned(),
+    })
+}

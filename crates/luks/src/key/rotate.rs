@@ -1,0 +1,196 @@
+//! A new key in the place of the old one: add, prove, store, kill, prove refusal, back up.
+//!
+//! Each step leaves a state from which the same command goes on, and in each at least one stored key opens the
+//! volume:
+//!
+//! | on the disk | what comes next |
+//! |---|---|
+//! | `KEY` | make the next key |
+//! | `KEY`, `.sealant-new` | add and prove the next key unless it opens, keep the old one, put it in its place |
+//! | `KEY` (new), `.sealant-old` | kill the old key's slots, prove its refusal, back up, forget it |
+
+use std::path::{Path, PathBuf};
+
+use super::store::Store;
+use super::{KeyError, add, changeable};
+use crate::backup::{Header, open};
+use crate::cryptsetup::Cryptsetup;
+use crate::durable;
+use crate::judge::{Relation, compare};
+use crate::secret::Secret;
+use crate::volume::{Format, Volume};
+
+/// What has just been done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The key of now opens the volume.
+    Proven,
+    /// The next key is on the disk.
+    Made,
+    /// The next key opens the volume.
+    Added,
+    /// The key of now is kept beside its place.
+    Kept,
+    /// The next key is in its place.
+    Stored,
+    /// A slot of the old key is gone.
+    Killed,
+    /// The old key opens nothing any more.
+    Refused,
+    /// The header of now is saved.
+    BackedUp,
+    /// The old key is gone.
+    Forgotten,
+}
+
+/// A step, with the slot or the file that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stepped {
+    /// What was done.
+    pub step: Step,
+    /// The slot, where it is about one.
+    pub slot: Option<u32>,
+    /// The file, where it is about one.
+    pub file: Option<PathBuf>,
+}
+
+/// A rotation of the key in a file.
+#[derive(Debug)]
+pub struct Rotation<'a> {
+    /// The program.
+    pub cryptsetup: &'a Cryptsetup,
+    /// The volume.
+    pub device: &'a Path,
+    /// The key file. It is replaced; its name stays.
+    pub key: &'a Path,
+    /// Directory for the new header backup; none for no backup.
+    pub backups: Option<&'a Path>,
+    /// PBKDF2 iterations for the new key; default is what cryptsetup measures for a passphrase.
+    pub iterations: Option<u32>,
+}
+
+impl Rotation<'_> {
+    /// Does it, or goes on with one that was cut off. `go_on` is told of each step and stops the rotation before
+    /// the next one by answering false. Returns the backups that still open with the old key.
+    ///
+    /// # Errors
+    /// [`KeyError`]. Whatever it is, a stored key opens the volume.
+    pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, KeyError> {
+        changeable(self.device)?;
+        let store = Store::open(self.key)?;
+        let mut did = |step: Step, slot: Option<u32>, file: Option<&Path>| {
+            let stepped = Stepped { step, slot, file: file.map(Path::to_owned) };
+            if go_on(&stepped) { Ok(()) } else { Err(KeyError::Stopped) }
+        };
+        if store.new.exists() || !store.old.exists() {
+            self.renew(&store, &mut did)?;
+        }
+        self.retire(&store, &mut did)?;
+        let stale = self.back_up(&mut did)?;
+        store.forget_old()?;
+        did(Step::Forgotten, None, Some(&store.old))?;
+        Ok(stale)
+    }
+
+    /// From the old key alone to the new one in its place.
+    fn renew(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
+        let key = Store::read(&store.key)?;
+        let slot = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
+        did(Step::Proven, Some(slot), None)?;
+        if !store.new.exists() {
+            store.make_new()?;
+        }
+        did(Step::Made, None, Some(&store.new))?;
+        let new = Store::read(&store.new)?;
+        let slot = add(self.cryptsetup, self.device, &key, &new, self.iterations)?;
+        did(Step::Added, Some(slot), None)?;
+        store.keep_old()?;
+        did(Step::Kept, None, Some(&store.old))?;
+        store.promote()?;
+        did(Step::Stored, None, Some(&store.key))
+    }
+
+    /// Removes the old key's slots, after the new key was proven once more, now from its place.
+    fn retire(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
+        let (key, old) = (Store::read(&store.key)?, Store::read(&store.old)?);
+        if key.bytes() == old.bytes() {
+            return Err(self.refused("the old key and the new one are the same"));
+        }
+        let own = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
+        let volume = changeable(self.device)?;
+        // One of priority `ignore` opens only when it is named.
+        for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != own) {
+            if self.cryptsetup.opens(self.device, &old, Some(slot.id))?.is_some() {
+                self.cryptsetup.kill_slot(self.device, slot.id, &key)?;
+                did(Step::Killed, Some(slot.id), None)?;
+            }
+        }
+        if let Some(slot) = self.opens(&old)? {
+            return Err(KeyError::StillOpens { device: self.device.to_owned(), slot });
+        }
+        self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
+        did(Step::Refused, None, None)
+    }
+
+    /// Saves the header of now, and finds the backups that are stale by that.
+    fn back_up(&self, did: &mut Did<'_>) -> Result<Vec<PathBuf>, KeyError> {
+        let Some(directory) = self.backups else { return Ok(Vec::new()) };
+        let header = Header::read(&open(self.device)?, self.device)?;
+        let mut path = directory.join(backup_name(&header.volume));
+        // A rerun finds what it saved; another header of that name is another time's.
+        let saved =
+            |path: &Path| open(path).and_then(|file| Header::read(&file, path)).is_ok_and(|saved| saved.is(&header));
+        if path.exists() && !saved(&path) {
+            path = directory.join(format!("{}.{}", backup_name(&header.volume), jiff::Timestamp::now().as_second()));
+        }
+        if !path.exists() {
+            header.save(&path)?;
+            durable::sync_directory(&path).map_err(KeyError::io(directory))?;
+        }
+        did(Step::BackedUp, None, Some(&path))?;
+        stale(directory, &header.volume).map_err(KeyError::io(directory))
+    }
+
+    fn opens(&self, key: &Secret) -> Result<Option<u32>, KeyError> {
+        Ok(self.cryptsetup.opens(self.device, key, None)?)
+    }
+
+    fn wrong(&self, key: &Path) -> KeyError {
+        KeyError::WrongKey { key: key.to_owned(), device: self.device.to_owned() }
+    }
+
+    fn refused(&self, why: &str) -> KeyError {
+        KeyError::Refused { device: self.device.to_owned(), why: why.to_owned() }
+    }
+}
+
+/// Tells of a step.
+type Did<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), KeyError> + 'a;
+
+/// The volume and the state of its header. LUKS1 counts no states; its slots tell them apart.
+fn backup_name(volume: &Volume) -> String {
+    let uuid: String = volume.uuid.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    match volume.format {
+        Format::Luks2 => format!("{uuid}.{}.header", volume.sequence),
+        Format::Luks1 => {
+            let salts: Vec<u8> = volume.slots.iter().flat_map(|slot| slot.salt.clone()).collect();
+            let mark: String = crate::backup::sha256_hex(&salts).chars().take(8).collect();
+            format!("{uuid}.{mark}.header")
+        }
+    }
+}
+
+/// Backups of this volume in a directory that are not current any more.
+fn stale(directory: &Path, current: &Volume) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let header = path.is_file().then(|| open(&path).and_then(|file| Header::read(&file, &path)));
+        let Some(Ok(header)) = header else { continue };
+        if !matches!(compare(&header.volume, current), Relation::Current | Relation::OtherVolume) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

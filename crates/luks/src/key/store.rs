@@ -1,0 +1,101 @@
+//! The key file and its neighbours while a rotation is at work.
+//!
+//! `KEY` always is a key that opens the volume. `KEY.sealant-new` is the next one until it takes the place of
+//! `KEY`; `KEY.sealant-old` the one of before until its slots are gone. What of these exists says how far a
+//! rotation came, so that a rerun needs no other record.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::rand;
+use zeroize::Zeroizing;
+
+use super::KeyError;
+use crate::durable;
+use crate::secret::Secret;
+
+/// As much as the longest volume key; more than anybody can guess.
+const KEY_BYTES: usize = 64;
+
+/// The three files, and a lock on them.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) key: PathBuf,
+    pub(super) new: PathBuf,
+    pub(super) old: PathBuf,
+    /// Held as long as the rotation goes on.
+    _lock: File,
+}
+
+impl Store {
+    pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
+        let directory = durable::directory(key);
+        let lock = File::open(directory).map_err(KeyError::io(directory))?;
+        if lock.try_lock().is_err() {
+            return Err(KeyError::Busy { path: directory.to_owned() });
+        }
+        let beside = |suffix: &str| {
+            let mut name = key.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Ok(Self { key: key.to_owned(), new: beside(".sealant-new"), old: beside(".sealant-old"), _lock: lock })
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Secret, KeyError> {
+        File::open(path).and_then(|mut file| Secret::read(&mut file)).map_err(KeyError::io(path))
+    }
+
+    /// Makes the next key, on the disk before it is used anywhere.
+    pub(super) fn make_new(&self) -> Result<(), KeyError> {
+        let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+        let filled = rand::fill(bytes.as_mut_slice()).map_err(|_| io::Error::other("no random numbers"));
+        let like = |()| {
+            durable::create(&self.new, bytes.as_slice())?;
+            self.inherit()
+        };
+        filled.and_then(like).map_err(KeyError::io(&self.new))
+    }
+
+    /// The next key belongs to whom this one does, and never to more.
+    fn inherit(&self) -> io::Result<()> {
+        let now = fs::metadata(&self.key)?;
+        if fs::metadata(&self.new)?.uid() != now.uid() {
+            std::os::unix::fs::chown(&self.new, Some(now.uid()), Some(now.gid()))?;
+        }
+        fs::set_permissions(&self.new, fs::Permissions::from_mode(now.permissions().mode() & 0o700))
+    }
+
+    /// Keeps a copy of the key of now beside its place. One that is there already has to be the same.
+    pub(super) fn keep_old(&self) -> Result<(), KeyError> {
+        let now = Self::read(&self.key)?;
+        if self.old.exists() {
+            let same = Self::read(&self.old)?.bytes() == now.bytes();
+            let other = || io::Error::other("is there already and holds another key; find out what it is for");
+            return if same { Ok(()) } else { Err(KeyError::io(&self.old)(other())) };
+        }
+        durable::create(&self.old, now.bytes()).map_err(KeyError::io(&self.old))
+    }
+
+    /// Puts the next key in the place of the key of now.
+    pub(super) fn promote(&self) -> Result<(), KeyError> {
+        fs::rename(&self.new, &self.key)
+            .and_then(|()| durable::sync_directory(&self.key))
+            .map_err(KeyError::io(&self.key))
+    }
+
+    /// Overwrites the key of before, as far as a file system lets that mean anything, and removes it.
+    pub(super) fn forget_old(&self) -> Result<(), KeyError> {
+        let forget = || {
+            let length = usize::try_from(fs::metadata(&self.old)?.len()).unwrap_or_default();
+            let mut file = OpenOptions::new().write(true).open(&self.old)?;
+            file.write_all(&vec![0; length])?;
+            file.sync_all()?;
+            fs::remove_file(&self.old)?;
+            durable::sync_directory(&self.old)
+        };
+        forget().map_err(KeyError::io(&self.old))
+    }
+}

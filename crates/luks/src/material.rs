@@ -1,0 +1,128 @@
+//! Key material: is it the noise that it must be?
+//!
+//! The material of a slot is ciphertext, so every 512-byte block of it looks uniformly random. A block
+//! that does not was overwritten, and with it the key is lost: the anti-forensic splitter spreads every
+//! bit of the key over all of the material.
+
+use std::io;
+
+use crate::source::{ReadAt, read_up_to};
+use crate::volume::{Format, Slot, Volume};
+
+/// Blocks are judged one by one, or little damage would drown.
+const BLOCK_BYTES: usize = 512;
+/// Bytes read at a time.
+const CHUNK_BYTES: usize = 1 << 18;
+/// Stripes of key material.
+const STRIPES: u64 = 4000;
+/// Bytes behind the key slots that tell whether more than a header was stored.
+const BEYOND_BYTES: u64 = 1 << 20;
+
+/// Sum of squared counts of the 256 byte values above which a block is no noise.
+///
+/// For 512 bytes Pearson's chi-square is half this sum less 512; it is about 255 ± 23 for noise. 2224 stands
+/// for a chi-square of 600, which noise reaches once in 10¹⁵ blocks, and 30 equal bytes do.
+const MOST: u64 = 2224;
+
+/// Blocks of a slot's material that are no noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// How many.
+    pub(crate) blocks: u64,
+    /// Where on the device the first one lies.
+    pub(crate) first: u64,
+}
+
+/// The damage of a slot's material, as far as it is there to be read.
+pub(crate) fn damage(source: &dyn ReadAt, slot: &Slot) -> io::Result<Option<Damage>> {
+    let bytes = u64::from(slot.key_bytes).saturating_mul(STRIPES).min(slot.area_bytes);
+    let end = slot.area_offset.saturating_add(bytes);
+    let (mut at, mut found) = (slot.area_offset, None::<Damage>);
+    while at < end {
+        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let chunk = read_up_to(source, at, length)?;
+        let (blocks, _) = chunk.as_chunks::<BLOCK_BYTES>();
+        for (block, offset) in blocks.iter().zip((at..).step_by(BLOCK_BYTES)) {
+            if !is_noise(block) {
+                let damage = found.get_or_insert(Damage { blocks: 0, first: offset });
+                damage.blocks = damage.blocks.saturating_add(1);
+            }
+        }
+        if chunk.len() < length {
+            break;
+        }
+        at = at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+    }
+    Ok(found)
+}
+
+fn is_noise(block: &[u8; BLOCK_BYTES]) -> bool {
+    let mut counts = [0u16; 256];
+    for byte in block {
+        if let Some(count) = counts.get_mut(usize::from(*byte)) {
+            *count = count.saturating_add(1);
+        }
+    }
+    let squares = counts.iter().map(|count| u64::from(*count).saturating_mul(u64::from(*count)));
+    squares.fold(0, u64::saturating_add) <= MOST
+}
+
+/// Whether anything but zeros stands behind the metadata, so that the key slots were stored with it. A
+/// header alone, filled up with zeros or holes, has none that could be judged.
+pub(crate) fn is_stored(source: &dyn ReadAt, volume: &Volume) -> io::Result<bool> {
+    let start = match volume.format {
+        Format::Luks1 => volume.slots.iter().map(|slot| slot.area_offset).min().unwrap_or(volume.metadata_bytes),
+        Format::Luks2 => volume.metadata_bytes.saturating_mul(2),
+    };
+    let end = volume.slots.iter().map(|slot| slot.area_offset.saturating_add(slot.area_bytes)).max().unwrap_or(start);
+    let end = end.max(volume.header_bytes.min(MOST_SCANNED)).saturating_add(BEYOND_BYTES);
+    let mut at = start;
+    while at < end {
+        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let chunk = read_up_to(source, at, length)?;
+        if chunk.iter().any(|byte| *byte != 0) {
+            return Ok(true);
+        }
+        if chunk.len() < length {
+            break;
+        }
+        at = at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+    }
+    Ok(false)
+}
+
+/// All key slots of the largest header; a LUKS1 header may claim that its data begins far behind.
+const MOST_SCANNED: u64 = 128 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Deterministic noise (xorshift).
+    fn noise(mut seed: u64) -> [u8; BLOCK_BYTES] {
+        std::array::from_fn(|_| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 24) as u8
+        })
+    }
+
+    #[test]
+    fn noise_is_noise_and_what_people_write_is_not() {
+        assert!((1..20_000).all(|seed| is_noise(&noise(seed))));
+        assert!(!is_noise(&[0; BLOCK_BYTES]));
+        assert!(!is_noise(&[0xff; BLOCK_BYTES]));
+        let text = b"the quick brown fox jumps over the lazy dog and writes a file system ";
+        assert!(!is_noise(&std::array::from_fn(|at| text[at % text.len()])));
+    }
+
+    #[test]
+    fn forty_equal_bytes_in_a_block_are_seen() {
+        for seed in 1..2000 {
+            let mut block = noise(seed);
+            block[100..140].fill(0);
+            assert!(!is_noise(&block), "{seed}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Finds the header copies of a device and decides which one counts.
+
+use serde::Serialize;
+
+use crate::bytes::be16;
+use crate::error::LuksError;
+use crate::finding::{Code, Finding};
+use crate::luks1;
+use crate::luks2::{COPY_BYTES, Copy, MAGIC_PRIMARY, Place, State, read_copy};
+use crate::source::{ReadAt, read_up_to};
+use crate::volume::Volume;
+
+/// Which copy of the header counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Readable {
+    /// LUKS1, or both copies of LUKS2 good and alike.
+    Yes,
+    /// Only the first.
+    Primary,
+    /// Only the second.
+    Secondary,
+    /// None.
+    No,
+}
+
+impl Readable {
+    /// The word that reports use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Primary => "primary",
+            Self::Secondary => "secondary",
+            Self::No => "no",
+        }
+    }
+}
+
+/// What was read of a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// Which copy counts.
+    pub readable: Readable,
+    /// What the copies are like.
+    pub findings: Vec<Finding>,
+    /// What the header says, if a copy counts.
+    pub volume: Option<Volume>,
+}
+
+/// Reads the header at the start of `source`.
+///
+/// # Errors
+/// [`LuksError::Read`] if its first bytes cannot be read. What is damaged further on is a finding.
+pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
+    let start = read_up_to(source, 0, 8)?;
+    if !start.starts_with(&MAGIC_PRIMARY) {
+        return Ok(without_primary(find_secondary(source)));
+    }
+    match be16(&start, 6) {
+        None => Ok(Reading::unreadable(Code::HeaderBothBad, "nothing is left but the magic")),
+        Some(1) => Ok(match luks1::read(source)? {
+            Ok(volume) => Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(volume) },
+            Err(why) => Reading::unreadable(Code::HeaderInvalid, format!("LUKS1: {why}")),
+        }),
+        Some(2) => Ok(pair(source)),
+        Some(version) => Ok(match find_secondary(source) {
+            State::Good(second) => {
+                Reading::second(*second, Code::HeaderPrimaryBad, &format!("its version is {version}"))
+            }
+            _ => {
+                Reading::unreadable(Code::HeaderUnknownVersion, format!("the version is {version}; 1 and 2 are known"))
+            }
+        }),
+    }
+}
+
+/// The second copy where no first one tells its place.
+fn find_secondary(source: &dyn ReadAt) -> State {
+    let mut best = State::Absent;
+    for offset in COPY_BYTES {
+        let found = read_copy(source, Place::Secondary(offset));
+        match (&best, &found) {
+            (_, State::Good(_)) => return found,
+            (State::Absent, _) | (State::Damaged(_), State::Invalid(_)) => best = found,
+            _ => {}
+        }
+    }
+    best
+}
+
+fn without_primary(second: State) -> Reading {
+    match second {
+        State::Good(second) => Reading::second(*second, Code::HeaderPrimaryMissing, "it has been overwritten"),
+        State::Invalid(why) => Reading::unreadable(Code::HeaderInvalid, format!("second copy: {why}")),
+        State::Damaged(why) => {
+            Reading::unreadable(Code::HeaderBothBad, format!("first copy: overwritten; second copy: {why}"))
+        }
+        State::Absent => Reading::unreadable(
+            Code::NotLuks,
+            "no LUKS header; noise may still be a plain dm-crypt volume, or one with its header elsewhere",
+        ),
+    }
+}
+
+fn pair(source: &dyn ReadAt) -> Reading {
+    let first = read_copy(source, Place::Primary);
+    let second = match &first {
+        State::Good(copy) => read_copy(source, Place::Secondary(copy.bytes)),
+        _ => find_secondary(source),
+    };
+    match (first, second) {
+        (State::Good(first), State::Good(second)) => both(*first, *second),
+        (State::Good(first), second) => Reading::first(*first, &second),
+        (State::Damaged(why) | State::Invalid(why), State::Good(second)) => {
+            Reading::second(*second, Code::HeaderPrimaryBad, &why)
+        }
+        (first, second) => neither(&first, &second),
+    }
+}
+
+/// Two whole copies; the newer one counts.
+fn both(first: Copy, second: Copy) -> Reading {
+    if first.is_like(&second) {
+        return Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(first.volume) };
+    }
+    let (one, two) = (first.volume.sequence, second.volume.sequence);
+    let (readable, volume) =
+        if two > one { (Readable::Secondary, second.volume) } else { (Readable::Primary, first.volume) };
+    let detail = format!(
+        "the first copy has sequence number {one}, the second {two}: a write was cut off; the {} one counts and \
+         cryptsetup repairs the other when it opens the volume",
+        if readable == Readable::Primary { "first" } else { "second" }
+    );
+    Reading { readable, findings: vec![Finding::new(Code::HeaderDiffers, detail)], volume: Some(volume) }
+}
+
+fn neither(first: &State, second: &State) -> Reading {
+    let words = format!("first copy: {}; second copy: {}", words(first), words(second));
+    let invalid = [first, second].iter().any(|state| matches!(state, State::Invalid(_)));
+    Reading::unreadable(if invalid { Code::HeaderInvalid } else { Code::HeaderBothBad }, words)
+}
+
+fn words(state: &State) -> &str {
+    match state {
+        State::Absent => "not there",
+        State::Damaged(why) | State::Invalid(why) => why,
+        State::Good(_) => "whole",
+    }
+}
+
+impl Reading {
+    fn unreadable(code: Code, detail: impl Into<String>) -> Self {
+        Self { readable: Readable::No, findings: vec![Finding::new(code, detail)], volume: None }
+    }
+
+    fn first(first: Copy, second: &State) -> Self {
+        let detail = format!("{}; the first copy is whole", words(second));
+        let findings = vec![Finding::new(Code::HeaderSecondaryBad, detail)];
+        Self { readable: Readable::Primary, findings, volume: Some(first.volume) }
+    }
+
+    fn second(second: Copy, code: Code, why: &str) -> Self {
+        let detail = format!("{why}; the second copy is whole, and `cryptsetup repair` restores the first from it");
+        let volume = Some(second.volume);
+        Self { readable: Readable::Secondary, findings: vec![Finding::new(code, detail)], volume }
+    }
+}

@@ -1,0 +1,112 @@
+//! `sealant luks audit`: what is weak, damaged or unfinished in a header.
+
+use std::path::PathBuf;
+
+use ::audit::finding::Severity;
+use clap::{Args, ValueEnum};
+use luks::{ReadAt, Report};
+use report::{write_luks_json, write_luks_table};
+
+use super::device;
+use crate::cli::audit::FailOn;
+use crate::exit::Exit;
+use crate::output::file;
+use crate::output::message::Failure;
+
+/// Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups
+///
+/// Reads both copies of the header, checks checksums and metadata, and judges what they say. No key is needed and
+/// none is derived, so a header that asks for an absurd amount of work costs nothing. Nothing is written. A device that
+/// is in use may be read.
+///
+/// FILE is a disk, a partition, an image, a detached header or a header backup.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(super) struct Audit {
+    /// Device or file that begins with the header
+    file: PathBuf,
+    /// Bytes of the disk that the header is on; default: the size of FILE if it is a device
+    #[arg(long, value_name = "N")]
+    device_bytes: Option<u64>,
+    /// Bytes of the disk's physical blocks; default: what the system says if FILE is a device
+    #[arg(long, value_name = "N")]
+    physical_block_bytes: Option<u32>,
+    /// Judge FILE as a header backup of the volume on this device or in this file
+    #[arg(long, value_name = "FILE")]
+    backup_of: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never
+    #[arg(long, value_name = "SEVERITY", default_value = "high")]
+    fail_on: FailOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts, schema sealant.luks/1
+    Json,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant luks audit /dev/nvme0n1p3
+  sealant luks audit header.bak --backup-of /dev/nvme0n1p3
+  sealant luks audit disk.img --device-bytes 3298534883328 --format json
+
+Exit codes:
+  0  no finding reaches --fail-on
+  1  FILE could not be read, or the volume of --backup-of has no readable header
+  2  wrong usage
+  3  a finding reaches --fail-on, or there is no LUKS header";
+
+impl Audit {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let report = self.judge()?;
+        let name = self.file.display().to_string();
+        file::to_stdout(&|out| {
+            let written = match self.format {
+                Format::Table => write_luks_table(&name, &report, out),
+                Format::Json => write_luks_json(&report, out),
+            };
+            written.map_err(std::io::Error::from)
+        })?;
+        Ok(self.exit(&report))
+    }
+
+    fn judge(&self) -> Result<Report, Failure> {
+        let opened = device::open(&self.file)?;
+        let backup_of = self.backup_of.as_deref().map(device::open).transpose()?;
+        let known = device::circumstances(&opened);
+        let circumstances = luks::Circumstances {
+            device_bytes: self.device_bytes.or(known.device_bytes),
+            physical_block_bytes: self.physical_block_bytes.or(known.physical_block_bytes),
+            ..known
+        };
+        let backup_of = backup_of.as_ref().map(|file| file as &dyn ReadAt);
+        luks::audit(&opened, &circumstances, backup_of).map_err(|error| {
+            let of_backup = matches!(error, luks::LuksError::NothingToCompare(_));
+            let path = self.backup_of.as_ref().filter(|_| of_backup).unwrap_or(&self.file);
+            Failure::new(format!("{}: {error}", path.display()))
+        })
+    }
+
+    fn exit(&self, report: &Report) -> Exit {
+        let reaches = |least: Severity| report.findings.iter().any(|finding| severity(finding.severity) >= least);
+        if self.fail_on.0.is_some_and(reaches) { Exit::Findings } else { Exit::Clean }
+    }
+}
+
+/// Severities of headers are those of `sealant audit`. Where there is nothing of LUKS, whatever was expected
+/// of it does not hold.
+fn severity(severity: luks::Severity) -> Severity {
+    match severity {
+        luks::Severity::Info => Severity::Info,
+        luks::Severity::Low => Severity::Low,
+        luks::Severity::Medium => Severity::Medium,
+        luks::Severity::High => Severity::High,
+        luks::Severity::Critical | luks::Severity::None => Severity::Critical,
+    }
+}

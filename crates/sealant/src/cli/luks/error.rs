@@ -1,0 +1,58 @@
+//! Errors of the library with what to do about them.
+
+use luks::backup::BackupError;
+use luks::cryptsetup::{Cryptsetup, CryptsetupError};
+use luks::key::KeyError;
+
+use crate::output::message::Failure;
+
+/// The program, or why there is none that can be used.
+pub(super) fn cryptsetup() -> Result<Cryptsetup, Failure> {
+    Cryptsetup::find().map_err(|error| backup(error.into()))
+}
+
+/// A header or a backup that cannot be used.
+pub(super) fn backup(error: BackupError) -> Failure {
+    let hint = match &error {
+        BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
+            Some("backups are never overwritten; choose another name")
+        }
+        BackupError::Io { source, .. } => of_io(source),
+        BackupError::Unreadable { .. } => Some("`sealant luks audit` says more"),
+        BackupError::Cryptsetup(error) => of_cryptsetup(error),
+        _ => None,
+    };
+    with(error.to_string(), hint)
+}
+
+/// Keys that cannot be changed.
+pub(super) fn key(error: KeyError) -> Failure {
+    let hint = match &error {
+        KeyError::Backup(_) | KeyError::Stopped => None,
+        KeyError::Io { source, .. } => of_io(source),
+        KeyError::Cryptsetup(error) => of_cryptsetup(error),
+        _ => None,
+    };
+    match error {
+        KeyError::Backup(error) => backup(error),
+        other => with(other.to_string(), hint),
+    }
+}
+
+fn of_io(error: &std::io::Error) -> Option<&'static str> {
+    let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+    denied.then_some("run as root, or as a member of the group `disk`")
+}
+
+fn of_cryptsetup(error: &CryptsetupError) -> Option<&'static str> {
+    let absent = matches!(error, CryptsetupError::Missing | CryptsetupError::TooOld { .. });
+    absent.then_some("install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)")
+}
+
+fn with(error: String, hint: Option<&str>) -> Failure {
+    let failure = Failure::new(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

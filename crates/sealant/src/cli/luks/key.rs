@@ -1,0 +1,45 @@
+//! Where a key comes from: a file, standard input or a prompt; never the command line.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use luks::Secret;
+
+use crate::output::message::Failure;
+
+/// The option that names a key.
+#[derive(Debug, Args)]
+pub(super) struct KeySource {
+    /// File with a key that opens the volume, exact bytes; `-` is standard input. Default: a prompt
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl KeySource {
+    /// Reads the key, or asks for a passphrase.
+    pub(super) fn read(&self) -> Result<Secret, Failure> {
+        if let Some(path) = &self.key_file {
+            return read(path);
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(
+                Failure::usage("no key is named").hint("give --key-file FILE, or `--key-file -` for standard input")
+            );
+        }
+        let passphrase =
+            rpassword::prompt_password("Passphrase: ").map_err(|e| Failure::new(format!("no passphrase: {e}")))?;
+        Ok(Secret::new(passphrase.into_bytes()))
+    }
+}
+
+/// The key in a file, exact bytes.
+pub(super) fn read(path: &Path) -> Result<Secret, Failure> {
+    let read = if path.as_os_str() == "-" {
+        Secret::read(&mut std::io::stdin().lock())
+    } else {
+        File::open(path).and_then(|mut file| Secret::read(&mut file))
+    };
+    read.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
+}

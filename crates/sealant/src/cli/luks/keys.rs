@@ -1,0 +1,118 @@
+//! `sealant luks key`: the keys of a volume.
+
+mod rotate;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use luks::key;
+
+use super::error::{cryptsetup, key as failure};
+use super::header::volume;
+use super::key::{KeySource, read};
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, hint};
+
+/// List, add and rotate the keys of a volume
+#[derive(Debug, Args)]
+pub(super) struct Key {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Add(Add),
+    List(List),
+    Rotate(rotate::Rotate),
+}
+
+impl Key {
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        match self.task {
+            Task::Add(task) => task.run(),
+            Task::List(task) => task.run(),
+            Task::Rotate(task) => task.run(),
+        }
+    }
+}
+
+/// List key slots, and tell which of them the keys in files open
+#[derive(Debug, Args)]
+#[command(after_help = LIST_END, after_long_help = LIST_END)]
+struct List {
+    /// Device or image
+    device: PathBuf,
+    /// Tell which slot the key in this file opens (repeatable)
+    #[arg(long, value_name = "FILE")]
+    key_file: Vec<PathBuf>,
+}
+
+const LIST_END: &str = "\
+Exit codes:
+  0  every key that was given opens a slot
+  1  the header cannot be read
+  2  wrong usage
+  3  a key opens nothing";
+
+impl List {
+    fn run(&self) -> Result<Exit, Failure> {
+        let volume = volume(&self.device)?;
+        let mut opened = Vec::new();
+        for path in &self.key_file {
+            let slot = cryptsetup()?.opens(&self.device, &read(path)?, None);
+            opened.push((path, slot.map_err(|error| failure(error.into()))?));
+        }
+        to_stdout(&|out| {
+            for line in luks::HeaderSummary::from(&volume).lines().iter().filter(|line| line.starts_with("slot ")) {
+                writeln!(out, "{line}")?;
+            }
+            for (path, slot) in &opened {
+                let words = slot.map_or_else(|| "opens nothing".to_owned(), |slot| format!("opens slot {slot}"));
+                writeln!(out, "{}: {words}", path.display())?;
+            }
+            Ok(())
+        })?;
+        Ok(if opened.iter().all(|(_, slot)| slot.is_some()) { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+/// Add a key to a volume, and prove that it opens
+///
+/// The key that is added comes from a file, exact bytes. One that opens already is not added again. Header backups
+/// from before do not know it: make a new one.
+#[derive(Debug, Args)]
+#[command(after_help = ADD_END, after_long_help = ADD_END)]
+struct Add {
+    /// Device or image
+    device: PathBuf,
+    #[command(flatten)]
+    key: KeySource,
+    /// File with the key to be added
+    #[arg(long, value_name = "FILE")]
+    new_key_file: PathBuf,
+    /// Derive it with so many iterations of PBKDF2, which for a random key may be as few as 1000; default: what
+    /// cryptsetup measures for a passphrase
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
+    pbkdf2_iterations: Option<u32>,
+}
+
+const ADD_END: &str = "\
+Example:
+  sealant luks key add /dev/nvme0n1p3 --key-file data.key --new-key-file recovery
+
+Exit codes:
+  0  the key opens the volume
+  1  refused or failed; the key of before opens the volume as it did
+  2  wrong usage";
+
+impl Add {
+    fn run(&self) -> Result<Exit, Failure> {
+        let (new, key) = (read(&self.new_key_file)?, self.key.read()?);
+        let slot = key::add(&cryptsetup()?, &self.device, &key, &new, self.pbkdf2_iterations).map_err(failure)?;
+        to_stdout(&|out| writeln!(out, "{}: the new key opens slot {slot}", self.device.display()))?;
+        hint("header backups from before do not know this key: `sealant luks header backup`");
+        Ok(Exit::Clean)
+    }
+}
