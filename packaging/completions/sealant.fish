@@ -28,6 +28,7 @@ complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print hel
 complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print version'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
@@ -146,6 +147,95 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l dir -d 'The authority\'s directory; made, for its owner alone, if it is not there' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l subject -d 'Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l days -d 'How long it is valid' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l key-type -d 'Kind of its key' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
+ecdsa-p384\t'ECDSA on P-384'
+rsa2048\t'RSA, 2048 bits'
+rsa3072\t'RSA, 3072 bits'
+rsa4096\t'RSA, 4096 bits'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l replace -d 'Replace an authority that is there: what it has issued is worthless then'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l dir -d 'The authority\'s directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l name -d 'Name of the certificate and of its files; if it is a host name or address, it is also the first name in it' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l san -d 'Further host names and addresses it is for, with commas between' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l days -d 'How long it is valid; never longer than the authority' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l key-type -d 'Kind of its key; ECDSA makes the cheapest handshakes' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
+ecdsa-p384\t'ECDSA on P-384'
+rsa2048\t'RSA, 2048 bits'
+rsa3072\t'RSA, 3072 bits'
+rsa4096\t'RSA, 4096 bits'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l usage -d 'What it may be used for' -r -f -a "both\t'By those who connect and those who are connected to'
+server\t'Only to be connected to'
+client\t'Only to connect'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l replace -d 'Replace a certificate and key of that name'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -l format -d 'Output format' -r -f -a "text\t'For people'
+json\t'For scripts: a list of files, each with its certificates'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l dir -d 'Every certificate in an authority\'s directory, each with its key if that is there' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l endpoint -d 'The certificate that a running MySQL or MariaDB server serves' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l key -d 'The certificate\'s key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l ca -d 'The authority that it must lead to, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l host -d 'A name or address that it must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l warn -d 'Warn if it expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l critical -d 'Critical if it expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.cert-check/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l monitor -d 'One line, and the exit codes of monitoring plug-ins'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l dir -d 'The authority\'s directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l name -d 'The certificate with this name' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l within -d 'Every certificate that expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l days -d 'How long the new ones are valid [default: 397; the authority: 3650]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l ca -d 'The authority itself: what it has issued stays good'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l new-key -d 'Make new keys, too'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l cert -d 'The new certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to look at the server from outside [default: its port on this host, or its socket]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every change to this file, before it is made' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.cert-install/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l keep-ca -d 'Leave the server\'s file of authorities as it is'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l trust-old-ca -d 'Clients with certificates of the old authorities stay trusted'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l skip-checks -d 'Do not judge the certificate first: what the server or the handshake refuses is rolled back'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l dry-run -d 'Show the plan and change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
@@ -335,19 +425,26 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'

@@ -12,12 +12,14 @@
 
 pub mod encrypt;
 mod error;
+mod grants;
 mod keyring;
 mod log;
 mod quote;
 pub mod rotate;
 mod session;
 mod step;
+pub mod tls;
 
 pub use crate::{
     error::Error,

@@ -1,9 +1,8 @@
 //! Backups of the keyring: age files, for whoever holds the identities of the recipients.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -11,7 +10,8 @@ use std::{
 use age::x25519;
 use aws_lc_rs::digest::{SHA256, digest};
 use keyring::MAX_STORE_BYTES;
-use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use place::Placing;
+use rustix::fs::{Access, access};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -163,12 +163,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
 
 /// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
 pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
-    let beside = beside(path);
-    let written = write_new(&beside, bytes).and_then(|()| rename(&beside, path, replace)).and_then(|()| sync(path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(|source| match source.kind() {
+    place::place(path, bytes, Placing::SECRET.replacing(replace)).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
         _ => Error::Backup { path: path.to_owned(), source },
     })
@@ -176,60 +171,23 @@ pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Erro
 
 /// Whether this user may put a file there, without trying.
 pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
-    let may = access(directory(path), Access::WRITE_OK | Access::EXEC_OK);
+    let may = access(place::directory(path), Access::WRITE_OK | Access::EXEC_OK);
     may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
 }
 
 /// Finds out, before anything is changed, that a file can be put there later.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
-    let beside = beside(path);
-    let checked = write_new(&beside, b"").and_then(|()| fs::remove_file(&beside));
+    let checked = place::check(path, Placing::SECRET);
     checked.map_err(|source| Error::Backup { path: path.to_owned(), source })
-}
-
-/// One name, so that what a killed run left is replaced by the next.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.sealant-part"))
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-fn rename(from: &Path, to: &Path, replace: bool) -> io::Result<()> {
-    if replace {
-        return fs::rename(from, to);
-    }
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot do it: a second name for the file fails if there is one.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-            fs::hard_link(from, to)?;
-            fs::remove_file(from)
-        }
-        renamed => Ok(renamed?),
-    }
 }
 
 /// The name is on disk, too.
 pub(super) fn sync(path: &Path) -> io::Result<()> {
-    File::open(directory(path))?.sync_all()
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+    place::sync(path)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn recipients(identity: &x25519::Identity) -> Recipients {
@@ -244,19 +202,6 @@ mod tests {
         place(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
         assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
         assert!(Identities(vec![x25519::Identity::generate()]).open(&path).is_err());
-    }
-
-    #[test]
-    fn nothing_is_overwritten_unless_asked_and_only_the_owner_reads() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("backup");
-        place(&path, b"one", false).unwrap();
-        assert!(matches!(place(&path, b"two", false), Err(Error::BackupExists { .. })));
-        assert_eq!(fs::read(&path).unwrap(), b"one");
-        place(&path, b"three", true).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"three");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Flavor, Grants};
+use server::Flavor;
 
 use super::{Error, Request, copy::KeyringCopy};
 use crate::{KeyringStatus, Session};
@@ -63,7 +63,7 @@ fn supported(session: &Session<'_>, server: &str) -> Result<(), Error> {
 
 /// What the run will need, asked before it begins.
 fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error> {
-    let grants = grants(session)?;
+    let grants = crate::grants::of_session(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
     if session.identity().version.at_least(8, 0, 24) {
         needed.push("SELECT ON performance_schema.keyring_component_status");
@@ -86,25 +86,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::Privileges { account: account(session)?, missing })
-}
-
-/// The account's grants and those of its active roles.
-fn grants(session: &mut Session<'_>) -> Result<Grants, Error> {
-    let roles = session.value("SELECT CURRENT_ROLE()")?.filter(|roles| roles != "NONE");
-    let sql = match roles {
-        Some(roles) => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
-        None => "SHOW GRANTS".to_owned(),
-    };
-    let rows = session.ask(&sql)?;
-    Ok(Grants::parse(rows.rows.iter().filter_map(|row| row.first()?.as_deref())))
-}
-
-/// As `GRANT` takes it.
-fn account(session: &mut Session<'_>) -> Result<String, Error> {
-    let account = session.value("SELECT CURRENT_USER()")?.unwrap_or_default();
-    let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
-    Ok(format!("{}@{}", crate::quote::name(user), crate::quote::name(host)))
+    Err(Error::Privileges { account: crate::grants::account(session)?, missing })
 }
 
 fn binary_logs(session: &mut Session<'_>, server: &str) -> Result<(), Error> {

@@ -32,12 +32,12 @@ impl Server {
     }
 }
 
-/// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
-/// alone.
-pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+/// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `alone` is the command
+/// that shows the plan alone.
+pub(crate) fn confirm(alone: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     if !std::io::stdin().is_terminal() {
-        let hint = format!("look at it with `sealant {verb} plan`, then give --yes");
+        let hint = format!("look at it with `sealant {alone}`, then give --yes");
         return Err(Failure::usage("nobody is there to confirm the plan").hint(hint));
     }
     let mut err = std::io::stderr();

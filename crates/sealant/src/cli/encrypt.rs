@@ -182,7 +182,7 @@ impl Run {
         let plan = self.common.plan(&place)?;
         if !self.yes {
             let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
-            confirm("encrypt", text)?;
+            confirm("encrypt plan", text)?;
         }
         let log = open_log(&self.log, &place)?;
         let status = StatusLine::new(self.common.quiet);

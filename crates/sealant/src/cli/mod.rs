@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod cert;
 mod change;
 mod checks;
 mod connect;
@@ -32,6 +33,7 @@ pub(crate) struct Cli {
 enum Verb {
     Audit(Box<audit::Audit>),
     Bench(bench::Bench),
+    Cert(cert::Cert),
     Checks(checks::Checks),
     Encrypt(encrypt::Encrypt),
     Receive(Box<receive::Receive>),
@@ -48,6 +50,7 @@ impl Cli {
         match self.verb {
             Verb::Audit(verb) => verb.run(),
             Verb::Bench(verb) => verb.run(),
+            Verb::Cert(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
             Verb::Encrypt(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),

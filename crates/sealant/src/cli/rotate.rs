@@ -189,7 +189,7 @@ impl<'c> Work<'c> {
         let log = self.log(&run_options.log)?;
         let planned = self.planned()?;
         if !run_options.yes {
-            confirm("rotate", &|out| write_plan(&planned, out))?;
+            confirm("rotate plan", &|out| write_plan(&planned, out))?;
         }
         let status = StatusLine::new(self.common.quiet);
         let (report, ended) = run(&self.target, &self.options, &self.request, &log, &|text| status.show(text));
