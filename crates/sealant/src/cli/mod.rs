@@ -13,6 +13,7 @@ mod receive;
 mod rotate;
 mod send;
 mod transfer;
+mod tunnel;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +40,7 @@ enum Verb {
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
+    Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
     Generate(generate::Generate),
@@ -56,6 +58,7 @@ impl Cli {
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
+            Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }
