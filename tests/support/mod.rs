@@ -6,6 +6,7 @@ pub(crate) mod chance;
 pub(crate) mod moving;
 pub(crate) mod proof;
 pub(crate) mod rotation;
+pub(crate) mod tunnel;
 
 use std::ffi::OsStr;
 use std::path::Path;

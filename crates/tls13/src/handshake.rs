@@ -42,6 +42,17 @@ impl Handshake {
         }
     }
 
+    /// After an error: puts the alert that tells the other side at the front of `room`, with the same received bytes as
+    /// before less those that are done with. Returns its length; 0 if there is nothing to tell.
+    ///
+    /// To be called once: rustls hands out the alert before it looks at the bytes again, which it must not do
+    /// after an error.
+    pub fn alert(&mut self, received: &mut [u8], room: &mut [u8]) -> usize {
+        let mut put = 0;
+        let _ = self.step(received, room, &mut put);
+        put
+    }
+
     /// The other side's chain, its own certificate first.
     #[must_use]
     pub fn peer_certificates(&self) -> &[CertificateDer<'static>] {

@@ -70,6 +70,8 @@ pub(crate) struct Link {
     sent: usize,
     /// Messages that came with others.
     waiting: VecDeque<Message>,
+    /// What was wrong behind messages that came first.
+    broken: Option<Error>,
     idle_records: u32,
 }
 
@@ -93,6 +95,7 @@ impl Link {
             outgoing: Vec::new(),
             sent: 0,
             waiting: VecDeque::new(),
+            broken: None,
             idle_records: 0,
         };
         link.take_leftover(&incoming)?;
@@ -106,9 +109,13 @@ impl Link {
             self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
                 came.push_back(Message { kind, payload: payload.to_vec() });
             })
-        })?;
+        });
+        match used {
+            Ok(used) => self.incoming = received.get(used..).unwrap_or_default().to_vec(),
+            Err(error) if !came.is_empty() => self.broken = Some(error),
+            Err(error) => return Err(error),
+        }
         self.waiting = came;
-        self.incoming = received.get(used..).unwrap_or_default().to_vec();
         Ok(())
     }
 
@@ -160,6 +167,9 @@ impl Link {
         scratch: &mut Scratch,
         take: &mut dyn FnMut(Kind, &[u8]),
     ) -> Poll<Result<(), Error>> {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Err(error));
+        }
         let kept = self.incoming.len();
         // Less than a record, for which there is room in front of what is read.
         let (held, room) = scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
@@ -173,7 +183,11 @@ impl Link {
             return Poll::Ready(Err(self.closed()));
         }
         let received = scratch.wire.get_mut(..kept.saturating_add(count)).unwrap_or_default();
-        let used = self.open_records(received, &mut scratch.plain, take);
+        let mut some = false;
+        let used = self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
+            some = true;
+            take(kind, payload);
+        });
         match used {
             Ok(used) => {
                 self.incoming.clear();
@@ -183,6 +197,11 @@ impl Link {
                 } else {
                     self.incoming.extend_from_slice(rest);
                 }
+                Poll::Ready(Ok(()))
+            }
+            // What came before it is good, and may be all that the other side had to say.
+            Err(error) if some => {
+                self.broken = Some(error);
                 Poll::Ready(Ok(()))
             }
             Err(error) => Poll::Ready(Err(error)),
@@ -346,7 +365,10 @@ async fn shake(
             Ok(Step::NeedsInput) => shown = next_record(socket, &mut received, shown, peer).await?,
             Ok(Step::Done) => break,
             Err(source) => {
-                send_alert(socket, &mut handshake, &mut room, &mut put).await;
+                // What was encoded before the error is of no use to the other side.
+                put = handshake.alert(received.get_mut(..shown).unwrap_or_default(), &mut room);
+                let _ = send(socket, &room, &mut put).await;
+                let _ = socket.shutdown().await;
                 return Err(Error::Tls { peer: peer.to_owned(), source });
             }
         }
@@ -387,18 +409,4 @@ async fn next_record(
             _ => {}
         }
     }
-}
-
-/// The other side should learn why: after an error, an alert is waiting.
-async fn send_alert(socket: &mut TcpStream, handshake: &mut Handshake, room: &mut [u8], put: &mut usize) {
-    loop {
-        let free = room.get_mut(*put..).unwrap_or_default();
-        match handshake.step(&mut [], free, put).1 {
-            Ok(Step::Progress) => {}
-            Ok(Step::Transmit) if send(socket, room, put).await.is_ok() => {}
-            _ => break,
-        }
-    }
-    let _ = send(socket, room, put).await;
-    let _ = socket.shutdown().await;
 }

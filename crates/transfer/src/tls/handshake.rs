@@ -19,7 +19,7 @@ pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result
             Ok(Step::NeedsInput) => shown = socket.wait_for_record(shown)?,
             Ok(Step::Done) => break,
             Err(error) => {
-                send_alert(&mut handshake, socket);
+                send_alert(&mut handshake, socket, shown);
                 return Err(error);
             }
         }
@@ -36,12 +36,9 @@ fn step(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) -> (
 }
 
 /// The other side should learn why: after an error, an alert is waiting.
-fn send_alert(handshake: &mut Handshake, socket: &mut RecordSocket) {
-    loop {
-        match step(handshake, socket, 0).1 {
-            Ok(Step::Progress) => {}
-            Ok(Step::Transmit) if socket.flush().is_ok() => {}
-            _ => return,
-        }
-    }
+fn send_alert(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) {
+    let (received, room, ready) = socket.both(shown);
+    *ready += handshake.alert(received, room);
+    // The connection ends in either case.
+    let _ = socket.flush();
 }
