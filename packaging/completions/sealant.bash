@@ -82,23 +82,47 @@ _sealant() {
             sealant__subcmd__bench__subcmd__help,verify)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__verify"
                 ;;
+            sealant__subcmd__encrypt,cancel)
+                cmd="sealant__subcmd__encrypt__subcmd__cancel"
+                ;;
             sealant__subcmd__encrypt,help)
                 cmd="sealant__subcmd__encrypt__subcmd__help"
+                ;;
+            sealant__subcmd__encrypt,pause)
+                cmd="sealant__subcmd__encrypt__subcmd__pause"
                 ;;
             sealant__subcmd__encrypt,plan)
                 cmd="sealant__subcmd__encrypt__subcmd__plan"
                 ;;
+            sealant__subcmd__encrypt,resume)
+                cmd="sealant__subcmd__encrypt__subcmd__resume"
+                ;;
             sealant__subcmd__encrypt,run)
                 cmd="sealant__subcmd__encrypt__subcmd__run"
+                ;;
+            sealant__subcmd__encrypt,status)
+                cmd="sealant__subcmd__encrypt__subcmd__status"
+                ;;
+            sealant__subcmd__encrypt__subcmd__help,cancel)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__cancel"
                 ;;
             sealant__subcmd__encrypt__subcmd__help,help)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__encrypt__subcmd__help,pause)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__pause"
+                ;;
             sealant__subcmd__encrypt__subcmd__help,plan)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__plan"
                 ;;
+            sealant__subcmd__encrypt__subcmd__help,resume)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__resume"
+                ;;
             sealant__subcmd__encrypt__subcmd__help,run)
                 cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__run"
+                ;;
+            sealant__subcmd__encrypt__subcmd__help,status)
+                cmd="sealant__subcmd__encrypt__subcmd__help__subcmd__status"
                 ;;
             sealant__subcmd__help,audit)
                 cmd="sealant__subcmd__help__subcmd__audit"
@@ -145,11 +169,23 @@ _sealant() {
             sealant__subcmd__help__subcmd__bench,verify)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__verify"
                 ;;
+            sealant__subcmd__help__subcmd__encrypt,cancel)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__cancel"
+                ;;
+            sealant__subcmd__help__subcmd__encrypt,pause)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__pause"
+                ;;
             sealant__subcmd__help__subcmd__encrypt,plan)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__plan"
                 ;;
+            sealant__subcmd__help__subcmd__encrypt,resume)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__resume"
+                ;;
             sealant__subcmd__help__subcmd__encrypt,run)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__run"
+                ;;
+            sealant__subcmd__help__subcmd__encrypt,status)
+                cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__status"
                 ;;
             sealant__subcmd__help__subcmd__keyring,check)
                 cmd="sealant__subcmd__help__subcmd__keyring__subcmd__check"
@@ -674,7 +710,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt)
-            opts="-h --help plan run help"
+            opts="-h --help plan run status pause resume cancel help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -687,8 +723,26 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__cancel)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help)
-            opts="plan run help"
+            opts="plan run status pause resume cancel help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -701,7 +755,35 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__cancel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__pause)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -729,6 +811,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -743,8 +839,40 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__pause)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -802,6 +930,14 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --method)
+                    COMPREPLY=($(compgen -W "auto native gh-ost pt-osc rebuild-replica" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --largest-table)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -819,6 +955,22 @@ _sealant() {
                     return 0
                     ;;
                 --lock-tries)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-lag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replica)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --throttle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -833,8 +985,26 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__encrypt__subcmd__resume)
+            opts="-h --state-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -892,6 +1062,14 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --method)
+                    COMPREPLY=($(compgen -W "auto native gh-ost pt-osc rebuild-replica" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --largest-table)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -912,12 +1090,54 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --max-lag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replica)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --throttle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
                 --log)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__encrypt__subcmd__status)
+            opts="-h --state-dir --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1040,8 +1260,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__encrypt)
-            opts="plan run"
+            opts="plan run status pause resume cancel"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__cancel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__pause)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1067,7 +1315,35 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__help__subcmd__encrypt__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__encrypt__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -149,10 +149,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "pause" -d 'Let a run wait when its present step has ended'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "resume" -d 'Let a paused run go on'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
@@ -170,15 +174,26 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l schema -d 'Only tables of this schema (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l method -d 'How tables are encrypted on MySQL' -r -f -a "auto\t'The server\'s own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change'
+native\t'The server\'s own copy, however long writers wait'
+gh-ost\t'gh-ost where it can be used, else the server\'s own copy if it fits into --lock-budget'
+pt-osc\t'pt-online-schema-change in the same way'
+rebuild-replica\t'The server\'s own copy, on a replica that is then switched over to'"
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-budget -d 'How long writers to a table may wait for its copy; larger tables are given to gh-ost or pt-online-schema-change, or left alone if neither can be used' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replica -d 'A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l throttle -d 'Wait while a status variable is higher, as in Threads_running=50 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l window -d 'Begin steps in this part of the day only, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -199,23 +214,49 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l schema -d 'Only tables of this schema (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l method -d 'How tables are encrypted on MySQL' -r -f -a "auto\t'The server\'s own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change'
+native\t'The server\'s own copy, however long writers wait'
+gh-ost\t'gh-ost where it can be used, else the server\'s own copy if it fits into --lock-budget'
+pt-osc\t'pt-online-schema-change in the same way'
+rebuild-replica\t'The server\'s own copy, on a replica that is then switched over to'"
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-budget -d 'How long writers to a table may wait for its copy; larger tables are given to gh-ost or pt-online-schema-change, or left alone if neither can be used' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replica -d 'A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l throttle -d 'Wait while a status variable is higher, as in Threads_running=50 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l window -d 'Begin steps in this part of the day only, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the run keeps its state, for `sealant encrypt status` and the like [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, a list of schema sealant.encrypt-state/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from resume" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from cancel" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "pause" -d 'Let a run wait when its present step has ended'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Let a paused run go on'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
@@ -445,6 +486,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "pause" -d 'Let a run wait when its present step has ended'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "resume" -d 'Let a paused run go on'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'

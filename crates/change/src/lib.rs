@@ -10,10 +10,10 @@
 //! running it again.
 #![forbid(unsafe_code)]
 
-mod atomic;
 mod control;
 pub mod encrypt;
 mod error;
+mod grants;
 pub mod init;
 mod keyring;
 pub mod keys;
@@ -24,6 +24,7 @@ pub mod rotate;
 mod session;
 mod step;
 mod throttle;
+pub mod tls;
 
 pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},

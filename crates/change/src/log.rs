@@ -67,6 +67,11 @@ impl StatementLog {
         self.write("sent", statement, None, None)
     }
 
+    /// A change that is no statement is about to be made, such as a file of the server replaced.
+    pub(crate) fn note(&self, what: &str) -> Result<(), Error> {
+        self.write("change", what, None, None)
+    }
+
     /// A statement has ended.
     pub(crate) fn ended(&self, statement: &str, took: Duration, error: Option<String>) -> Result<(), Error> {
         let event = if error.is_some() { "failed" } else { "done" };

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use aws_lc_rs::digest;
 use jiff::Timestamp;
-use rustls_pki_types::{CertificateDer, pem::PemObject};
+use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 use serde::{Deserialize, Serialize};
 use x509_parser::{
     certificate::X509Certificate,
@@ -14,6 +14,8 @@ use x509_parser::{
     public_key::PublicKey,
     x509::{SubjectPublicKeyInfo, X509Name},
 };
+
+use crate::{error::Untrusted, tls::verify};
 
 /// Largest certificate we look at; real ones stay below 8 KiB.
 const MAX_DER_BYTES: usize = 256 * 1024;
@@ -159,8 +161,40 @@ impl Certificate {
     }
 }
 
+/// What a certificate is used for, as its chain is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be connected to.
+    Server,
+    /// To connect.
+    Client,
+}
+
+/// Whether a chain, the certificate itself first, leads to one of the trusted certificates at that time.
+///
+/// # Errors
+/// [`Untrusted`] says why it does not.
+pub fn leads_to(
+    chain: &[CertificateDer<'_>],
+    trusted: &[CertificateDer<'_>],
+    purpose: Purpose,
+    now: Timestamp,
+) -> Result<(), Untrusted> {
+    let Some((leaf, between)) = chain.split_first() else { return Err(Untrusted::Malformed("it is empty".to_owned())) };
+    let seconds = u64::try_from(now.as_second()).unwrap_or(0);
+    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
+    let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.all;
+    verify::chain(leaf, between, trusted, algorithms, purpose, now).map_err(|rejection| match rejection {
+        verify::Rejection::Untrusted(why) => why,
+        verify::Rejection::Name { .. } => Untrusted::Other(rejection.to_string()),
+    })
+}
+
 /// The raw certificates of a PEM file.
-pub(crate) fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+///
+/// # Errors
+/// [`CertificateError::Pem`] and [`CertificateError::Empty`].
+pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let ders = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| CertificateError::Pem { reason: error.to_string() })?;
@@ -191,7 +225,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn sha256_hex(bytes: &[u8]) -> String {
+/// SHA-256 in hexadecimal, as in [`Certificate::sha256`].
+pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 

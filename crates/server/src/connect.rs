@@ -488,7 +488,7 @@ impl Connection {
 }
 
 #[derive(Debug)]
-enum Transport {
+pub(crate) enum Transport {
     Plain(Socket),
     Tls(Box<StreamOwned<ClientConnection, Socket>>),
 }
@@ -661,7 +661,7 @@ pub(crate) fn server_name(host: &str) -> ServerName<'static> {
         .unwrap_or_else(|_| ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into()))
 }
 
-fn handshake(
+pub(crate) fn handshake(
     mut socket: Socket,
     config: Arc<ClientConfig>,
     endpoint: &Endpoint,

@@ -10,9 +10,7 @@ use serde::Serialize;
 use server::{Flavor, Options, Target};
 
 use super::Error;
-use crate::{
-    KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog, atomic, prove, rotate::files,
-};
+use crate::{KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog, prove, rotate::files};
 
 /// Name and version of the JSON document.
 pub const CHECK_SCHEMA: &str = "sealant.keyring-check/1";
@@ -195,7 +193,7 @@ impl Look<'_, '_> {
         if let KeyStore::MariaDb { password: Some(password), .. } = store {
             paths.push((password.clone(), 0o037));
         }
-        let directories: Vec<PathBuf> = paths.iter().map(|(path, _)| atomic::directory(path).to_owned()).collect();
+        let directories: Vec<PathBuf> = paths.iter().map(|(path, _)| place::directory(path).to_owned()).collect();
         paths.extend(directories.into_iter().map(|directory| (directory, 0o022)));
         paths.dedup();
         for (path, others) in paths {

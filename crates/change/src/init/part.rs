@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use super::Error;
-use crate::atomic::{self, Owner};
+use place::Placing;
 
 /// A directory or file.
 #[derive(Clone, Debug, Serialize)]
@@ -24,7 +24,7 @@ pub struct Part {
     #[serde(serialize_with = "octal")]
     pub mode: u32,
     /// User and group by number; who runs this, if none.
-    pub owner: Owner,
+    pub owner: Option<(u32, u32)>,
     /// Its content, where that is no secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -70,12 +70,12 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
 
 impl Part {
     /// A file with a text that is no secret.
-    pub(super) fn text(path: PathBuf, what: &str, mode: u32, owner: Owner, text: String) -> Self {
+    pub(super) fn text(path: PathBuf, what: &str, mode: u32, owner: Option<(u32, u32)>, text: String) -> Self {
         Self { path, what: what.to_owned(), mode, owner, text: Some(text), condition: Condition::Missing }
     }
 
     /// A file or directory whose content is not shown.
-    pub(super) fn secret(path: PathBuf, what: &str, mode: u32, owner: Owner) -> Self {
+    pub(super) fn secret(path: PathBuf, what: &str, mode: u32, owner: Option<(u32, u32)>) -> Self {
         Self { path, what: what.to_owned(), mode, owner, text: None, condition: Condition::Missing }
     }
 
@@ -86,7 +86,7 @@ impl Part {
 
 /// The directory for the keys, which is the server's alone.
 pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, Action), Error> {
-    let path = atomic::directory(keyring).to_owned();
+    let path = place::directory(keyring).to_owned();
     let part = Part::secret(path.clone(), "directory of the keyring", 0o700, Some(owner));
     let metadata = match fs::metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Directory)),
@@ -122,8 +122,9 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };
     let secret = |source| Error::Keyring { path: path.clone(), source };
     let text = part.text.as_deref().unwrap_or_default().as_bytes();
+    let placing = Placing { mode: part.mode, owner: part.owner, replace: false };
     let bytes = match action {
-        Action::Directory => return atomic::make_directory(path, part.mode, part.owner).map_err(failed),
+        Action::Directory => return place::make_directory(path, placing).map_err(failed),
         Action::Text => Zeroizing::new(text.to_vec()),
         Action::Append => {
             let mut all = read(path)?.unwrap_or_default();
@@ -131,7 +132,7 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
                 all.push(b'\n');
             }
             all.extend_from_slice(text);
-            return atomic::place(path, &all, part.mode, part.owner, true).map_err(failed);
+            return place::place(path, &all, placing.replacing(true)).map_err(failed);
         }
         Action::Password => keyring::new_password().map_err(secret)?,
         Action::Keys { keys, password } => {
@@ -140,7 +141,7 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
             Zeroizing::new(keyring::new_key_file(*keys, &password).map_err(secret)?)
         }
     };
-    atomic::place(path, &bytes, part.mode, part.owner, false).map_err(|error| match error.kind() {
+    place::place(path, &bytes, placing).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Error::KeysExist { path: path.clone() },
         _ => failed(error),
     })

@@ -10,12 +10,12 @@ use std::{
 use age::x25519;
 use aws_lc_rs::digest::{SHA256, digest};
 use keyring::MAX_STORE_BYTES;
+use place::Placing;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::Error;
-use crate::atomic;
 
 /// What a secret key begins with; such a line must not be repeated in a message.
 const SECRET: &str = "age-secret-key-";
@@ -173,7 +173,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
 
 /// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
 pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
-    atomic::place(path, bytes, 0o600, None, replace).map_err(|source| match source.kind() {
+    place::place(path, bytes, Placing::SECRET.replacing(replace)).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
         _ => Error::Backup { path: path.to_owned(), source },
     })
@@ -181,19 +181,18 @@ pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Erro
 
 /// Whether this user may put a file there, without trying.
 pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
-    let may = access(atomic::directory(path), Access::WRITE_OK | Access::EXEC_OK);
+    let may = access(place::directory(path), Access::WRITE_OK | Access::EXEC_OK);
     may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
 }
 
 /// Finds out, before anything is changed, that a file can be put there later.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
-    atomic::check_writable(path).map_err(|source| Error::Backup { path: path.to_owned(), source })
+    let checked = place::check(path, Placing::SECRET);
+    checked.map_err(|source| Error::Backup { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn recipients(identity: &x25519::Identity) -> Recipients {
@@ -208,19 +207,6 @@ mod tests {
         place(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
         assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
         assert!(Identities(vec![x25519::Identity::generate()]).open(&path).is_err());
-    }
-
-    #[test]
-    fn nothing_is_overwritten_unless_asked_and_only_the_owner_reads() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("backup");
-        place(&path, b"one", false).unwrap();
-        assert!(matches!(place(&path, b"two", false), Err(Error::BackupExists { .. })));
-        assert_eq!(fs::read(&path).unwrap(), b"one");
-        place(&path, b"three", true).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"three");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]

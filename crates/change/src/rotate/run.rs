@@ -21,7 +21,7 @@ use super::{
     site::{self, Site},
     tables::{Table, Work},
 };
-use crate::{Outcome, Session, StatementLog, atomic, encrypt::undo};
+use crate::{Outcome, Session, StatementLog, encrypt::undo};
 
 /// Between two of the server's statements a proof may take long.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
@@ -475,7 +475,7 @@ impl<'r, 'l> Run<'r, 'l> {
             }
             let removed: Vec<String> = written.keys.difference(&names).cloned().collect();
             if removed.is_empty() && included {
-                let gone = fs::remove_file(&written.path).and_then(|()| atomic::sync(&written.path));
+                let gone = fs::remove_file(&written.path).and_then(|()| place::sync(&written.path));
                 gone.map_err(|source| Error::Backup { path: written.path.clone(), source })?;
                 report.backup_before = report.backup_before.take().filter(|backup| backup.file != written.path);
                 continue;

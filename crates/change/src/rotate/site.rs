@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Flavor, Grants};
+use server::Flavor;
 
 use super::{Error, Request, copy::KeyringCopy, files};
 use crate::{KeyManagement, KeyStore, KeyringStatus, Session};
@@ -85,7 +85,7 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
 
 /// What the run will need, asked before it begins.
 fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error> {
-    let grants = grants(session)?;
+    let grants = crate::grants::of_session(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
     let mariadb = session.identity().flavor() == Flavor::MariaDb;
     if mariadb || request.data_keys {
@@ -118,26 +118,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::Privileges { account: account(session)?, missing })
-}
-
-/// The account's grants and those of its active roles.
-fn grants(session: &mut Session<'_>) -> Result<Grants, Error> {
-    let roles = session.value("SELECT CURRENT_ROLE()")?.filter(|roles| roles != "NONE");
-    let mariadb = session.identity().flavor() == Flavor::MariaDb;
-    let sql = match roles {
-        Some(roles) if !mariadb => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
-        _ => "SHOW GRANTS".to_owned(),
-    };
-    let rows = session.ask(&sql)?;
-    Ok(Grants::parse(rows.rows.iter().filter_map(|row| row.first()?.as_deref())))
-}
-
-/// As `GRANT` takes it.
-fn account(session: &mut Session<'_>) -> Result<String, Error> {
-    let account = session.value("SELECT CURRENT_USER()")?.unwrap_or_default();
-    let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
-    Ok(format!("{}@{}", crate::quote::name(user), crate::quote::name(host)))
+    Err(Error::Privileges { account: crate::grants::account(session)?, missing })
 }
 
 fn binary_logs(session: &mut Session<'_>, server: &str) -> Result<(), Error> {

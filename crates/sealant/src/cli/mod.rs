@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod cert;
 mod change;
 mod checks;
 mod connect;
@@ -15,6 +16,7 @@ mod receive;
 mod rotate;
 mod send;
 mod transfer;
+mod tunnel;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -35,6 +37,7 @@ pub(crate) struct Cli {
 enum Verb {
     Audit(Box<audit::Audit>),
     Bench(bench::Bench),
+    Cert(cert::Cert),
     Checks(checks::Checks),
     Encrypt(encrypt::Encrypt),
     Keyring(keyring::Keyring),
@@ -43,6 +46,7 @@ enum Verb {
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
+    Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
     Generate(generate::Generate),
@@ -54,6 +58,7 @@ impl Cli {
         match self.verb {
             Verb::Audit(verb) => verb.run(),
             Verb::Bench(verb) => verb.run(),
+            Verb::Cert(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
             Verb::Encrypt(verb) => verb.run(),
             Verb::Keyring(verb) => verb.run(),
@@ -62,6 +67,7 @@ impl Cli {
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
+            Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }

@@ -39,8 +39,8 @@ impl Certificates {
         let (Some(certificate), Some(key), Some(authorities)) = (&self.tls_cert, &self.tls_key, &self.tls_ca) else {
             return Ok(None);
         };
-        let identity = Identity::from_files(certificate, key).map_err(|error| failure(&error))?;
-        let authorities = Authorities::from_file(authorities).map_err(|error| failure(&error))?;
+        let identity = Identity::from_files(certificate, key).map_err(|error| failure(&error.into()))?;
+        let authorities = Authorities::from_file(authorities).map_err(|error| failure(&error.into()))?;
         Ok(Some((identity, authorities)))
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn warning(text: &str) {
     line("warning", text);
 }
 
+/// What a program that runs for long has to say.
+pub(crate) fn info(text: &str) {
+    let _ = writeln!(std::io::stderr(), "sealant: {}", one_line(text));
+}
+
 /// The next step.
 pub(crate) fn hint(text: &str) {
     line("hint", text);

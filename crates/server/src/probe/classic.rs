@@ -52,9 +52,9 @@ pub fn classic(endpoint: &Endpoint, limits: &ProbeLimits) -> ClassicProbe {
     probe
 }
 
-struct ClassicDoor<'a> {
-    endpoint: &'a Endpoint,
-    timeout: Duration,
+pub(super) struct ClassicDoor<'a> {
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) timeout: Duration,
 }
 
 impl Door for ClassicDoor<'_> {

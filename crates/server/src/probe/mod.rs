@@ -22,11 +22,13 @@ use crate::{
 mod classic;
 mod handshake;
 mod plaintext;
+mod served;
 pub mod x_messages;
 mod x_protocol;
 
 pub use classic::classic;
 pub use plaintext::{PlainLogin, plaintext_login};
+pub use served::served;
 pub use x_protocol::x_protocol;
 
 /// How much a probe may ask of a listener.

@@ -16,7 +16,7 @@ use webpki::{EndEntityCert, KeyUsage};
 use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 
 use crate::{
-    certificate::{self, Certificate},
+    certificate::{self, Certificate, Purpose},
     error::{Error, Untrusted},
 };
 
@@ -129,10 +129,10 @@ impl ServerCertVerifier for Verifier {
         match &self.demand {
             Demand::Nothing => {}
             Demand::Issuer(trusted) => {
-                chain(end_entity, intermediates, trusted, self.algorithms.all, now)?;
+                chain(end_entity, intermediates, trusted, self.algorithms.all, Purpose::Server, now)?;
             }
             Demand::IssuerAndName(trusted, host) => {
-                chain(end_entity, intermediates, trusted, self.algorithms.all, now)?;
+                chain(end_entity, intermediates, trusted, self.algorithms.all, Purpose::Server, now)?;
                 name(end_entity, host)?;
             }
         }
@@ -168,6 +168,7 @@ pub(crate) fn chain(
     intermediates: &[CertificateDer<'_>],
     trusted: &[CertificateDer<'_>],
     algorithms: &[&dyn SignatureVerificationAlgorithm],
+    purpose: Purpose,
     now: UnixTime,
 ) -> Result<(), Rejection> {
     if trusted.iter().any(|one| one.as_ref() == end_entity.as_ref()) {
@@ -175,8 +176,12 @@ pub(crate) fn chain(
     }
     let anchors: Vec<TrustAnchor<'_>> =
         trusted.iter().filter_map(|one| webpki::anchor_from_trusted_cert(one).ok()).collect();
+    let usage = match purpose {
+        Purpose::Server => KeyUsage::server_auth(),
+        Purpose::Client => KeyUsage::client_auth(),
+    };
     let judged = EndEntityCert::try_from(end_entity).and_then(|leaf| {
-        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, KeyUsage::server_auth(), None, None).map(|_| ())
+        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, usage, None, None).map(|_| ())
     });
     match judged {
         Ok(()) => Ok(()),

@@ -40,7 +40,7 @@ use crate::{
     stop::Stop,
     tls::{
         ControlChannel, DataChannel, Pinned,
-        identity::{Authorities, Identity},
+        identity::{Authorities, Identity, pin_of},
         server_config,
     },
     wire::{Control, Data, Entry, Kind, message::TOKEN_BYTES},
@@ -161,7 +161,7 @@ impl Receiver {
             }
             Trust::Pairing => {
                 let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
-                let (pin, config) = (identity.pin()?, server_config(&identity, Pinned::to_any())?);
+                let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
                 let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
                 let addresses = match settings.advertise.as_slice() {
                     [] => own_addresses(door.address().ip()),

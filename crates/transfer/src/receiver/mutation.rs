@@ -16,7 +16,11 @@ use crate::{
     path::RelativePath,
     receiver::staging::Staging,
     stop::Stop,
-    tls::{Pinned, client_config, identity::Identity, server_config},
+    tls::{
+        Pinned, client_config,
+        identity::{Identity, pin_of},
+        server_config,
+    },
     wire::frame,
 };
 
@@ -147,7 +151,7 @@ fn mutate(random: &mut Random, frames: &[Vec<u8>], frame: &mut Vec<u8>) {
 
 fn channel() -> (DataChannel, std::net::TcpStream) {
     let identity = Identity::ephemeral().unwrap();
-    let (pin, any) = (identity.pin().unwrap(), Pinned::to_any());
+    let (pin, any) = (pin_of(&identity).unwrap(), Pinned::to_any());
     let server = server_config(&identity, any).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

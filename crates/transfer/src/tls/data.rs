@@ -8,16 +8,13 @@ use rustls::{
     client::UnbufferedClientConnection, server::UnbufferedServerConnection,
 };
 use rustls_pki_types::ServerName;
+use tls13::{Handshake, KEY_UPDATE, NEW_SESSION_TICKET, OUR_KEY_UPDATE, RecordKeys};
 use verify::read::Buffer;
 use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
-    tls::{
-        handshake::{Handshake, RecordKeys},
-        record,
-        socket::RecordSocket,
-    },
+    tls::{handshake, record, socket::RecordSocket},
     wire::{Data, HEADER_BYTES, MAX_BODY_BYTES, frame},
 };
 
@@ -28,11 +25,6 @@ const ALIGNMENT: usize = 4096;
 /// How many records without data may come in a row.
 const MAX_IDLE_RECORDS: u32 = 32;
 
-/// Types of handshake messages, RFC 8446, appendix B.3.
-const NEW_SESSION_TICKET: u8 = 4;
-const KEY_UPDATE: u8 = 24;
-/// A whole `KeyUpdate` that does not ask for one in return.
-const OUR_KEY_UPDATE: [u8; 5] = [KEY_UPDATE, 0, 0, 1, 0];
 const FATAL: u8 = 2;
 
 /// A connection for [`Data`] messages.
@@ -89,7 +81,7 @@ impl DataChannel {
     ) -> Result<Self, TransferError> {
         let tls = UnbufferedClientConnection::new(config, name);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::open(Handshake::Client(tls), RecordSocket::new(socket, peer, patience)?)
+        Self::open(Handshake::Client(Box::new(tls)), RecordSocket::new(socket, peer, patience)?)
     }
 
     /// Accepts as the receiver.
@@ -101,11 +93,11 @@ impl DataChannel {
     ) -> Result<Self, TransferError> {
         let tls = UnbufferedServerConnection::new(config);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::open(Handshake::Server(tls), RecordSocket::new(socket, peer, patience)?)
+        Self::open(Handshake::Server(Box::new(tls)), RecordSocket::new(socket, peer, patience)?)
     }
 
     fn open(handshake: Handshake, mut socket: RecordSocket) -> Result<Self, TransferError> {
-        let keys = handshake.run(&mut socket)?;
+        let keys = handshake::run(handshake, &mut socket)?;
         let plain = Zeroizing::new(vec![0; record::MAX_BODY_BYTES]);
         Ok(Self { socket, keys, plain, kept: 0..0, idle_records: 0, header: Vec::new() })
     }

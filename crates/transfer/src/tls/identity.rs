@@ -1,119 +1,26 @@
 //! Who this side is: a key made for one transfer, or certificates of the site.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::fmt;
 
-use rustls::{
-    RootCertStore,
-    client::{WebPkiServerVerifier, danger::ServerCertVerifier},
-    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
-};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
+pub use tls13::{Authorities, Identity};
 
-use crate::{
-    error::TransferError,
-    pairing::Pin,
-    tls::{provider, spki_of},
-};
-
-/// A certificate and its key. The key is wiped when the last configuration that uses it goes.
-pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Identity")
-    }
-}
+use crate::{error::TransferError, pairing::Pin, tls::spki_of};
 
 pub(crate) fn failed(error: impl fmt::Display) -> TransferError {
     TransferError::Identity(error.to_string())
 }
 
-impl Identity {
-    /// A new ECDSA P-256 key in a certificate that it signs itself. It lives in memory only.
-    ///
-    /// # Errors
-    /// [`TransferError::Identity`] if the library fails.
-    pub fn ephemeral() -> Result<Self, TransferError> {
-        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
-        let parameters = rcgen::CertificateParams::new(vec!["sealant".to_owned()]).map_err(failed)?;
-        let certificate = parameters.self_signed(&key).map_err(failed)?;
-        let der = PrivatePkcs8KeyDer::from(key.serialize_der());
-        Ok(Self { chain: vec![certificate.der().clone()], key: der.into() })
-    }
-
-    /// From PEM files.
-    ///
-    /// # Errors
-    /// [`TransferError::Credentials`] names the file.
-    pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TransferError> {
-        let chain = certificates(certificate)?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
-        Ok(Self { chain, key })
-    }
-
-    /// Fingerprint of the key.
-    ///
-    /// # Errors
-    /// [`TransferError::Identity`] if the certificate cannot be parsed.
-    pub fn pin(&self) -> Result<Pin, TransferError> {
-        let spki = self.chain.first().and_then(|certificate| spki_of(certificate));
-        spki.map(|spki| Pin::of(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
-    }
-
-    pub(crate) fn duplicate(&self) -> Self {
-        Self { chain: self.chain(), key: self.key() }
-    }
-
-    pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
-        self.chain.clone()
-    }
-
-    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
-        self.key.clone_key()
-    }
-}
-
-/// The authorities that the other side's certificate has to come from.
-#[derive(Clone, Debug)]
-pub struct Authorities {
-    roots: Arc<RootCertStore>,
-}
-
-impl Authorities {
-    /// From a PEM file.
-    ///
-    /// # Errors
-    /// [`TransferError::Credentials`] names the file.
-    pub fn from_file(path: &Path) -> Result<Self, TransferError> {
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(path)? {
-            roots.add(certificate).map_err(|error| unusable(path, &error))?;
+impl From<tls13::Error> for TransferError {
+    fn from(error: tls13::Error) -> Self {
+        match error {
+            tls13::Error::Credentials { path, reason } => Self::Credentials { path, reason },
+            other => failed(other),
         }
-        Ok(Self { roots: Arc::new(roots) })
-    }
-
-    pub(crate) fn server_verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, TransferError> {
-        let builder = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), provider(None));
-        Ok(builder.build().map_err(failed)?)
-    }
-
-    pub(crate) fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, TransferError> {
-        WebPkiClientVerifier::builder_with_provider(self.roots.clone(), provider(None)).build().map_err(failed)
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TransferError> {
-    let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match certificates {
-        Ok(certificates) if certificates.is_empty() => Err(unusable(path, &"no certificate in it")),
-        Ok(certificates) => Ok(certificates),
-        Err(error) => Err(unusable(path, &error)),
-    }
-}
-
-fn unusable(path: &Path, reason: &dyn fmt::Display) -> TransferError {
-    TransferError::Credentials { path: path.to_path_buf(), reason: reason.to_string() }
+/// Fingerprint of the key.
+pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, TransferError> {
+    let spki = identity.chain().first().and_then(|certificate| spki_of(certificate));
+    spki.map(|spki| Pin::of(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
 }

@@ -9,7 +9,11 @@ use std::{
 use rustls::{ClientConnection, Connection, ServerConnection, Stream};
 
 use super::*;
-use crate::tls::{NAMES, Pinned, client_config, identity::Identity, server_config};
+use crate::tls::{
+    NAMES, Pinned, client_config,
+    identity::{Identity, pin_of},
+    server_config,
+};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -46,8 +50,8 @@ impl Write for Theirs {
 
 fn configs(suite: usize) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     let [sender, receiver] = [(); 2].map(|()| Identity::ephemeral().unwrap());
-    let client = client_config(Some(suite), &sender, Pinned::to(receiver.pin().unwrap())).unwrap();
-    (client, server_config(&receiver, Pinned::to(sender.pin().unwrap())).unwrap())
+    let client = client_config(Some(suite), &sender, Pinned::to(pin_of(&receiver).unwrap())).unwrap();
+    (client, server_config(&receiver, Pinned::to(pin_of(&sender).unwrap())).unwrap())
 }
 
 fn sockets() -> (TcpStream, TcpStream) {

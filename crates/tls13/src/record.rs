@@ -7,17 +7,20 @@ use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafe
 use rustls::{ConnectionTrafficSecrets, Error, crypto::cipher::AeadKey};
 
 /// Bytes of a record's header: content type, version, length.
-pub(super) const HEADER_BYTES: usize = 5;
+pub const HEADER_BYTES: usize = 5;
 /// The most bytes of content that a record takes.
-pub(super) const MAX_CONTENT_BYTES: usize = 1 << 14;
+pub const MAX_CONTENT_BYTES: usize = 1 << 14;
 /// The most bytes behind a record's header.
-pub(super) const MAX_BODY_BYTES: usize = MAX_CONTENT_BYTES + 256;
+pub const MAX_BODY_BYTES: usize = MAX_CONTENT_BYTES + 256;
 /// How much longer a record is than its content, if it is not padded.
-pub(super) const OVERHEAD_BYTES: usize = HEADER_BYTES + KIND_BYTES + TAG_BYTES;
+pub const OVERHEAD_BYTES: usize = HEADER_BYTES + KIND_BYTES + TAG_BYTES;
 
-pub(super) const ALERT: u8 = 21;
-pub(super) const HANDSHAKE: u8 = 22;
-pub(super) const APPLICATION_DATA: u8 = 23;
+/// Content type of an alert.
+pub const ALERT: u8 = 21;
+/// Content type of handshake messages.
+pub const HANDSHAKE: u8 = 22;
+/// Content type of data, and what every sealed record is called outside.
+pub const APPLICATION_DATA: u8 = 23;
 
 const TAG_BYTES: usize = 16;
 const KIND_BYTES: usize = 1;
@@ -25,7 +28,7 @@ const KIND_BYTES: usize = 1;
 const VERSION: [u8; 2] = [3, 3];
 
 /// A key for one direction, and the number of the next record.
-pub(super) struct RecordKey {
+pub struct RecordKey {
     aead: LessSafeKey,
     iv: [u8; NONCE_LEN],
     sequence: u64,
@@ -33,8 +36,18 @@ pub(super) struct RecordKey {
     limit: u64,
 }
 
+impl std::fmt::Debug for RecordKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RecordKey")
+    }
+}
+
 impl RecordKey {
-    pub(super) fn new(sequence: u64, secrets: &ConnectionTrafficSecrets, limit: u64) -> Result<Self, Error> {
+    /// From what the handshake agreed on.
+    ///
+    /// # Errors
+    /// If the suite is none of TLS 1.3.
+    pub fn new(sequence: u64, secrets: &ConnectionTrafficSecrets, limit: u64) -> Result<Self, Error> {
         let (algorithm, key, iv): (_, &AeadKey, _) = match secrets {
             ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
             ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (&AES_256_GCM, key, iv),
@@ -46,13 +59,14 @@ impl RecordKey {
         Ok(Self { aead: LessSafeKey::new(key), iv, sequence, limit })
     }
 
-    #[cfg(test)]
-    pub(super) fn set_limit(&mut self, limit: u64) {
+    /// Lets it seal so many records: for tests of what comes after them.
+    pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
 
     /// Whether the next record should be the last one that is sealed with this key.
-    pub(super) fn is_worn(&self) -> bool {
+    #[must_use]
+    pub fn is_worn(&self) -> bool {
         self.sequence.saturating_add(1) >= self.limit
     }
 
@@ -69,7 +83,10 @@ impl RecordKey {
 
     /// Seals `content`, at most [`MAX_CONTENT_BYTES`], into a record at the front of `out`; returns
     /// the record's length.
-    pub(super) fn seal(&mut self, kind: u8, content: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+    ///
+    /// # Errors
+    /// If the key is used up, or either does not fit.
+    pub fn seal(&mut self, kind: u8, content: &[u8], out: &mut [u8]) -> Result<usize, Error> {
         if self.sequence >= self.limit || content.len() > MAX_CONTENT_BYTES {
             return Err(Error::EncryptError);
         }
@@ -87,12 +104,10 @@ impl RecordKey {
     /// Opens what is behind a record's header into the front of `out`, which takes
     /// [`opened_bytes`] at least; returns the kind of the content and its length. Bytes of `out`
     /// behind the content are of no meaning.
-    pub(super) fn open(
-        &mut self,
-        header: &[u8; HEADER_BYTES],
-        body: &[u8],
-        out: &mut [u8],
-    ) -> Result<(u8, usize), Error> {
+    ///
+    /// # Errors
+    /// If it was changed on its way, or is not what the standard allows.
+    pub fn open(&mut self, header: &[u8; HEADER_BYTES], body: &[u8], out: &mut [u8]) -> Result<(u8, usize), Error> {
         let (sealed, tag) = body.split_at_checked(opened_bytes(body)).ok_or(Error::DecryptError)?;
         let out = out.get_mut(..sealed.len()).ok_or(Error::DecryptError)?;
         let nonce = self.nonce().ok_or(Error::DecryptError)?;
@@ -113,7 +128,8 @@ fn no_kind() -> Error {
 }
 
 /// How much memory opening takes: content, kind and padding.
-pub(super) fn opened_bytes(body: &[u8]) -> usize {
+#[must_use]
+pub fn opened_bytes(body: &[u8]) -> usize {
     body.len().saturating_sub(TAG_BYTES)
 }
 
@@ -124,7 +140,10 @@ fn header_of(body_bytes: usize) -> Option<[u8; HEADER_BYTES]> {
 }
 
 /// The length of what is behind a header, be it sealed or not.
-pub(super) fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Error> {
+///
+/// # Errors
+/// If it is longer than the standard allows.
+pub fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Error> {
     let [_, _, _, high, low] = *header;
     let length = usize::from(u16::from_be_bytes([high, low]));
     if length > MAX_BODY_BYTES { Err(Error::PeerSentOversizedRecord) } else { Ok(length) }

@@ -1,0 +1,378 @@
+//! The authority: makes itself, issues and renews.
+
+use std::{
+    fmt,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use jiff::{SignedDuration, Timestamp};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyUsagePurpose, SanType, SerialNumber,
+};
+use server::Certificate;
+use time::OffsetDateTime;
+
+use crate::{AlternativeName, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates, key::library};
+
+/// Days that a certificate is valid if nothing else is said: a year and a month to renew it in.
+pub const LEAF_DAYS: u32 = 397;
+
+/// Peers whose clocks are behind take a certificate that was made a moment ago.
+const BACKDATED: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a certificate is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Usage {
+    /// For both ends: tunnels, transfers and servers that are replicas too.
+    #[default]
+    Both,
+    /// For those who are connected to.
+    Server,
+    /// For those who connect.
+    Client,
+}
+
+/// What is to be issued.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Its name: the subject, the files, and, if it is a host name or address, the first name in it.
+    pub name: Name,
+    /// Further names and addresses.
+    pub alternatives: Vec<AlternativeName>,
+    /// Kind of its key.
+    pub key: KeyType,
+    /// What it is for.
+    pub usage: Usage,
+    /// How long it is valid; never longer than the authority.
+    pub days: u32,
+    /// Whether files of that name may go.
+    pub replace: bool,
+}
+
+/// An authority in its directory.
+pub struct Authority {
+    directory: PathBuf,
+    issuer: Issuer<'static, rcgen::KeyPair>,
+    not_after: Timestamp,
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Authority({})", self.directory.display())
+    }
+}
+
+impl Authority {
+    /// Makes an authority: a key, and a certificate that it signs itself. Without a subject it gets one
+    /// that no other has: two authorities of one name are taken for each other by those who look for an issuer.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is one and it may not be replaced, [`Error::Write`], [`Error::Library`].
+    pub fn create(
+        directory: &Path,
+        subject: Option<&str>,
+        kind: KeyType,
+        days: u32,
+        replace: bool,
+    ) -> Result<Files, Error> {
+        crate::files::make_directory(directory)?;
+        let files = Files::of_authority(directory);
+        if !replace {
+            files.are_free()?;
+        }
+        let key = PrivateKey::generate(kind)?;
+        let subject = subject.map_or_else(default_subject, |subject| Ok(subject.to_owned()))?;
+        let certificate = own(&subject, days, &key)?;
+        files.write(&certificate, &key, replace)?;
+        Ok(files)
+    }
+
+    /// Gives the authority in a directory more time, with the same key and name: what it has issued
+    /// stays good.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::create`].
+    pub fn extend(directory: &Path, days: u32) -> Result<Files, Error> {
+        let files = Files::of_authority(directory);
+        let (certificate, key) = pair(directory, &files)?;
+        let subject = certificate.common_name.map_or_else(default_subject, Ok)?;
+        files.write_certificate(&own(&subject, days, &key)?)?;
+        Ok(files)
+    }
+
+    /// Opens the authority in a directory.
+    ///
+    /// # Errors
+    /// [`Error::NoAuthority`], [`Error::Read`], [`Error::Content`], [`Error::AuthorityEnded`].
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        let files = Files::of_authority(directory);
+        let (certificate, key) = pair(directory, &files)?;
+        if certificate.not_after <= Timestamp::now() {
+            let ended = certificate.not_after.strftime("%Y-%m-%d").to_string();
+            return Err(Error::AuthorityEnded { path: files.certificate, ended });
+        }
+        let pem = crate::files::read(&files.certificate)?;
+        let pem = String::from_utf8_lossy(&pem);
+        let copy = rcgen::KeyPair::from_pem(key.pem()).map_err(library)?;
+        let issuer = Issuer::from_ca_cert_pem(&pem, copy).map_err(library)?;
+        Ok(Self { directory: directory.to_owned(), issuer, not_after: certificate.not_after })
+    }
+
+    /// Issues a certificate with a new key.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Write`], [`Error::Library`].
+    pub fn issue(&self, order: &Order) -> Result<Files, Error> {
+        let files = Files::of(&self.directory, &order.name);
+        if !order.replace {
+            files.are_free()?;
+        }
+        let key = PrivateKey::generate(order.key)?;
+        let certificate = self.sign(order, &key)?;
+        files.write(&certificate, &key, order.replace)?;
+        Ok(files)
+    }
+
+    /// Issues a certificate again: the same names and use, new dates, and the same key unless a new one
+    /// is wanted.
+    ///
+    /// # Errors
+    /// [`Error::NoCertificate`], and as [`Self::issue`].
+    pub fn renew(&self, name: &Name, days: u32, new_key: bool) -> Result<Files, Error> {
+        let files = Files::of(&self.directory, name);
+        if !files.certificate.exists() {
+            return Err(Error::NoCertificate { path: files.certificate });
+        }
+        let certificates = read_certificates(&files.certificate)?;
+        let Some(old) = certificates.first() else { return Err(Error::NoCertificate { path: files.certificate }) };
+        let order = again(name, old, days);
+        if new_key {
+            let key = PrivateKey::generate(order.key)?;
+            files.write(&self.sign(&order, &key)?, &key, true)?;
+        } else {
+            let key = PrivateKey::read(&files.key)?;
+            files.write_certificate(&self.sign(&order, &key)?)?;
+        }
+        Ok(files)
+    }
+
+    fn sign(&self, order: &Order, key: &PrivateKey) -> Result<String, Error> {
+        let mut params = common(order.name.as_str(), order.days)?;
+        params.not_after = params.not_after.min(date(self.not_after));
+        params.use_authority_key_identifier_extension = true;
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        if matches!(order.key, KeyType::Rsa2048 | KeyType::Rsa3072 | KeyType::Rsa4096) {
+            // TLS 1.2 clients of old may still exchange keys by RSA.
+            params.key_usages.push(KeyUsagePurpose::KeyEncipherment);
+        }
+        if order.usage != Usage::Client {
+            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+        }
+        if order.usage != Usage::Server {
+            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
+        }
+        let mut names: Vec<AlternativeName> = order.name.alternative().into_iter().collect();
+        for name in &order.alternatives {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        params.subject_alt_names = names.into_iter().map(san).collect::<Result<_, _>>()?;
+        Ok(params.signed_by(key.pair(), &self.issuer).map_err(library)?.pem())
+    }
+}
+
+/// Subject of an authority whose owner gave none.
+fn default_subject() -> Result<String, Error> {
+    let number = random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Ok(format!("Sealant private CA {number}"))
+}
+
+/// The authority's certificate and key, which belong together.
+fn pair(directory: &Path, files: &Files) -> Result<(Certificate, PrivateKey), Error> {
+    let none = |reason: String| Error::NoAuthority { directory: directory.to_owned(), reason };
+    let missing = |error| match error {
+        Error::Read { path, source } if source.kind() == ErrorKind::NotFound => {
+            none(format!("{} is missing", path.display()))
+        }
+        other => other,
+    };
+    let certificates = read_certificates(&files.certificate).map_err(missing)?;
+    let key = PrivateKey::read(&files.key).map_err(missing)?;
+    match certificates.into_iter().next() {
+        Some(certificate) if !certificate.is_ca => Err(none("ca.pem is not an authority's certificate".to_owned())),
+        Some(certificate) if !key.is_of(&certificate) => Err(none("ca.key is not the key of ca.pem".to_owned())),
+        Some(certificate) => Ok((certificate, key)),
+        None => Err(none("ca.pem is empty".to_owned())),
+    }
+}
+
+fn own(subject: &str, days: u32, key: &PrivateKey) -> Result<String, Error> {
+    let mut params = common(subject, days)?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(params.self_signed(key.pair()).map_err(library)?.pem())
+}
+
+fn common(subject: &str, days: u32) -> Result<CertificateParams, Error> {
+    let now = Timestamp::now();
+    let mut params = CertificateParams::default();
+    params.serial_number = Some(serial()?);
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, subject);
+    params.not_before = date(now.saturating_sub(BACKDATED).unwrap_or(now));
+    let span = SignedDuration::from_hours(i64::from(days).saturating_mul(24));
+    params.not_after = date(now.saturating_add(span).unwrap_or(Timestamp::MAX));
+    Ok(params)
+}
+
+/// Random, positive, not zero (RFC 5280, section 4.1.2.2). The library's own is the key's hash, which a
+/// renewal with the same key would repeat.
+fn serial() -> Result<SerialNumber, Error> {
+    let mut bytes = random::<16>()?;
+    bytes[0] = bytes[0] & 0x7f | 0x40;
+    Ok(SerialNumber::from_slice(&bytes))
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| library("the system gives no random bytes"))?;
+    Ok(bytes)
+}
+
+/// Certificates have whole seconds.
+fn date(at: Timestamp) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp(at.as_second()).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+fn san(name: AlternativeName) -> Result<SanType, Error> {
+    Ok(match name {
+        AlternativeName::Ip(address) => SanType::IpAddress(address),
+        AlternativeName::Dns(name) => SanType::DnsName(name.try_into().map_err(library)?),
+    })
+}
+
+/// What an older certificate was ordered as.
+fn again(name: &Name, old: &Certificate, days: u32) -> Order {
+    let has = |usage: &str| old.ext_key_usage.iter().any(|one| one == usage);
+    let usage = match (has("serverAuth"), has("clientAuth")) {
+        (true, false) => Usage::Server,
+        (false, true) => Usage::Client,
+        _ => Usage::Both,
+    };
+    let dns = old.san_dns.iter().map(|name| AlternativeName::Dns(name.clone()));
+    let addresses = old.san_ip.iter().map(|address| AlternativeName::Ip(*address));
+    let key = KeyType::of(old).unwrap_or_default();
+    Order { name: name.clone(), alternatives: dns.chain(addresses).collect(), key, usage, days, replace: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+    use crate::{Credentials, Limits, judge};
+
+    fn order(name: &str, alternatives: &[&str]) -> Order {
+        Order {
+            name: name.parse().unwrap(),
+            alternatives: alternatives.iter().map(|name| name.parse().unwrap()).collect(),
+            key: KeyType::default(),
+            usage: Usage::default(),
+            days: LEAF_DAYS,
+            replace: false,
+        }
+    }
+
+    fn authority() -> (tempfile::TempDir, Authority) {
+        let directory = tempfile::tempdir().unwrap();
+        Authority::create(directory.path(), Some("Test CA"), KeyType::default(), 3650, false).unwrap();
+        let authority = Authority::open(directory.path()).unwrap();
+        (directory, authority)
+    }
+
+    fn problems(directory: &Path, name: &str) -> Vec<String> {
+        let files = Files::of(directory, &name.parse().unwrap());
+        let ca = directory.join("ca.pem");
+        let credentials = Credentials::read(&files.certificate, Some(&files.key), Some(&ca)).unwrap();
+        let found = judge(&credentials, &[], &Limits::default(), Timestamp::now());
+        found.into_iter().map(|problem| problem.text).collect()
+    }
+
+    #[test]
+    fn what_is_issued_is_good_and_has_its_names() {
+        let (directory, authority) = authority();
+        let files = authority.issue(&order("db1.example.org", &["10.0.0.1", "db1"])).unwrap();
+        assert_eq!(problems(directory.path(), "db1.example.org"), [""; 0]);
+        let leaf = read_certificates(&files.certificate).unwrap().remove(0);
+        assert_eq!(leaf.names(), ["db1.example.org", "db1", "10.0.0.1"]);
+        assert_eq!(leaf.ext_key_usage, ["serverAuth", "clientAuth"]);
+        assert_eq!(leaf.key_type, "EC P-256");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&files.key), mode(&directory.path().join("ca.key"))), (0o600, 0o600));
+    }
+
+    #[test]
+    fn keys_are_not_overwritten_unless_told() {
+        let (directory, authority) = authority();
+        authority.issue(&order("db1", &[])).unwrap();
+        let key = fs::read(directory.path().join("db1.key")).unwrap();
+        assert!(matches!(authority.issue(&order("db1", &[])), Err(Error::Exists { .. })));
+        let create = |replace| Authority::create(directory.path(), Some("Other"), KeyType::default(), 10, replace);
+        assert!(matches!(create(false), Err(Error::Exists { .. })));
+        assert_eq!(fs::read(directory.path().join("db1.key")).unwrap(), key);
+        authority.issue(&Order { replace: true, ..order("db1", &[]) }).unwrap();
+        assert_ne!(fs::read(directory.path().join("db1.key")).unwrap(), key);
+    }
+
+    #[test]
+    fn renewal_keeps_names_use_and_key() {
+        let (directory, authority) = authority();
+        let wanted = Order { usage: Usage::Client, days: 2, ..order("app", &["app.example.org"]) };
+        let files = authority.issue(&wanted).unwrap();
+        let before = read_certificates(&files.certificate).unwrap().remove(0);
+        authority.renew(&wanted.name, 100, false).unwrap();
+        let after = read_certificates(&files.certificate).unwrap().remove(0);
+        assert_eq!((after.names(), &after.ext_key_usage), (before.names(), &before.ext_key_usage));
+        assert_eq!(after.spki_sha256, before.spki_sha256);
+        assert!(after.not_after > before.not_after && after.serial_hex != before.serial_hex);
+        authority.renew(&wanted.name, 100, true).unwrap();
+        assert_ne!(read_certificates(&files.certificate).unwrap()[0].spki_sha256, before.spki_sha256);
+        assert_eq!(problems(directory.path(), "app"), [""; 0]);
+    }
+
+    #[test]
+    fn an_extended_authority_stands_for_what_it_has_issued() {
+        let (directory, authority) = authority();
+        authority.issue(&order("db1", &[])).unwrap();
+        Authority::extend(directory.path(), 7000).unwrap();
+        assert_eq!(problems(directory.path(), "db1"), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_outlives_its_authority() {
+        let directory = tempfile::tempdir().unwrap();
+        Authority::create(directory.path(), Some("Short"), KeyType::default(), 20, false).unwrap();
+        let files = Authority::open(directory.path()).unwrap().issue(&order("db1", &[])).unwrap();
+        let ends = |path: &Path| read_certificates(path).unwrap()[0].not_after;
+        assert_eq!(ends(&files.certificate), ends(&directory.path().join("ca.pem")));
+    }
+
+    #[test]
+    fn a_key_of_another_authority_is_refused() {
+        let (directory, _) = authority();
+        let (other, _) = authority();
+        fs::copy(other.path().join("ca.key"), directory.path().join("ca.key")).unwrap();
+        assert!(matches!(Authority::open(directory.path()), Err(Error::NoAuthority { .. })));
+    }
+
+    #[test]
+    fn rsa_keys_can_be_had() {
+        let (directory, authority) = authority();
+        authority.issue(&Order { key: KeyType::Rsa2048, ..order("old", &[]) }).unwrap();
+        assert_eq!(problems(directory.path(), "old"), [""; 0]);
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong with certificates and their files.
+
+use std::{io, path::PathBuf};
+
+/// Why a certificate could not be made, read or used. No message holds a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file is there already.
+    #[error("{}: is there already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The directory is no authority's.
+    #[error("{}: there is no certificate authority in it: {reason}", directory.display())]
+    NoAuthority {
+        /// The directory.
+        directory: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// There is no certificate to renew.
+    #[error("{}: there is no such certificate", path.display())]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A name that no certificate, or no file, can have.
+    #[error("{name:?} is no name for a certificate: {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The authority's own time is over.
+    #[error("{}: the authority's certificate ended on {ended}", path.display())]
+    AuthorityEnded {
+        /// Its certificate.
+        path: PathBuf,
+        /// The day.
+        ended: String,
+    },
+    /// The library for certificates failed.
+    #[error("the certificate cannot be made: {0}")]
+    Library(String),
+}
+
+impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Exists { .. } => {
+                "a key is never overwritten unless told: to make a new certificate for the same key use `sealant cert \
+                 renew`, to replace both give --replace"
+            }
+            Self::NoAuthority { .. } => "make one with `sealant cert init --dir DIR`",
+            Self::NoCertificate { .. } => "make one with `sealant cert issue`",
+            Self::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as the file's owner or as root"
+            }
+            Self::Write { .. } => "name a directory that this user may write",
+            Self::AuthorityEnded { .. } => "renew it with `sealant cert renew --dir DIR --ca`, then its certificates",
+            Self::Name { .. } => "use a host name such as db1.example.org; further names and addresses go into --san",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Private keys: made, read, and wiped when they go.
+
+use std::{fmt, path::Path};
+
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize};
+use rustls_pki_types::{PrivateKeyDer, pem::PemObject};
+use zeroize::Zeroizing;
+
+use crate::{Error, files};
+
+/// Kind of a key pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyType {
+    /// ECDSA on NIST P-256: the cheapest handshake that everything understands.
+    #[default]
+    EcdsaP256,
+    /// ECDSA on NIST P-384.
+    EcdsaP384,
+    /// RSA with 2048 bits.
+    Rsa2048,
+    /// RSA with 3072 bits.
+    Rsa3072,
+    /// RSA with 4096 bits.
+    Rsa4096,
+}
+
+impl KeyType {
+    /// The kind that a certificate describes with these words.
+    #[must_use]
+    pub fn of(certificate: &server::Certificate) -> Option<Self> {
+        Some(match (certificate.key_type.as_str(), certificate.key_bits) {
+            ("EC P-256", _) => Self::EcdsaP256,
+            ("EC P-384", _) => Self::EcdsaP384,
+            ("RSA", Some(2048)) => Self::Rsa2048,
+            ("RSA", Some(3072)) => Self::Rsa3072,
+            ("RSA", Some(4096)) => Self::Rsa4096,
+            _ => return None,
+        })
+    }
+}
+
+/// A private key. Its copy here is wiped when it goes.
+pub struct PrivateKey {
+    pair: KeyPair,
+    pem: Zeroizing<String>,
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PrivateKey")
+    }
+}
+
+impl PrivateKey {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`Error::Library`].
+    pub fn generate(kind: KeyType) -> Result<Self, Error> {
+        let pair = match kind {
+            KeyType::EcdsaP256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256),
+            KeyType::EcdsaP384 => KeyPair::generate_for(&PKCS_ECDSA_P384_SHA384),
+            KeyType::Rsa2048 => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048),
+            KeyType::Rsa3072 => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_3072),
+            KeyType::Rsa4096 => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_4096),
+        };
+        Ok(Self::from(pair.map_err(library)?))
+    }
+
+    /// From a PEM file.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Content`] name the file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = files::read_secret(path)?;
+        let der = parse_key(path, &bytes)?;
+        let unusable = |error| Error::Content { path: path.to_owned(), reason: format!("not a usable key: {error}") };
+        Ok(Self::from(KeyPair::try_from(&der).map_err(unusable)?))
+    }
+
+    /// As a PKCS #8 PEM file has it.
+    #[must_use]
+    pub fn pem(&self) -> &Zeroizing<String> {
+        &self.pem
+    }
+
+    pub(crate) fn pair(&self) -> &KeyPair {
+        &self.pair
+    }
+
+    /// Whether the certificate is for this key.
+    pub(crate) fn is_of(&self, certificate: &server::Certificate) -> bool {
+        server::certificate::sha256_hex(&self.pair.subject_public_key_info()) == certificate.spki_sha256
+    }
+}
+
+impl From<KeyPair> for PrivateKey {
+    fn from(pair: KeyPair) -> Self {
+        let pem = Zeroizing::new(pair.serialize_pem());
+        Self { pair, pem }
+    }
+}
+
+/// The first private key of a PEM file.
+pub(crate) fn parse_key(path: &Path, pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(|_| {
+        let encrypted = pem.windows(9).any(|part| part == b"ENCRYPTED");
+        let reason = if encrypted { "the key is encrypted, which servers cannot use" } else { "no private key in it" };
+        Error::Content { path: path.to_owned(), reason: reason.to_owned() }
+    })
+}
+
+pub(crate) fn library(error: impl fmt::Display) -> Error {
+    Error::Library(error.to_string())
+}

@@ -1,0 +1,131 @@
+//! Why a certificate was not installed.
+
+use std::{io, path::PathBuf};
+
+use server::Endpoint;
+
+/// Why a certificate was not installed. No message holds a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server or a statement.
+    #[error(transparent)]
+    Change(#[from] crate::Error),
+    /// The files given.
+    #[error(transparent)]
+    Certificate(#[from] cert::Error),
+    /// The certificate is not good.
+    #[error("{}: {reason}", path.display())]
+    Refused {
+        /// The certificate.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The account lacks a privilege.
+    #[error("{account} lacks {missing}")]
+    Privilege {
+        /// The account, as the server knows it.
+        account: String,
+        /// What is missing, as `PRIVILEGE ON OBJECT`.
+        missing: &'static str,
+    },
+    /// The server names no file for a part.
+    #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
+    NoPlace {
+        /// The server.
+        server: String,
+        /// The variable.
+        variable: &'static str,
+    },
+    /// Two parts are in one file.
+    #[error("{}: the server keeps its {one} and its {other} in this one file", path.display())]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+        /// A variable.
+        one: &'static str,
+        /// Another.
+        other: &'static str,
+    },
+    /// A file of the server cannot be read or replaced.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The handshake from outside failed.
+    #[error("{endpoint}: the handshake from outside failed: {source}")]
+    Unseen {
+        /// Where it was tried.
+        endpoint: Endpoint,
+        /// Why.
+        source: server::Error,
+    },
+    /// The server reads its files and serves another certificate still.
+    #[error("{endpoint}: still serves the certificate {found}, not the new one {wanted}")]
+    NotServed {
+        /// Where it was seen.
+        endpoint: Endpoint,
+        /// SHA-256 of what is served.
+        found: String,
+        /// SHA-256 of what should be.
+        wanted: String,
+    },
+    /// It failed, and everything is as it was.
+    #[error("{cause}; everything is as it was before")]
+    RolledBack {
+        /// Why it failed.
+        cause: Box<Self>,
+    },
+    /// It failed, and it is not proven that everything is as it was.
+    #[error("{cause}; and the roll-back failed: {why}")]
+    NotRolledBack {
+        /// Why it failed.
+        cause: Box<Self>,
+        /// Why the roll-back failed.
+        why: Box<Self>,
+    },
+}
+
+impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Change(crate::Error::Server(error)) => return error.hint().map(str::to_owned),
+            Self::Change(_) => return None,
+            Self::Certificate(error) => return error.hint().map(str::to_owned),
+            Self::Refused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`".to_owned(),
+            Self::Privilege { account, missing } => format!("GRANT {missing} TO {account}"),
+            Self::NoPlace { .. } => {
+                "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
+                 restart the server once; later certificates need no restart"
+                    .to_owned()
+            }
+            Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it".to_owned(),
+            Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as root, or as the server's user".to_owned()
+            }
+            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "run it on the server's own host: the files are replaced there".to_owned()
+            }
+            Self::File { .. } => return None,
+            Self::Unseen { source: server::Error::CertificateNotTrusted { .. }, .. } => {
+                "issue another with `sealant cert issue`, and give its own authority with --ca".to_owned()
+            }
+            Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT".to_owned(),
+            Self::NotServed { .. } => {
+                "is this the server that the files belong to? run it on the server's own host".to_owned()
+            }
+            Self::RolledBack { cause } => return cause.hint(),
+            Self::NotRolledBack { .. } => {
+                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ALTER INSTANCE RELOAD \
+                 TLS (MySQL) or FLUSH SSL (MariaDB)"
+                    .to_owned()
+            }
+        })
+    }
+}

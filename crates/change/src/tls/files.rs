@@ -1,0 +1,130 @@
+//! The server's files: replaced as one, or put back as one.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use place::Placing;
+use zeroize::Zeroizing;
+
+use super::Error;
+use crate::StatementLog;
+
+/// A file of the server, with what it will hold.
+pub(super) struct Replacement {
+    /// What it is, for people.
+    pub(super) what: &'static str,
+    /// The server's file.
+    pub(super) path: PathBuf,
+    /// Its new bytes.
+    pub(super) bytes: Zeroizing<Vec<u8>>,
+    /// How it is written if there is none yet.
+    pub(super) placing: Placing,
+}
+
+impl Replacement {
+    /// Keeps what is there now beside it, unless an interrupted run has done that.
+    fn keep(&self) -> Result<(), Error> {
+        let kept = self.kept();
+        if kept.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        match read(&self.path)? {
+            None => Ok(()),
+            Some(bytes) => put(&kept, &bytes, self.placing_like(&self.path)?),
+        }
+    }
+
+    /// Permissions and owner of what is there, so that nobody who read it before cannot any more.
+    fn placing_like(&self, path: &Path) -> Result<Placing, Error> {
+        match fs::metadata(path) {
+            Ok(found) => {
+                let owner = Some((found.uid(), found.gid()));
+                // Never wider than a key may be.
+                Ok(Placing { mode: found.mode() & self.placing.mode | 0o600, owner, replace: true })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(self.placing.replacing(true)),
+            Err(source) => Err(Error::File { path: path.to_owned(), source }),
+        }
+    }
+
+    fn kept(&self) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".sealant-before");
+        PathBuf::from(name)
+    }
+
+    fn write(&self, log: &StatementLog) -> Result<(), Error> {
+        log.note(&format!("replace file {}", self.path.display()))?;
+        put(&self.path, &self.bytes, self.placing_like(&self.path)?)
+    }
+
+    fn put_back(&self, log: &StatementLog) -> Result<(), Error> {
+        let kept = self.kept();
+        log.note(&format!("put file {} back", self.path.display()))?;
+        let failed = |source| Error::File { path: self.path.clone(), source };
+        match read(&kept)? {
+            Some(bytes) => put(&self.path, &bytes, self.placing_like(&kept)?),
+            // There was none before.
+            None => match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
+                _ => place::sync(&self.path).map_err(failed),
+            },
+        }
+    }
+
+    fn forget(&self) -> Result<(), Error> {
+        let kept = self.kept();
+        match fs::remove_file(&kept) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::File { path: kept, source }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Finds out, before anything is changed, that all of them can be written.
+pub(super) fn check(files: &[Replacement]) -> Result<(), Error> {
+    for file in files {
+        let placing = file.placing_like(&file.path)?;
+        place::check(&file.path, placing).map_err(|source| Error::File { path: file.path.clone(), source })?;
+        read(&file.path)?;
+    }
+    Ok(())
+}
+
+/// Keeps all of them, before the first is replaced.
+pub(super) fn keep(files: &[Replacement]) -> Result<(), Error> {
+    files.iter().try_for_each(Replacement::keep)
+}
+
+/// Replaces all of them. The server reads none until it is told to.
+pub(super) fn write(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
+    files.iter().try_for_each(|file| file.write(log))
+}
+
+/// Puts all of them back; one that fails does not stop the others.
+pub(super) fn put_back(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
+    let ended: Vec<_> = files.iter().map(|file| file.put_back(log)).collect();
+    ended.into_iter().collect()
+}
+
+/// Removes what was kept.
+pub(super) fn forget(files: &[Replacement]) -> Result<(), Error> {
+    files.iter().try_for_each(Replacement::forget)
+}
+
+/// Bytes of a file, wiped when they go; `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+    }
+}
+
+fn put(path: &Path, bytes: &[u8], placing: Placing) -> Result<(), Error> {
+    place::place(path, bytes, placing).map_err(|source| Error::File { path: path.to_owned(), source })
+}

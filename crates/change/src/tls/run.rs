@@ -1,0 +1,263 @@
+//! The plan, and carrying it out.
+
+use std::{fmt::Write as _, time::Instant};
+
+use cert::{Credentials, Limits, judge, worst};
+use jiff::Timestamp;
+use place::Placing;
+use rustls_pki_types::CertificateDer;
+use server::{Certificate, Options, Target, probe::served};
+use zeroize::Zeroizing;
+
+use super::{
+    Error, Report, Request, SCHEMA,
+    files::{self, Replacement},
+    site::Site,
+};
+use crate::{LockPatience, Outcome, Session, StatementLog, Step};
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Keep,
+    Replace,
+    Reload,
+    Prove,
+    Forget,
+}
+
+/// Asks the server and judges the certificate; changes nothing.
+///
+/// # Errors
+/// [`Error`], by cause.
+pub fn plan(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Result<Report, Error> {
+    Ok(Work::new(target, options, request, log)?.report(&|_| Outcome::Planned))
+}
+
+/// Installs the certificate, and proves that it is served; if it is not, everything is put back.
+///
+/// The report is there in both cases; the second value says why the certificate is not installed.
+pub fn run(
+    target: &Target,
+    options: &Options,
+    request: &Request,
+    log: &StatementLog,
+) -> (Option<Report>, Result<(), Error>) {
+    match Work::new(target, options, request, log) {
+        Ok(mut work) => {
+            let (report, ended) = work.run();
+            (Some(report), ended)
+        }
+        Err(error) => (None, Err(error)),
+    }
+}
+
+struct Work<'w> {
+    request: &'w Request,
+    session: Session<'w>,
+    log: &'w StatementLog,
+    site: Site,
+    files: Vec<Replacement>,
+    /// The new certificate's SHA-256.
+    wanted: String,
+    authorities: Vec<CertificateDer<'static>>,
+    before: Option<String>,
+    steps: Vec<Step<Action>>,
+}
+
+impl<'w> Work<'w> {
+    fn new(target: &Target, options: &Options, request: &'w Request, log: &'w StatementLog) -> Result<Self, Error> {
+        let credentials = Credentials::read(&request.certificate, Some(&request.key), Some(&request.ca))?;
+        if !request.skip_checks {
+            is_good(&credentials, request)?;
+        }
+        let mut session = Session::open(target, options, log, LockPatience::default())?;
+        let mut site = Site::of(&mut session, target, request)?;
+        let wanted = credentials.leaf().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
+        let (files, authorities) = replacements(&mut site, credentials, request)?;
+        files::check(&files)?;
+        let before = served(&site.outside, None, request.timeout);
+        // A server without TLS so far has no certificate to show.
+        let before = match before {
+            Err(server::Error::TlsNotOffered) => None,
+            other => Some(other.map_err(|source| Error::Unseen { endpoint: site.outside.clone(), source })?),
+        };
+        let before = before.and_then(|chain| chain.first().map(|der| server::certificate::sha256_hex(der)));
+        let steps = steps(&site, &files);
+        Ok(Self { request, session, log, site, files, wanted, authorities, before, steps })
+    }
+
+    fn run(&mut self) -> (Report, Result<(), Error>) {
+        let mut outcomes: Vec<(Outcome, f64)> = Vec::new();
+        let mut ended = Ok(());
+        for step in self.steps.clone() {
+            let began = Instant::now();
+            let result = self.carry_out(step.action);
+            let outcome = match &result {
+                Ok(()) => Outcome::Done,
+                Err(error) => Outcome::Failed { reason: error.to_string() },
+            };
+            outcomes.push((outcome, began.elapsed().as_secs_f64()));
+            if let Err(error) = result {
+                ended = Err(self.roll_back(step.action, error));
+                break;
+            }
+        }
+        let mut report = self.report(&|number| outcomes.get(number).map_or(Outcome::Planned, |(o, _)| o.clone()));
+        for (step, (_, seconds)) in report.steps.iter_mut().zip(&outcomes) {
+            step.seconds = *seconds;
+        }
+        // What was kept may not go, but the certificate is served all the same.
+        let proven = |step: &&Step<Action>| step.action == Action::Prove;
+        let number = self.steps.iter().position(|step| proven(&step)).unwrap_or(usize::MAX);
+        report.done = matches!(outcomes.get(number), Some((Outcome::Done, _)));
+        report.served_after = if report.done { Some(self.wanted.clone()) } else { None };
+        report.rolled_back = matches!(ended, Err(Error::RolledBack { .. }));
+        if report.rolled_back {
+            report.served_after.clone_from(&self.before);
+        }
+        (report, ended)
+    }
+
+    fn carry_out(&mut self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Keep => files::keep(&self.files),
+            Action::Replace => files::write(&self.files, self.log),
+            Action::Reload => Ok(self.session.change(self.site.reload)?),
+            Action::Prove => self.prove(),
+            Action::Forget => files::forget(&self.files),
+        }
+    }
+
+    /// The new certificate, from outside, with the proof of its key.
+    fn prove(&self) -> Result<(), Error> {
+        let found = self.seen(Some(&self.authorities))?;
+        if found == self.wanted {
+            return Ok(());
+        }
+        let endpoint = self.site.outside.clone();
+        Err(Error::NotServed { endpoint, found, wanted: self.wanted.clone() })
+    }
+
+    fn seen(&self, authorities: Option<&[CertificateDer<'static>]>) -> Result<String, Error> {
+        let endpoint = &self.site.outside;
+        let chain = served(endpoint, authorities, self.request.timeout);
+        let chain = chain.map_err(|source| Error::Unseen { endpoint: endpoint.clone(), source })?;
+        Ok(chain.first().map(|der| server::certificate::sha256_hex(der)).unwrap_or_default())
+    }
+
+    /// Puts everything back, as far as the run had come.
+    fn roll_back(&mut self, failed: Action, cause: Error) -> Error {
+        let undone = match failed {
+            Action::Keep => files::forget(&self.files),
+            Action::Replace | Action::Reload | Action::Prove => self.undo(),
+            Action::Forget => return cause,
+        };
+        match undone {
+            Ok(()) => Error::RolledBack { cause: Box::new(cause) },
+            Err(why) => Error::NotRolledBack { cause: Box::new(cause), why: Box::new(why) },
+        }
+    }
+
+    fn undo(&mut self) -> Result<(), Error> {
+        files::put_back(&self.files, self.log)?;
+        if let Some(before) = &self.before {
+            self.session.change(self.site.reload)?;
+            let found = self.seen(None)?;
+            if found != *before {
+                let endpoint = self.site.outside.clone();
+                return Err(Error::NotServed { endpoint, found, wanted: before.clone() });
+            }
+        }
+        files::forget(&self.files)
+    }
+
+    fn report(&self, outcome: &dyn Fn(usize) -> Outcome) -> Report {
+        let steps = self.steps.iter().enumerate();
+        Report {
+            schema: SCHEMA,
+            server: self.site.server.clone(),
+            steps: steps
+                .map(|(number, step)| step.report(self.statements(step.action), outcome(number), 0.0))
+                .collect(),
+            notes: self.site.notes.clone(),
+            served_before: self.before.clone(),
+            served_after: None,
+            done: false,
+            rolled_back: false,
+        }
+    }
+
+    fn statements(&self, action: Action) -> Vec<String> {
+        if action == Action::Reload { vec![self.site.reload.to_owned()] } else { Vec::new() }
+    }
+}
+
+/// Whatever is critical forbids it.
+fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
+    let limits = Limits { warning_days: 0, critical_days: 0 };
+    let problems = judge(credentials, &request.hosts, &limits, Timestamp::now());
+    if worst(&problems).is_none_or(|level| level < cert::Level::Critical) {
+        return Ok(());
+    }
+    let reason = problems.into_iter().map(|problem| problem.text).collect::<Vec<_>>().join("; ");
+    Err(Error::Refused { path: request.certificate.clone(), reason })
+}
+
+/// What goes into which file, and the authorities that the handshake has to lead to.
+fn replacements(
+    site: &mut Site,
+    credentials: Credentials,
+    request: &Request,
+) -> Result<(Vec<Replacement>, Vec<CertificateDer<'static>>), Error> {
+    let owner = Some(site.owner);
+    let certificate = Zeroizing::new(credentials.certificate_pem);
+    let (authorities, ca_pem) = credentials.authorities.unwrap_or_default();
+    let key = credentials.key.map(|(_, pem)| pem).unwrap_or_default();
+    let public = Placing { owner, ..Placing::PUBLIC };
+    let secret = Placing { owner, ..Placing::SECRET };
+    let mut files = vec![
+        Replacement { what: "certificate", path: site.certificate.clone(), bytes: certificate, placing: public },
+        Replacement { what: "key", path: site.key.clone(), bytes: key, placing: secret },
+    ];
+    if let Some(path) = site.ca.clone() {
+        let old = files::read(&path)?;
+        let bytes = authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut site.notes);
+        files.push(Replacement { what: "authorities", path, bytes: Zeroizing::new(bytes), placing: public });
+    }
+    Ok((files, authorities))
+}
+
+/// The new authority, and the old ones if they are to stay; says who will be refused if they are not.
+fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, keep: bool, notes: &mut Vec<String>) -> Vec<u8> {
+    let described = |pem: &[u8]| Certificate::from_pem(pem).unwrap_or_default();
+    let known: Vec<String> = described(&new).into_iter().map(|one| one.sha256).collect();
+    let leaving: Vec<Certificate> =
+        old.map(described).unwrap_or_default().into_iter().filter(|one| !known.contains(&one.sha256)).collect();
+    if leaving.is_empty() {
+        return new;
+    }
+    let subjects = leaving.iter().map(|one| one.subject.as_str()).collect::<Vec<_>>().join(", ");
+    let mut note = String::new();
+    if let (true, Some(old)) = (keep, old) {
+        let _ = write!(note, "clients with certificates of {subjects} are still trusted");
+        notes.push(note);
+        return [new.as_slice(), b"\n", old].concat();
+    }
+    let _ = write!(note, "clients with certificates of {subjects} are refused from then on; --trust-old-ca keeps them");
+    notes.push(note);
+    new
+}
+
+fn steps(site: &Site, files: &[Replacement]) -> Vec<Step<Action>> {
+    let names = files.iter().map(|file| format!("{} {}", file.what, file.path.display()));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let outside = &site.outside;
+    vec![
+        Step::quiet("keep", "keep the server's files beside them, as FILE.sealant-before", Action::Keep),
+        Step::quiet("replace", &format!("replace {names}"), Action::Replace),
+        Step::quiet("reload", "have the server read them; open connections stay as they are", Action::Reload),
+        Step::quiet("prove", &format!("see the new certificate in a handshake with {outside}"), Action::Prove),
+        Step::quiet("forget", "remove the old files", Action::Forget),
+    ]
+}

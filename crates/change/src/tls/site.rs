@@ -1,0 +1,122 @@
+//! Where a server has its certificate, and how it is told to read it again.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use server::{Endpoint, Flavor, Target};
+
+use super::{Error, Request};
+use crate::Session;
+
+/// A server whose certificate may be replaced.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// How messages name it.
+    pub(super) server: String,
+    /// Files of certificate, key and, if the server has one, authorities.
+    pub(super) certificate: PathBuf,
+    pub(super) key: PathBuf,
+    pub(super) ca: Option<PathBuf>,
+    /// Whose the files are to be.
+    pub(super) owner: (u32, u32),
+    /// The statement that makes the server read them.
+    pub(super) reload: &'static str,
+    /// Where to look from outside.
+    pub(super) outside: Endpoint,
+    /// What should be known.
+    pub(super) notes: Vec<String>,
+}
+
+impl Site {
+    /// Asks the server. Changes nothing.
+    pub(super) fn of(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
+        let server = target.to_string();
+        let reload = reload(session, &server)?;
+        let datadir = session.identity().datadir.clone();
+        let place = |session: &mut Session<'_>, variable| -> Result<Option<PathBuf>, Error> {
+            let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
+            let value = rows.value(0, "Value").filter(|value| !value.is_empty());
+            // Relative names are the data directory's; a link is followed, so that what it leads to is replaced.
+            Ok(value.map(|value| datadir.join(value)).map(|path| fs::canonicalize(&path).unwrap_or(path)))
+        };
+        let needed = |variable| Error::NoPlace { server: server.clone(), variable };
+        let certificate = place(session, "ssl_cert")?.ok_or_else(|| needed("ssl_cert"))?;
+        let key = place(session, "ssl_key")?.ok_or_else(|| needed("ssl_key"))?;
+        let ca = if request.keep_ca { None } else { place(session, "ssl_ca")? };
+        apart(&certificate, &key, ca.as_deref())?;
+        privilege(session, reload)?;
+        let mut notes = Vec::new();
+        if ca.is_none() && !request.keep_ca {
+            notes.push("the server has no ssl_ca, so the authority is not installed".to_owned());
+        }
+        let owner = owner(&key, &datadir)?;
+        let outside = outside(session, target, request)?;
+        Ok(Self { server, certificate, key, ca, owner, reload, outside, notes })
+    }
+}
+
+/// Neither may be written to the binary log: replicas have certificates of their own.
+fn reload(session: &Session<'_>, server: &str) -> Result<&'static str, Error> {
+    let version = &session.identity().version;
+    let (statement, reason) = match version.flavor {
+        Flavor::MariaDb if version.at_least(10, 4, 0) => return Ok("FLUSH NO_WRITE_TO_BINLOG SSL"),
+        Flavor::MariaDb => ("FLUSH SSL", "MariaDB 10.4"),
+        _ if version.at_least(8, 0, 16) => return Ok("ALTER INSTANCE RELOAD TLS"),
+        _ => ("ALTER INSTANCE RELOAD TLS", "MySQL 8.0.16"),
+    };
+    let reason = format!("reads certificates only when it starts; {statement} came with {reason}");
+    Err(crate::Error::Unsupported { server: server.to_owned(), reason }.into())
+}
+
+fn apart(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error> {
+    let same = |path: &Path, one, other| Err(Error::SameFile { path: path.to_owned(), one, other });
+    match ca {
+        _ if certificate == key => same(key, "ssl_cert", "ssl_key"),
+        Some(ca) if ca == certificate => same(ca, "ssl_ca", "ssl_cert"),
+        Some(ca) if ca == key => same(ca, "ssl_ca", "ssl_key"),
+        _ => Ok(()),
+    }
+}
+
+/// Files must not be replaced by somebody who then may not have them read.
+fn privilege(session: &mut Session<'_>, reload: &str) -> Result<(), Error> {
+    let missing = if reload.starts_with("ALTER") { "CONNECTION_ADMIN ON *.*" } else { "RELOAD ON *.*" };
+    let grants = crate::grants::of_session(session)?;
+    if grants.cover(missing) || grants.cover("SUPER ON *.*") {
+        return Ok(());
+    }
+    Err(Error::Privilege { account: crate::grants::account(session)?, missing })
+}
+
+/// The key's owner, or the data directory's if there is no key yet.
+fn owner(key: &Path, datadir: &Path) -> Result<(u32, u32), Error> {
+    let found = fs::metadata(key).or_else(|_| fs::metadata(datadir));
+    let found = found.map_err(|source| Error::File { path: key.to_owned(), source })?;
+    Ok((found.uid(), found.gid()))
+}
+
+/// The port if there is one, else the way that we came.
+fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Endpoint, Error> {
+    if let Some(endpoint) = &request.outside {
+        return Ok(endpoint.clone());
+    }
+    if !target.endpoint.is_socket() {
+        return Ok(target.endpoint.clone());
+    }
+    let rows =
+        session.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('port', 'bind_address', 'skip_networking')")?;
+    let value = |name: &str| {
+        let row = (0..rows.rows.len()).find(|row| rows.value(*row, "Variable_name") == Some(name))?;
+        rows.value(row, "Value")
+    };
+    let port = value("port").and_then(|port| port.parse().ok()).filter(|port| *port != 0);
+    let first = value("bind_address").and_then(|list| list.split(',').next()).unwrap_or_default();
+    Ok(match (value("skip_networking"), port) {
+        (Some("ON" | "1"), _) | (_, None) => target.endpoint.clone(),
+        (_, Some(port)) if matches!(first, "" | "*" | "0.0.0.0" | "::") => Endpoint::tcp("127.0.0.1", port),
+        (_, Some(port)) => Endpoint::tcp(first, port),
+    })
+}

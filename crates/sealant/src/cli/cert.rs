@@ -1,0 +1,271 @@
+//! `sealant cert`: a small private authority, and certificates in running servers.
+
+mod check;
+mod install;
+mod show;
+
+use std::path::PathBuf;
+
+use ::cert::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage, names_in};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+
+use crate::cli::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::Failure;
+
+/// Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart
+///
+/// The authority is a directory: ca.pem and ca.key, and NAME.pem and NAME.key for every certificate. Keys
+/// are readable by their owner alone and are never overwritten unless told. Keep ca.key off the servers:
+/// whoever has it can make a certificate for any name.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Cert {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(Init),
+    Issue(Issue),
+    Show(show::Show),
+    Check(check::Check),
+    Renew(Renew),
+    Install(Box<install::Install>),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant cert init --dir /etc/sealant/ca
+  sealant cert issue --dir /etc/sealant/ca --name db1.example.org --san db1,10.0.0.5
+  sealant cert check --dir /etc/sealant/ca
+  sealant cert renew --dir /etc/sealant/ca --within 30
+  sealant cert install --socket /run/mysqld/mysqld.sock --user root \\
+      --cert db1.example.org.pem --key db1.example.org.key --ca ca.pem
+
+Exit codes:
+  0  done; with check: everything is in order
+  1  it failed, or was refused; nothing is changed unless the error says so
+  2  wrong usage
+  3  check: something is wrong, or expires soon";
+
+/// Make an authority: DIR/ca.pem and DIR/ca.key
+#[derive(Debug, Args)]
+struct Init {
+    /// The authority's directory; made, for its owner alone, if it is not there
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
+    #[arg(long, value_name = "TEXT", value_parser = subject)]
+    subject: Option<String>,
+    /// How long it is valid
+    #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+    /// Kind of its key
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
+    key_type: KeyKind,
+    /// Replace an authority that is there: what it has issued is worthless then
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key
+#[derive(Debug, Args)]
+struct Issue {
+    /// The authority's directory
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Name of the certificate and of its files; if it is a host name or address, it is also the first name in it
+    #[arg(long, value_name = "NAME")]
+    name: String,
+    /// Further host names and addresses it is for, with commas between
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    san: Vec<String>,
+    /// How long it is valid; never longer than the authority
+    #[arg(long, value_name = "DAYS", default_value_t = LEAF_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+    /// Kind of its key; ECDSA makes the cheapest handshakes
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
+    key_type: KeyKind,
+    /// What it may be used for
+    #[arg(long, value_enum, value_name = "USE", default_value_t = Use::Both)]
+    usage: Use,
+    /// Replace a certificate and key of that name
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Issue certificates again: same names, same use, same key, new dates
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("which").required(true).args(["name", "within", "ca"])))]
+struct Renew {
+    /// The authority's directory
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// The certificate with this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Every certificate that expires within so many days
+    #[arg(long, value_name = "DAYS")]
+    within: Option<u32>,
+    /// The authority itself: what it has issued stays good
+    #[arg(long)]
+    ca: bool,
+    /// How long the new ones are valid [default: 397; the authority: 3650]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: Option<u32>,
+    /// Make new keys, too
+    #[arg(long, conflicts_with = "ca")]
+    new_key: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum KeyKind {
+    /// ECDSA on P-256
+    EcdsaP256,
+    /// ECDSA on P-384
+    EcdsaP384,
+    /// RSA, 2048 bits
+    Rsa2048,
+    /// RSA, 3072 bits
+    Rsa3072,
+    /// RSA, 4096 bits
+    Rsa4096,
+}
+
+impl From<KeyKind> for KeyType {
+    fn from(kind: KeyKind) -> Self {
+        match kind {
+            KeyKind::EcdsaP256 => Self::EcdsaP256,
+            KeyKind::EcdsaP384 => Self::EcdsaP384,
+            KeyKind::Rsa2048 => Self::Rsa2048,
+            KeyKind::Rsa3072 => Self::Rsa3072,
+            KeyKind::Rsa4096 => Self::Rsa4096,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Use {
+    /// By those who connect and those who are connected to
+    Both,
+    /// Only to be connected to
+    Server,
+    /// Only to connect
+    Client,
+}
+
+impl From<Use> for Usage {
+    fn from(usage: Use) -> Self {
+        match usage {
+            Use::Both => Self::Both,
+            Use::Server => Self::Server,
+            Use::Client => Self::Client,
+        }
+    }
+}
+
+impl Cert {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        match self.command {
+            Command::Init(init) => init.run(),
+            Command::Issue(issue) => issue.run(),
+            Command::Show(show) => show.run(),
+            Command::Check(check) => check.run(),
+            Command::Renew(renew) => renew.run(),
+            Command::Install(install) => install.run(),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self) -> Result<Exit, Failure> {
+        let made = Authority::create(&self.dir, self.subject.as_deref(), self.key_type.into(), self.days, self.replace);
+        say(&[made.map_err(failure)?])
+    }
+}
+
+impl Issue {
+    fn run(&self) -> Result<Exit, Failure> {
+        let name: Name = self.name.parse().map_err(usage)?;
+        let alternatives: Result<Vec<AlternativeName>, _> = self.san.iter().map(|name| name.parse()).collect();
+        let order = Order {
+            name,
+            alternatives: alternatives.map_err(usage)?,
+            key: self.key_type.into(),
+            usage: self.usage.into(),
+            days: self.days,
+            replace: self.replace,
+        };
+        let authority = Authority::open(&self.dir).map_err(failure)?;
+        say(&[authority.issue(&order).map_err(failure)?])
+    }
+}
+
+impl Renew {
+    fn run(&self) -> Result<Exit, Failure> {
+        if self.ca {
+            let days = self.days.unwrap_or(3650);
+            return say(&[Authority::extend(&self.dir, days).map_err(failure)?]);
+        }
+        let authority = Authority::open(&self.dir).map_err(failure)?;
+        let days = self.days.unwrap_or(LEAF_DAYS);
+        let mut renewed = Vec::new();
+        for name in self.names()? {
+            renewed.push(authority.renew(&name, days, self.new_key).map_err(failure)?);
+        }
+        say(&renewed)
+    }
+
+    fn names(&self) -> Result<Vec<Name>, Failure> {
+        if let Some(name) = &self.name {
+            return Ok(vec![name.parse().map_err(usage)?]);
+        }
+        let days = i64::from(self.within.unwrap_or(0));
+        let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(days.saturating_mul(24));
+        let mut due = Vec::new();
+        for name in names_in(&self.dir).map_err(failure)? {
+            let certificates = ::cert::read_certificates(&Files::of(&self.dir, &name).certificate).map_err(failure)?;
+            if certificates.first().is_some_and(|certificate| certificate.not_after < until) {
+                due.push(name);
+            }
+        }
+        Ok(due)
+    }
+}
+
+/// Names the files, one a line.
+fn say(files: &[Files]) -> Result<Exit, Failure> {
+    to_stdout(&|out| {
+        for files in files {
+            writeln!(out, "{}\n{}", files.certificate.display(), files.key.display())?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Clean)
+}
+
+fn subject(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("it is empty".to_owned()),
+        _ if text.len() > 64 => Err("it has more than 64 bytes".to_owned()),
+        _ if text.chars().any(char::is_control) => Err("it has control characters".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn failure(error: Error) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn usage(error: Error) -> Failure {
+    Failure { exit: Exit::Usage, ..failure(error) }
+}

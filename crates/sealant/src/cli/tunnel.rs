@@ -1,0 +1,137 @@
+//! `sealant tunnel`: a local socket to a remote server.
+
+mod far;
+mod near;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::tunnel::{Credentials, Error, Log};
+use clap::{Args, Subcommand};
+
+use crate::cli::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::message::{Failure, info};
+
+/// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
+///
+/// The far end runs beside the server, the near end beside the applications, which connect to a local socket
+/// or port as if the server were there. Both ends prove who they are by certificates of one authority (see
+/// `sealant cert`). The near end keeps connections to the server ready, so that an application waits for
+/// neither TCP nor TLS.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Tunnel {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Near(Box<near::Near>),
+    Far(Box<far::Far>),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  db$  sealant tunnel far --listen 0.0.0.0:3307 --server /run/mysqld/mysqld.sock \\
+           --tls-cert db1.pem --tls-key db1.key --tls-ca ca.pem --allow app1
+  app$ sealant tunnel near --listen /run/sealant/db.sock,127.0.0.1:3306 --far db1:3307 \\
+           --tls-cert app1.pem --tls-key app1.key --tls-ca ca.pem
+  app$ mysql --socket /run/sealant/db.sock
+
+Signals:
+  SIGTERM, SIGINT  take no more connections, let those that are open end, then stop
+  SIGHUP           read the certificates again
+
+Exit codes:
+  0  stopped when told to
+  1  could not start
+  2  wrong usage";
+
+/// Files of this end.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Certificates")]
+struct Files {
+    /// This end's certificate, PEM
+    #[arg(long, value_name = "FILE")]
+    tls_cert: PathBuf,
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: PathBuf,
+    /// The authority that the other end's certificate has to come from, PEM
+    #[arg(long, value_name = "FILE")]
+    tls_ca: PathBuf,
+}
+
+impl Files {
+    fn credentials(&self) -> Credentials {
+        Credentials { certificate: self.tls_cert.clone(), key: self.tls_key.clone(), ca: self.tls_ca.clone() }
+    }
+}
+
+/// How it runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
+struct Running {
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
+    metrics: Option<SocketAddr>,
+}
+
+impl Tunnel {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        match self.command {
+            Command::Near(near) => near.run(),
+            Command::Far(far) => far.run(),
+        }
+    }
+}
+
+impl Running {
+    /// Runs to its end what an end does.
+    fn run(&self, end: impl Future<Output = Result<(), Failure>>) -> Result<Exit, Failure> {
+        raise_descriptors();
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        if let Some(threads) = self.threads {
+            builder.worker_threads(threads.into());
+        }
+        let runtime =
+            builder.enable_all().build().map_err(|e| Failure::new(format!("no threads can be started: {e}")))?;
+        runtime.block_on(end)?;
+        // A name that does not resolve must not hold up the end.
+        runtime.shutdown_background();
+        Ok(Exit::Clean)
+    }
+}
+
+/// Each session takes two descriptors.
+fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Lines for the operator.
+fn log() -> Arc<Log> {
+    Arc::new(|text: &str| info(text))
+}
+
+fn failure(error: &Error) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "it is not ADDRESS:PORT".to_owned())?;
+    if address.ip().is_loopback() { Ok(address) } else { Err("metrics are answered to this host only".to_owned()) }
+}

@@ -1,0 +1,107 @@
+//! `sealant tunnel far`: the end beside the server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::tunnel::{FarOptions, ProxyVersion, ServerAddress};
+use clap::{Args, ValueEnum};
+
+use super::{Files, Running, failure, log};
+use crate::cli::transfer::parse_time;
+use crate::exit::Exit;
+use crate::output::message::{Failure, info};
+
+/// The end beside the server: takes connections of near ends that the authority has certified
+#[derive(Debug, Args)]
+pub(super) struct Far {
+    /// Listen for near ends here (repeatable, or with commas between); systemd's sockets, if there are any, come first
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    listen: Vec<String>,
+    /// The server: the path of its socket, or HOST:PORT of this host
+    #[arg(long, value_name = "SOCKET|HOST:PORT", value_parser = server)]
+    server: ServerAddress,
+    #[command(flatten)]
+    files: Files,
+    /// Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow: Vec<String>,
+    /// Tell the server by the PROXY protocol which host the client is on
+    ///
+    /// The server has to be told to believe it (proxy_protocol_networks in MariaDB and Percona Server), and
+    /// cannot be reached by a socket then. MySQL does not have it.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    proxy_protocol: Option<Proxy>,
+    /// Near ends' connections at once
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_links: u32,
+    /// Handshakes at once; who comes then is closed, and comes again
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_handshakes: u32,
+    /// Handshakes at once from one address
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_handshakes_per_address: u32,
+    /// Give up on a handshake after this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    handshake_timeout: Duration,
+    /// Give up connecting to the server after this time
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    connect_timeout: Duration,
+    /// When told to stop, let sessions go on for this time
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    drain: Duration,
+    /// Let the way to a server on another host be in clear text, for everyone on the way to read
+    #[arg(long)]
+    insecure_plaintext_server: bool,
+    #[command(flatten)]
+    running: Running,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Proxy {
+    /// A line of text
+    V1,
+    /// Binary
+    V2,
+}
+
+impl Far {
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        let options = self.options();
+        self.running.run(async {
+            let far = ::tunnel::Far::open(options, log()).map_err(|error| failure(&error))?;
+            let addresses: Vec<String> = far.addresses().iter().map(ToString::to_string).collect();
+            info(&format!("ready: far end on {}", addresses.join(", ")));
+            far.run().await;
+            info("stopped");
+            Ok(())
+        })
+    }
+
+    fn options(&self) -> FarOptions {
+        FarOptions {
+            listen: self.listen.clone(),
+            server: self.server.clone(),
+            credentials: self.files.credentials(),
+            allow: self.allow.clone(),
+            plaintext_server: self.insecure_plaintext_server,
+            proxy: self.proxy_protocol.map(|version| match version {
+                Proxy::V1 => ProxyVersion::V1,
+                Proxy::V2 => ProxyVersion::V2,
+            }),
+            max_links: self.max_links as usize,
+            max_handshakes: self.max_handshakes as usize,
+            max_handshakes_per_address: self.max_handshakes_per_address as usize,
+            handshake_timeout: self.handshake_timeout,
+            connect_timeout: self.connect_timeout,
+            drain: self.drain,
+            metrics: self.running.metrics,
+        }
+    }
+}
+
+fn server(text: &str) -> Result<ServerAddress, String> {
+    if text.contains('/') {
+        return Ok(ServerAddress::Socket(PathBuf::from(text)));
+    }
+    super::near::host_and_port(text).map(|_| ServerAddress::Port(text.to_owned()))
+}

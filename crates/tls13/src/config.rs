@@ -1,0 +1,72 @@
+//! What rustls is told: TLS 1.3 alone, both sides authenticated, nothing resumed.
+
+use std::sync::Arc;
+
+use rustls::{
+    ClientConfig, ServerConfig, SupportedCipherSuite,
+    client::{Resumption, danger::ServerCertVerifier},
+    crypto::{
+        CryptoProvider,
+        aws_lc_rs::{
+            self,
+            cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256},
+        },
+    },
+    server::{NoServerSessionStorage, danger::ClientCertVerifier},
+};
+
+use crate::{Error, Identity, identity::failed};
+
+/// The cipher suites of TLS 1.3.
+pub const SUITES: [SupportedCipherSuite; 3] =
+    [TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256];
+
+/// The provider with one suite, or with all three.
+#[must_use]
+pub fn provider(suite: Option<usize>) -> Arc<CryptoProvider> {
+    let cipher_suites = match suite.and_then(|suite| SUITES.get(suite)) {
+        Some(suite) => vec![*suite],
+        None => SUITES.to_vec(),
+    };
+    Arc::new(CryptoProvider { cipher_suites, ..aws_lc_rs::default_provider() })
+}
+
+/// What the side that connects uses, with one of [`SUITES`] or all of them.
+///
+/// # Errors
+/// [`Error::Library`] if the identity cannot be used.
+pub fn client_config(
+    suite: Option<usize>,
+    identity: &Identity,
+    verifier: Arc<dyn ServerCertVerifier>,
+) -> Result<Arc<ClientConfig>, Error> {
+    let mut config = ClientConfig::builder_with_provider(provider(suite))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(failed)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_client_auth_cert(identity.chain(), identity.key())
+        .map_err(failed)?;
+    config.resumption = Resumption::disabled();
+    config.enable_secret_extraction = true;
+    Ok(Arc::new(config))
+}
+
+/// What the side that is connected to uses.
+///
+/// # Errors
+/// [`Error::Library`] if the identity cannot be used.
+pub fn server_config(identity: &Identity, verifier: Arc<dyn ClientCertVerifier>) -> Result<Arc<ServerConfig>, Error> {
+    let mut config = ServerConfig::builder_with_provider(provider(None))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(failed)?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(identity.chain(), identity.key())
+        .map_err(failed)?;
+    // Tickets that the other side never reads turn its close into a reset, which can eat the last bytes.
+    config.send_tls13_tickets = 0;
+    // For record layers of the caller's own.
+    config.enable_secret_extraction = true;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,110 @@
+//! This side's certificate, key and authority: read at the start, and again when told.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use rustls::{ClientConfig, ServerConfig};
+use rustls_pki_types::CertificateDer;
+use server::{Certificate, Untrusted, certificate::Purpose};
+use tls13::{Authorities, Identity};
+
+use crate::Error;
+
+/// Where the files are.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// The certificate, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    /// The authority that both ends' certificates come from, PEM.
+    pub ca: PathBuf,
+}
+
+impl Credentials {
+    fn read(&self, purpose: Purpose) -> Result<(Identity, Authorities), Error> {
+        let identity = Identity::from_files(&self.certificate, &self.key)?;
+        let authorities = Authorities::from_file(&self.ca)?;
+        self.judge(&identity.chain(), purpose)?;
+        Ok((identity, authorities))
+    }
+
+    /// What the other end would refuse is better told here.
+    fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
+        let refuse = |reason: String| Error::OwnCertificate { path: self.certificate.clone(), reason };
+        let unread = |source| tls13::Error::Credentials { path: self.ca.clone(), reason: source.to_string() };
+        let pem = std::fs::read(&self.ca).map_err(|error| unread(error.to_string()))?;
+        let trusted = server::certificate::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;
+        let now = jiff::Timestamp::now();
+        let dates = || {
+            let leaf = chain.first().and_then(|der| Certificate::from_der(der).ok());
+            leaf.map(|leaf| format!(" (it is valid from {} to {})", leaf.not_before, leaf.not_after))
+                .unwrap_or_default()
+        };
+        match server::certificate::leads_to(chain, &trusted, purpose, now) {
+            Ok(()) => Ok(()),
+            Err(why @ (Untrusted::Expired | Untrusted::NotYetValid)) => Err(refuse(format!("{why}{}", dates()))),
+            Err(Untrusted::NotForServers) => Err(refuse("it may not be used at this end".to_owned())),
+            Err(why) => Err(refuse(format!("it does not lead to {}: {why}", self.ca.display()))),
+        }
+    }
+
+    fn mismatch(&self, error: tls13::Error) -> Error {
+        match error {
+            tls13::Error::Library(text) if text.contains("keys may not be consistent") || text.contains("Mismatch") => {
+                Error::KeyMismatch { key: self.key.clone(), certificate: self.certificate.clone() }
+            }
+            other => other.into(),
+        }
+    }
+
+    fn client(&self) -> Result<Arc<ClientConfig>, Error> {
+        let (identity, authorities) = self.read(Purpose::Client)?;
+        tls13::client_config(None, &identity, authorities.server_verifier()?).map_err(|error| self.mismatch(error))
+    }
+
+    fn server(&self) -> Result<Arc<ServerConfig>, Error> {
+        let (identity, authorities) = self.read(Purpose::Server)?;
+        tls13::server_config(&identity, authorities.client_verifier()?).map_err(|error| self.mismatch(error))
+    }
+}
+
+/// A configuration that can be replaced while it is in use: handshakes that have begun keep theirs.
+#[derive(Debug)]
+pub(crate) struct Reloadable<Config> {
+    credentials: Credentials,
+    make: fn(&Credentials) -> Result<Arc<Config>, Error>,
+    current: RwLock<Arc<Config>>,
+}
+
+impl Reloadable<ClientConfig> {
+    pub(crate) fn client(credentials: &Credentials) -> Result<Self, Error> {
+        Self::new(credentials, Credentials::client)
+    }
+}
+
+impl Reloadable<ServerConfig> {
+    pub(crate) fn server(credentials: &Credentials) -> Result<Self, Error> {
+        Self::new(credentials, Credentials::server)
+    }
+}
+
+impl<Config> Reloadable<Config> {
+    fn new(credentials: &Credentials, make: fn(&Credentials) -> Result<Arc<Config>, Error>) -> Result<Self, Error> {
+        let current = RwLock::new(make(credentials)?);
+        Ok(Self { credentials: credentials.clone(), make, current })
+    }
+
+    pub(crate) fn get(&self) -> Arc<Config> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the files again; what was in use stays if they are not good.
+    pub(crate) fn reload(&self) -> Result<(), Error> {
+        let new = (self.make)(&self.credentials)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! The far end, beside the server.
+
+mod door;
+mod session;
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use rustls::ServerConfig;
+use tokio::{net::TcpListener, sync::watch};
+
+use self::door::Door;
+use crate::{
+    Credentials, Error, Log, ProxyVersion,
+    credentials::Reloadable,
+    listener::{self, Listener},
+    metrics::{self, Counters, count},
+    signals::{self, Signals, notify},
+};
+
+/// The server, as the far end reaches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerAddress {
+    /// Its unix socket.
+    Socket(PathBuf),
+    /// Its port, as `HOST:PORT`.
+    Port(String),
+}
+
+/// What a far end needs.
+#[derive(Clone, Debug)]
+pub struct FarOptions {
+    /// Ports for links, as `HOST:PORT`.
+    pub listen: Vec<String>,
+    /// The server.
+    pub server: ServerAddress,
+    /// Certificate, key, authority.
+    pub credentials: Credentials,
+    /// Names in certificates of near ends that may come; empty: all that the authority has certified.
+    pub allow: Vec<String>,
+    /// A server on another host may be reached in clear text.
+    pub plaintext_server: bool,
+    /// Says to the server who the near end is.
+    pub proxy: Option<ProxyVersion>,
+    /// Links at once.
+    pub max_links: usize,
+    /// Handshakes at once.
+    pub max_handshakes: usize,
+    /// Handshakes at once from one address.
+    pub max_handshakes_per_address: usize,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+    /// How long connecting to the server may take.
+    pub connect_timeout: Duration,
+    /// How long sessions may go on after the order to stop.
+    pub drain: Duration,
+    /// Where metrics are read.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// A far end that listens.
+pub struct Far {
+    listeners: Vec<TcpListener>,
+    shared: Arc<Shared>,
+    signals: Signals,
+    metrics: Option<std::net::TcpListener>,
+    log: Arc<Log>,
+}
+
+/// What all links share.
+pub(crate) struct Shared {
+    options: FarOptions,
+    config: Reloadable<ServerConfig>,
+    counters: Arc<Counters>,
+    door: Door,
+    stop: watch::Receiver<bool>,
+    stop_sender: watch::Sender<bool>,
+    log: Arc<Log>,
+}
+
+impl Far {
+    /// Reads the certificates and listens. Has to be called within a runtime.
+    ///
+    /// # Errors
+    /// [`Error`], by cause.
+    pub fn open(options: FarOptions, log: Arc<Log>) -> Result<Self, Error> {
+        let config = Reloadable::server(&options.credentials)?;
+        is_near(&options)?;
+        let listeners = listeners(&options)?;
+        let metrics = options.metrics.map(listener::metrics).transpose()?;
+        let signals = Signals::new()?;
+        let (stop_sender, stop) = signals::stopping();
+        let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
+        let counters = Arc::new(Counters::default());
+        let shared = Shared { options, config, counters, door, stop, stop_sender, log: Arc::clone(&log) };
+        Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// Serves until it is told to stop.
+    pub async fn run(mut self) {
+        if let Some(listener) = self.metrics.take() {
+            tokio::spawn(metrics::serve(listener, Arc::clone(&self.shared.counters), "far"));
+        }
+        let accepting: Vec<_> =
+            self.listeners.drain(..).map(|listener| tokio::spawn(accept(listener, Arc::clone(&self.shared)))).collect();
+        notify("READY=1");
+        let shared = Arc::clone(&self.shared);
+        self.signals.until_stop(|| shared.reload()).await;
+        accepting.iter().for_each(tokio::task::JoinHandle::abort);
+        let _ = self.shared.stop_sender.send(true);
+        signals::drain(|| self.shared.counters.sessions.load(Relaxed), self.shared.options.drain, &*self.log).await;
+        // Idle links say goodbye.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Shared {
+    fn reload(&self) {
+        match self.config.reload() {
+            Ok(()) => {
+                count(&self.counters.reloads_total);
+                (self.log)("certificates are read again; links that are open keep theirs");
+            }
+            Err(error) => {
+                count(&self.counters.reload_failures_total);
+                (self.log)(&format!("the certificates are not changed: {error}"));
+            }
+        }
+    }
+}
+
+/// A server in clear text must not be on another host by accident.
+fn is_near(options: &FarOptions) -> Result<(), Error> {
+    let ServerAddress::Port(address) = &options.server else { return Ok(()) };
+    let resolved = listener::resolve(address)?;
+    if options.plaintext_server || resolved.iter().all(|address| address.ip().is_loopback()) {
+        return Ok(());
+    }
+    Err(Error::PlaintextServer { address: address.clone() })
+}
+
+fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {
+    let inherited = Listener::inherited()?;
+    let mut found: Vec<TcpListener> = inherited
+        .into_iter()
+        .filter_map(|listener| match listener {
+            Listener::Tcp(listener) => Some(listener),
+            Listener::Unix(..) => None,
+        })
+        .collect();
+    if found.is_empty() {
+        for address in &options.listen {
+            for address in listener::resolve(address)? {
+                found.push(listener::listen_on(address)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok((socket, address)) => match shared.door.enter(address.ip()) {
+                Some(entry) => {
+                    tokio::spawn(session::link(Arc::clone(&shared), socket, address, entry));
+                }
+                None => count(&shared.counters.links_turned_away_total),
+            },
+            Err(error) => {
+                // Out of descriptors, most likely: others have to end first.
+                (shared.log)(&format!("a connection cannot be accepted: {error}"));
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One link: proven, then one session after the other.
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use rustls::server::UnbufferedServerConnection;
+use rustls_pki_types::CertificateDer;
+use server::Certificate;
+use tls13::Handshake;
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpStream, UnixStream},
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use super::{ServerAddress, Shared, door::Entry};
+use crate::{
+    Error,
+    link::Link,
+    local::Local,
+    message::{Kind, VERSION},
+    metrics::{Counted, count},
+    proxy,
+    pump::{self, End},
+    socket::watch_peer,
+};
+
+/// A link that holds no server connection and says nothing for so long is gone: near ends ask now and then.
+const SILENCE: Duration = Duration::from_secs(180);
+
+/// Serves one link to its end.
+pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, entry: Entry) {
+    watch_peer(&socket);
+    let here = socket.local_addr().unwrap_or(address);
+    let (mut link, _permit) = match prove(&shared, socket, address, entry).await {
+        Ok(proven) => proven,
+        Err(error) => {
+            count(&shared.counters.link_failures_total);
+            (shared.log)(&error.to_string());
+            return;
+        }
+    };
+    count(&shared.counters.links_total);
+    match serve(&shared, &mut link, address, here).await {
+        Ok(()) => link.close().await,
+        Err(Error::Closed { .. } | Error::Connect { .. }) => {}
+        Err(error) => (shared.log)(&error.to_string()),
+    }
+}
+
+/// Handshake, name and greeting; all of it within one span of time.
+async fn prove(
+    shared: &Shared,
+    socket: TcpStream,
+    address: SocketAddr,
+    entry: Entry,
+) -> Result<(Link, tokio::sync::OwnedSemaphorePermit), Error> {
+    let peer = address.to_string();
+    let patience = shared.options.handshake_timeout;
+    let tls = UnbufferedServerConnection::new(shared.config.get());
+    let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
+    let (mut link, chain) = Link::open(socket, Handshake::Server(Box::new(tls)), &peer, patience).await?;
+    if let Err(names) = is_allowed(&shared.options.allow, chain.first()) {
+        count(&shared.counters.names_refused_total);
+        let _ = link.send(Kind::Refused, format!("{names} may not connect here").as_bytes()).await;
+        link.close().await;
+        return Err(Error::Protocol { peer: format!("{peer} ({names})"), what: "is not on the list of --allow" });
+    }
+    let hello = timeout(patience, link.receive()).await;
+    let hello = hello.map_err(|_| Error::Silent { peer, seconds: patience.as_secs() })??;
+    if hello.kind != Kind::Hello || hello.payload != [VERSION] {
+        let _ = link.send(Kind::Refused, b"another version of the tunnel's protocol").await;
+        return Err(link.protocol("it speaks another version of the tunnel's protocol"));
+    }
+    link.send(Kind::Hello, &[VERSION]).await?;
+    Ok((link, entry.proven()))
+}
+
+/// Whether the certificate has one of the names; if not, which it has.
+fn is_allowed(allow: &[String], certificate: Option<&CertificateDer<'_>>) -> Result<(), String> {
+    if allow.is_empty() {
+        return Ok(());
+    }
+    let certificate = certificate.and_then(|der| Certificate::from_der(der).ok());
+    let Some(certificate) = certificate else { return Err("a certificate that cannot be read".to_owned()) };
+    let mut names = certificate.names();
+    names.extend(certificate.common_name);
+    if names.iter().any(|name| allow.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))) {
+        return Ok(());
+    }
+    names.dedup();
+    Err(names.join(", "))
+}
+
+async fn serve(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<(), Error> {
+    let mut stop = shared.stop.clone();
+    loop {
+        link.rest();
+        let message = tokio::select! {
+            biased;
+            message = link.receive() => Some(message?),
+            () = stopped(&mut stop) => None,
+            () = sleep(SILENCE) => return Ok(()),
+        };
+        let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
+        match message.kind {
+            Kind::Attach => session(shared, link, address, here).await?,
+            Kind::Ping => link.send(Kind::Pong, &[]).await?,
+            // Of a session that has just ended here.
+            Kind::Data | Kind::Fin | Kind::Reset => {}
+            _ => return Err(link.protocol("it sent a message that has no place here")),
+        }
+    }
+}
+
+/// Until the end is to stop.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// A server connection, from the first byte to the last.
+async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<(), Error> {
+    let mut server = match connect(shared, address, here).await {
+        Ok(server) => server,
+        Err(error) => {
+            count(&shared.counters.attach_failures_total);
+            let name = match &shared.options.server {
+                ServerAddress::Socket(path) => path.display().to_string(),
+                ServerAddress::Port(address) => address.clone(),
+            };
+            (shared.log)(&format!("{name}: {error}"));
+            return link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await;
+        }
+    };
+    count(&shared.counters.sessions_total);
+    let busy = AtomicBool::new(false);
+    let ended = {
+        let _counted = Counted::new(&shared.counters.sessions);
+        let mut stop = shared.stop.clone();
+        let mut pumping = pin!(pump::serve(link, &mut server, &shared.counters, &busy));
+        tokio::select! {
+            biased;
+            ended = &mut pumping => ended,
+            // What nobody uses yet is not waited for.
+            () = stopped(&mut stop) => match busy.load(Relaxed) {
+                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok(End::Reset)),
+                false => Ok(End::Reset),
+            },
+        }
+    };
+    drop(server);
+    ended?;
+    link.send(Kind::Detached, &[]).await
+}
+
+async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
+    let connecting = async {
+        Ok::<Local, io::Error>(match &shared.options.server {
+            ServerAddress::Socket(path) => UnixStream::connect(path).await?.into(),
+            ServerAddress::Port(server) => TcpStream::connect(server).await?.into(),
+        })
+    };
+    let patience = shared.options.connect_timeout;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs()));
+    let mut server = timeout(patience, connecting).await.map_err(|_| late())??;
+    if let Some(version) = shared.options.proxy {
+        server.write_all(&proxy::header(version, address, here)).await?;
+    }
+    Ok(server)
+}

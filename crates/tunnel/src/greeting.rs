@@ -1,0 +1,91 @@
+//! The server's first packet, as far as a tunnel has to know it.
+
+/// Length and number in front of a packet.
+const HEADER_BYTES: usize = 4;
+/// First byte of an error packet.
+const ERROR: u8 = 0xff;
+/// First byte of a greeting.
+const PROTOCOL_10: u8 = 10;
+/// `CLIENT_SSL`, in the lower half of the capabilities.
+const CLIENT_SSL: u16 = 0x0800;
+/// Thread id, first part of the challenge, a zero.
+const BEFORE_CAPABILITIES: usize = 4 + 8 + 1;
+/// `ER_NET_READ_ERROR`. Not 2003, which clients say themselves: they take no such number from a server.
+const CANNOT_CONNECT: u16 = 1158;
+
+/// Whether the server refuses the connection, such as "Too many connections".
+pub(crate) fn is_error(first: &[u8]) -> bool {
+    first.get(HEADER_BYTES) == Some(&ERROR)
+}
+
+/// Clears the bit by which a server offers TLS, so that clients do not encrypt within the tunnel, too.
+pub(crate) fn hide_tls(first: &mut [u8]) {
+    let Some(capabilities) = capabilities(first) else { return };
+    let value = u16::from_le_bytes(*capabilities) & !CLIENT_SSL;
+    *capabilities = value.to_le_bytes();
+}
+
+/// Source: MySQL's "Protocol::HandshakeV10".
+fn capabilities(first: &mut [u8]) -> Option<&mut [u8; 2]> {
+    let body = first.get_mut(HEADER_BYTES..)?;
+    if body.first() != Some(&PROTOCOL_10) {
+        return None;
+    }
+    let version_end = body.iter().skip(1).position(|byte| *byte == 0)? + 2;
+    body.get_mut(version_end + BEFORE_CAPABILITIES..)?.first_chunk_mut()
+}
+
+/// An error packet in place of a greeting, for a client that cannot be served.
+pub(crate) fn refusal(text: &str) -> Vec<u8> {
+    let mut packet = vec![0; HEADER_BYTES];
+    packet.push(ERROR);
+    packet.extend_from_slice(&CANNOT_CONNECT.to_le_bytes());
+    let text: String = text.chars().take(400).collect();
+    packet.extend_from_slice(text.as_bytes());
+    let length = u32::try_from(packet.len() - HEADER_BYTES).unwrap_or(0).to_le_bytes();
+    for (to, from) in packet.iter_mut().zip(length.into_iter().take(3)) {
+        *to = from;
+    }
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The beginning of what MySQL 9.7 sends.
+    fn greeting() -> Vec<u8> {
+        let mut packet = vec![0, 0, 0, 0, 10];
+        packet.extend_from_slice(b"9.7.4\0");
+        packet.extend_from_slice(&[7, 0, 0, 0]);
+        packet.extend_from_slice(b"abcdefgh\0");
+        packet.extend_from_slice(&[0xff, 0xff, 0xff, 2, 0]);
+        packet
+    }
+
+    #[test]
+    fn only_the_bit_of_tls_changes() {
+        let (before, mut after) = (greeting(), greeting());
+        hide_tls(&mut after);
+        let changed: Vec<_> = before.iter().zip(&after).enumerate().filter(|(_, (a, b))| a != b).collect();
+        assert_eq!(changed, [(before.len() - 4, (&0xff, &0xf7))]);
+    }
+
+    #[test]
+    fn a_refusal_is_an_error_packet() {
+        let packet = refusal("no far end answers");
+        assert!(is_error(&packet) && !is_error(&greeting()));
+        assert_eq!(packet[0] as usize, packet.len() - 4);
+        assert_eq!(packet[5..7], [0x86, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(mut bytes: Vec<u8>) {
+            hide_tls(&mut bytes);
+            let _ = is_error(&bytes);
+        }
+    }
+}

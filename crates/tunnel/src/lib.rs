@@ -1,0 +1,36 @@
+//! A local socket to a remote server over warm TLS 1.3 connections.
+//!
+//! - [`Near`] is beside the client: clients connect to it as if the server were there;
+//! - [`Far`] is beside the server: it takes links of near ends that its authority has certified.
+//!
+//! A link is one TLS connection between the two. It serves one session after the other, so that a
+//! client never waits for a handshake; the near end keeps links ahead of its clients, and for the clients that it
+//! expects each of these has a fresh server connection already, whose greeting is here.
+#![forbid(unsafe_code)]
+
+mod credentials;
+mod error;
+mod far;
+mod greeting;
+mod link;
+mod listener;
+mod local;
+mod message;
+mod metrics;
+mod near;
+mod proxy;
+mod pump;
+mod signals;
+mod socket;
+
+pub use crate::{
+    credentials::Credentials,
+    error::Error,
+    far::{Far, FarOptions, ServerAddress},
+    listener::Listen,
+    near::{FarAddress, Near, NearOptions},
+    proxy::ProxyVersion,
+};
+
+/// Where lines for the operator go.
+pub type Log = dyn Fn(&str) + Send + Sync;

@@ -1,0 +1,407 @@
+//! A TLS connection between the two ends, message by message.
+//!
+//! An idle link holds its keys and no buffers: what is read and sealed passes through memory that all links
+//! of a thread share, and only what the system did not take at once is kept.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use rustls_pki_types::CertificateDer;
+use tls13::{Handshake, KEY_UPDATE, OUR_KEY_UPDATE, RecordKeys, Step, record};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::{
+    Error,
+    message::{KIND_BYTES, Kind},
+};
+
+/// Bytes that are read from a socket at once.
+pub(crate) const READ_BYTES: usize = 128 << 10;
+/// Longest handshake message flight of either side; a certificate chain is far shorter.
+const HANDSHAKE_BYTES: usize = 64 << 10;
+/// How many records that carry nothing may come in a row.
+const MAX_IDLE_RECORDS: u32 = 32;
+
+/// Memory that all links of a thread share while they work; nothing stays in it between two uses.
+pub(crate) struct Scratch {
+    pub(crate) wire: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        wire: vec![0; READ_BYTES + record::MAX_BODY_BYTES + record::HEADER_BYTES],
+        plain: vec![0; READ_BYTES + record::MAX_BODY_BYTES + record::HEADER_BYTES],
+    });
+}
+
+/// Lends the thread's memory. Must not be nested.
+pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
+    SCRATCH.with(|scratch| work(&mut scratch.borrow_mut()))
+}
+
+/// A message that came.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) kind: Kind,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// A link.
+pub(crate) struct Link {
+    socket: TcpStream,
+    keys: RecordKeys,
+    peer: String,
+    /// The beginning of a record whose rest has not come.
+    incoming: Vec<u8>,
+    /// Sealed, and not yet taken by the system: `outgoing[sent..]`.
+    outgoing: Vec<u8>,
+    sent: usize,
+    /// Messages that came with others.
+    waiting: VecDeque<Message>,
+    /// What was wrong behind messages that came first.
+    broken: Option<Error>,
+    idle_records: u32,
+}
+
+impl Link {
+    /// Goes through the handshake, within that time. Returns the other side's chain, too.
+    pub(crate) async fn open(
+        mut socket: TcpStream,
+        handshake: Handshake,
+        peer: &str,
+        patience: Duration,
+    ) -> Result<(Self, Vec<CertificateDer<'static>>), Error> {
+        let _ = socket.set_nodelay(true);
+        let shaken = timeout(patience, shake(&mut socket, handshake, peer)).await;
+        let (keys, chain, incoming) =
+            shaken.map_err(|_| Error::Silent { peer: peer.to_owned(), seconds: patience.as_secs() })??;
+        let mut link = Self {
+            socket,
+            keys,
+            peer: peer.to_owned(),
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            sent: 0,
+            waiting: VecDeque::new(),
+            broken: None,
+            idle_records: 0,
+        };
+        link.take_leftover(&incoming)?;
+        Ok((link, chain))
+    }
+
+    /// What came along with the end of the handshake.
+    fn take_leftover(&mut self, received: &[u8]) -> Result<(), Error> {
+        let mut came = VecDeque::new();
+        let used = with_scratch(|scratch| {
+            self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
+                came.push_back(Message { kind, payload: payload.to_vec() });
+            })
+        });
+        match used {
+            Ok(used) => self.incoming = received.get(used..).unwrap_or_default().to_vec(),
+            Err(error) if !came.is_empty() => self.broken = Some(error),
+            Err(error) => return Err(error),
+        }
+        self.waiting = came;
+        Ok(())
+    }
+
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Sends a message, and waits until the system has taken it.
+    pub(crate) async fn send(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Error> {
+        self.queue(kind, payload)?;
+        poll_fn(|cx| self.poll_flush(cx)).await
+    }
+
+    /// The next message.
+    pub(crate) async fn receive(&mut self) -> Result<Message, Error> {
+        poll_fn(|cx| self.poll_receive(cx)).await
+    }
+
+    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, Error>> {
+        loop {
+            if let Some(message) = self.waiting.pop_front() {
+                return Poll::Ready(Ok(message));
+            }
+            let mut came = VecDeque::new();
+            ready!(self.poll_fill(cx, &mut |kind, payload| {
+                came.push_back(Message { kind, payload: payload.to_vec() });
+            }))?;
+            self.waiting = came;
+        }
+    }
+
+    /// A message that came along with others, if there is one.
+    pub(crate) fn take_waiting(&mut self) -> Option<Message> {
+        self.waiting.pop_front()
+    }
+
+    /// Reads what is there once, and gives each message to `take`.
+    pub(crate) fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut dyn FnMut(Kind, &[u8]),
+    ) -> Poll<Result<(), Error>> {
+        with_scratch(|scratch| self.poll_fill_with(cx, scratch, take))
+    }
+
+    pub(crate) fn poll_fill_with(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut Scratch,
+        take: &mut dyn FnMut(Kind, &[u8]),
+    ) -> Poll<Result<(), Error>> {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Err(error));
+        }
+        let kept = self.incoming.len();
+        // Less than a record, for which there is room in front of what is read.
+        let (held, room) =
+            scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
+        let mut buffer = ReadBuf::new(room.get_mut(..READ_BYTES).unwrap_or_default());
+        held.copy_from_slice(&self.incoming);
+        if let Err(error) = ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer)) {
+            return Poll::Ready(Err(self.lost(error)));
+        }
+        let count = buffer.filled().len();
+        if count == 0 {
+            return Poll::Ready(Err(self.closed()));
+        }
+        let received = scratch.wire.get_mut(..kept.saturating_add(count)).unwrap_or_default();
+        let mut some = false;
+        let used = self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
+            some = true;
+            take(kind, payload);
+        });
+        match used {
+            Ok(used) => {
+                self.incoming.clear();
+                let rest = received.get(used..).unwrap_or_default();
+                if rest.is_empty() {
+                    self.incoming = Vec::new();
+                } else {
+                    self.incoming.extend_from_slice(rest);
+                }
+                Poll::Ready(Ok(()))
+            }
+            // What came before it is good, and may be all that the other side had to say.
+            Err(error) if some => {
+                self.broken = Some(error);
+                Poll::Ready(Ok(()))
+            }
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    /// Opens all whole records; returns how many bytes these are.
+    fn open_records(
+        &mut self,
+        received: &[u8],
+        plain: &mut [u8],
+        take: &mut dyn FnMut(Kind, &[u8]),
+    ) -> Result<usize, Error> {
+        let mut used = 0;
+        while let Some((header, behind)) = received.get(used..).and_then(<[u8]>::split_first_chunk) {
+            let length = record::body_bytes(header).map_err(|source| self.tls(source))?;
+            let Some(body) = behind.get(..length) else { break };
+            if header.first() != Some(&record::APPLICATION_DATA) {
+                return Err(self.protocol("it sent a record that is not sealed"));
+            }
+            let (kind, count) = self.keys.receiving.open(header, body, plain).map_err(|source| self.tls(source))?;
+            let content = plain.get(..count).unwrap_or_default();
+            used += record::HEADER_BYTES + length;
+            match (kind, content.split_first()) {
+                (record::APPLICATION_DATA, Some((kind, payload))) => {
+                    self.idle_records = 0;
+                    let kind = Kind::of(*kind).ok_or_else(|| self.protocol("it sent a message of an unknown kind"))?;
+                    take(kind, payload);
+                }
+                (record::APPLICATION_DATA, None) => self.idle()?,
+                _ => self.of_tls(kind, content.to_vec().as_slice())?,
+            }
+        }
+        Ok(used)
+    }
+
+    fn idle(&mut self) -> Result<(), Error> {
+        self.idle_records += 1;
+        if self.idle_records > MAX_IDLE_RECORDS {
+            return Err(self.protocol("it sends records with nothing in them"));
+        }
+        Ok(())
+    }
+
+    /// What TLS itself has to say.
+    fn of_tls(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
+        self.idle()?;
+        match (kind, content) {
+            (record::ALERT, [_, 0]) => Err(self.closed()),
+            (record::ALERT, [_, alert]) => Err(self.tls(rustls::Error::AlertReceived((*alert).into()))),
+            (record::HANDSHAKE, [KEY_UPDATE, 0, 0, 1, answer @ (0 | 1)]) => {
+                self.keys.renew_receiving().map_err(|source| self.tls(source))?;
+                if *answer == 1 { self.renew_sending() } else { Ok(()) }
+            }
+            _ => Err(self.protocol("it sent what has no place after the handshake")),
+        }
+    }
+
+    fn renew_sending(&mut self) -> Result<(), Error> {
+        self.seal(record::HANDSHAKE, &OUR_KEY_UPDATE)?;
+        self.keys.renew_sending().map_err(|source| self.tls(source))
+    }
+
+    /// Seals a message behind those that wait to go out.
+    pub(crate) fn queue(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Error> {
+        let mut content = Vec::with_capacity(payload.len() + KIND_BYTES);
+        content.push(kind as u8);
+        content.extend_from_slice(payload);
+        self.queue_content(&content)
+    }
+
+    /// Seals content that begins with its kind.
+    pub(crate) fn queue_content(&mut self, content: &[u8]) -> Result<(), Error> {
+        if self.keys.sending.is_worn() {
+            self.renew_sending()?;
+        }
+        self.seal(record::APPLICATION_DATA, content)
+    }
+
+    fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
+        let at = self.outgoing.len();
+        self.outgoing.resize(at + content.len() + record::OVERHEAD_BYTES, 0);
+        let room = self.outgoing.get_mut(at..).unwrap_or_default();
+        let sealed = self.keys.sending.seal(kind, content, room);
+        sealed.map(drop).map_err(|source| self.tls(source))
+    }
+
+    /// Bytes that wait to go out.
+    pub(crate) fn unsent(&self) -> usize {
+        self.outgoing.len() - self.sent
+    }
+
+    /// Gives the system what waits.
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        while self.sent < self.outgoing.len() {
+            let rest = self.outgoing.get(self.sent..).unwrap_or_default();
+            match ready!(Pin::new(&mut self.socket).poll_write(cx, rest)) {
+                Ok(0) => return Poll::Ready(Err(self.closed())),
+                Ok(count) => self.sent += count,
+                Err(error) => return Poll::Ready(Err(self.lost(error))),
+            }
+        }
+        self.sent = 0;
+        // An idle link keeps no memory; one that is busy need not ask for it anew each time.
+        self.outgoing.clear();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gives back memory, for a link that will be idle.
+    pub(crate) fn rest(&mut self) {
+        if self.outgoing.is_empty() {
+            self.outgoing = Vec::new();
+        }
+    }
+
+    /// Tells the other side that this is the end, if it still listens.
+    pub(crate) async fn close(mut self) {
+        const CLOSE_NOTIFY: [u8; 2] = [1, 0];
+        let told = self.seal(record::ALERT, &CLOSE_NOTIFY);
+        if told.is_ok() {
+            let _ = timeout(Duration::from_secs(1), poll_fn(|cx| self.poll_flush(cx))).await;
+        }
+        let _ = timeout(Duration::from_secs(1), self.socket.shutdown()).await;
+    }
+
+    pub(crate) fn protocol(&self, what: &'static str) -> Error {
+        Error::Protocol { peer: self.peer.clone(), what }
+    }
+
+    fn tls(&self, source: rustls::Error) -> Error {
+        Error::Tls { peer: self.peer.clone(), source }
+    }
+
+    fn closed(&self) -> Error {
+        Error::Closed { peer: self.peer.clone() }
+    }
+
+    fn lost(&self, source: io::Error) -> Error {
+        Error::Connect { peer: self.peer.clone(), source }
+    }
+}
+
+/// The handshake; returns keys, the other side's chain, and what came behind the handshake.
+async fn shake(
+    socket: &mut TcpStream,
+    mut handshake: Handshake,
+    peer: &str,
+) -> Result<(RecordKeys, Vec<CertificateDer<'static>>, Vec<u8>), Error> {
+    let lost = |source| Error::Connect { peer: peer.to_owned(), source };
+    let mut received: Vec<u8> = Vec::new();
+    let mut room = vec![0; HANDSHAKE_BYTES];
+    let (mut shown, mut put) = (0, 0);
+    loop {
+        let free = room.get_mut(put..).unwrap_or_default();
+        let (taken, step) = handshake.step(received.get_mut(..shown).unwrap_or_default(), free, &mut put);
+        received.drain(..taken.min(received.len()));
+        shown = shown.saturating_sub(taken);
+        match step {
+            Ok(Step::Progress) => {}
+            Ok(Step::Transmit) => send(socket, &room, &mut put).await.map_err(lost)?,
+            Ok(Step::NeedsInput) => shown = next_record(socket, &mut received, shown, peer).await?,
+            Ok(Step::Done) => break,
+            Err(source) => {
+                // What was encoded before the error is of no use to the other side.
+                put = handshake.alert(received.get_mut(..shown).unwrap_or_default(), &mut room);
+                let _ = send(socket, &room, &mut put).await;
+                let _ = socket.shutdown().await;
+                return Err(Error::Tls { peer: peer.to_owned(), source });
+            }
+        }
+    }
+    send(socket, &room, &mut put).await.map_err(lost)?;
+    let chain = handshake.peer_certificates().to_vec();
+    let keys = handshake.into_keys().map_err(|source| Error::Tls { peer: peer.to_owned(), source })?;
+    Ok((keys, chain, received))
+}
+
+async fn send(socket: &mut TcpStream, room: &[u8], put: &mut usize) -> io::Result<()> {
+    let ready = std::mem::take(put);
+    socket.write_all(room.get(..ready).unwrap_or_default()).await
+}
+
+/// Waits until one more whole record is there behind the first `known` bytes; returns where it ends.
+async fn next_record(socket: &mut TcpStream, received: &mut Vec<u8>, known: usize, peer: &str) -> Result<usize, Error> {
+    loop {
+        if let Some((header, _)) = received.get(known..).and_then(<[u8]>::split_first_chunk) {
+            let length = record::body_bytes(header);
+            let length = length.map_err(|source| Error::Tls { peer: peer.to_owned(), source })?;
+            let end = known + record::HEADER_BYTES + length;
+            if received.len() >= end {
+                return Ok(end);
+            }
+        }
+        if received.len() > HANDSHAKE_BYTES {
+            return Err(Error::Protocol { peer: peer.to_owned(), what: "its handshake is larger than any" });
+        }
+        let count = socket.read_buf(received).await;
+        if count.map_err(|source| Error::Connect { peer: peer.to_owned(), source })? == 0 {
+            return Err(Error::Closed { peer: peer.to_owned() });
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Where clients, and links, come in: unix sockets, TCP ports, or what systemd has opened.
+
+use std::{
+    fs, io,
+    net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs},
+    os::unix::{
+        fs::{FileTypeExt, MetadataExt, PermissionsExt},
+        net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream},
+    },
+    path::{Path, PathBuf},
+};
+
+use listenfd::ListenFd;
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
+
+use crate::{Error, local::Local};
+
+/// `sun_path` has 108 bytes, the last of which is a zero.
+const LONGEST_PATH_BYTES: usize = 107;
+/// Connections that wait to be accepted: bursts of a thousand have to fit.
+const BACKLOG: u32 = 4096;
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A unix socket.
+    Socket(PathBuf),
+    /// A port, as `HOST:PORT`.
+    Port(String),
+}
+
+/// A listener.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, Option<SocketFile>),
+}
+
+/// The file of a socket that we made; it goes with us, unless it is another's by then.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Listener {
+    /// Opens a listener. `mode` are the permissions of a socket's file.
+    pub(crate) fn open(listen: &Listen, mode: u32) -> Result<Vec<Self>, Error> {
+        match listen {
+            Listen::Socket(path) => Ok(vec![unix(path, mode)?]),
+            Listen::Port(address) => resolve(address)?.into_iter().map(tcp).collect(),
+        }
+    }
+
+    /// What systemd has opened for us; nothing if it did not.
+    pub(crate) fn inherited() -> Result<Vec<Self>, Error> {
+        let system = |source| Error::System { what: "a listener from systemd cannot be used", source };
+        let mut given = ListenFd::from_env();
+        let mut found = Vec::new();
+        for number in 0..given.len() {
+            if let Ok(Some(listener)) = given.take_unix_listener(number) {
+                listener.set_nonblocking(true).map_err(system)?;
+                found.push(Self::Unix(UnixListener::from_std(listener).map_err(system)?, None));
+            } else if let Some(listener) = given.take_tcp_listener(number).map_err(system)? {
+                listener.set_nonblocking(true).map_err(system)?;
+                found.push(Self::Tcp(TcpListener::from_std(listener).map_err(system)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether hosts other than this one can reach it.
+    pub(crate) fn is_reachable(&self) -> bool {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().is_ok_and(|address| !address.ip().is_loopback()),
+            Self::Unix(..) => false,
+        }
+    }
+
+    /// The next connection.
+    pub(crate) async fn accept(&self) -> io::Result<Local> {
+        Ok(match self {
+            Self::Tcp(listener) => listener.accept().await?.0.into(),
+            Self::Unix(listener, _) => listener.accept().await?.0.into(),
+        })
+    }
+}
+
+impl std::fmt::Display for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(listener) => match listener.local_addr() {
+                Ok(address) => address.fmt(f),
+                Err(_) => f.write_str("a port"),
+            },
+            Self::Unix(_, Some(file)) => file.path.display().fmt(f),
+            Self::Unix(listener, None) => {
+                let address = listener.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                write!(f, "{}", path.unwrap_or_else(|| Path::new("a socket")).display())
+            }
+        }
+    }
+}
+
+/// All addresses of a name.
+pub(crate) fn resolve(address: &str) -> Result<Vec<SocketAddr>, Error> {
+    let resolved = address.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
+    match resolved {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => {
+            Err(Error::Resolve { address: address.to_owned(), source: io::Error::other("the name has no address") })
+        }
+        Err(source) => Err(Error::Resolve { address: address.to_owned(), source }),
+    }
+}
+
+fn tcp(address: SocketAddr) -> Result<Listener, Error> {
+    Ok(Listener::Tcp(listen_on(address)?))
+}
+
+/// A listener for links or clients.
+pub(crate) fn listen_on(address: SocketAddr) -> Result<TcpListener, Error> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => Error::InUse { address: address.to_string() },
+        _ => Error::Listen { address: address.to_string(), source },
+    };
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let socket = socket.map_err(failed)?;
+    socket.set_reuseaddr(true).map_err(failed)?;
+    socket.bind(address).map_err(failed)?;
+    socket.listen(BACKLOG).map_err(failed)
+}
+
+fn unix(path: &Path, mode: u32) -> Result<Listener, Error> {
+    let bytes = path.as_os_str().len();
+    if bytes > LONGEST_PATH_BYTES {
+        return Err(Error::PathTooLong { path: path.to_owned(), bytes });
+    }
+    make_way(path)?;
+    let failed = |source| Error::Listen { address: path.display().to_string(), source };
+    let listener = StdUnixListener::bind(path).map_err(failed)?;
+    rustix::net::listen(&listener, BACKLOG.cast_signed()).map_err(|error| failed(error.into()))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
+    let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
+    listener.set_nonblocking(true).map_err(failed)?;
+    let listener = UnixListener::from_std(listener).map_err(failed)?;
+    Ok(Listener::Unix(listener, Some(SocketFile { path: path.to_owned(), inode })))
+}
+
+/// Removes a socket that nobody listens on any more.
+fn make_way(path: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Listen { address: path.display().to_string(), source };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(failed(source)),
+        Ok(found) if !found.file_type().is_socket() => Err(Error::NotASocket { path: path.to_owned() }),
+        Ok(_) => match StdUnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => Err(failed(source)),
+            _ => Err(Error::InUse { address: path.display().to_string() }),
+        },
+    }
+}
+
+/// A port of the loopback interface only, for metrics.
+pub(crate) fn metrics(address: SocketAddr) -> Result<StdTcpListener, Error> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => Error::InUse { address: address.to_string() },
+        _ => Error::Listen { address: address.to_string(), source },
+    };
+    let listener = StdTcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_dead_socket_makes_way_and_a_living_one_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        drop(StdUnixListener::bind(&path).unwrap());
+        let first = unix(&path, 0o600).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(matches!(unix(&path, 0o600), Err(Error::InUse { .. })));
+        drop(first);
+        assert!(!path.exists());
+        fs::write(&path, "text").unwrap();
+        assert!(matches!(unix(&path, 0o600), Err(Error::NotASocket { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"text");
+        let long = directory.path().join("x".repeat(120));
+        assert!(matches!(unix(&long, 0o600), Err(Error::PathTooLong { .. })));
+    }
+}

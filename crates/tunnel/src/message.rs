@@ -1,0 +1,79 @@
+//! What the two ends say to each other inside TLS: one message in each record.
+//!
+//! The first byte of a record's content is the kind, the rest its payload. The near end begins with
+//! [`Kind::Hello`], and from then on drives: it has the far end attach to the server, hands bytes over, and
+//! ends the session; then the same link serves the next one. docs/tunnel.md has the whole protocol.
+
+/// Version of the protocol.
+pub(crate) const VERSION: u8 = 1;
+
+/// Bytes in front of a payload.
+pub(crate) const KIND_BYTES: usize = 1;
+
+/// The most bytes of payload in one message.
+pub(crate) const MAX_PAYLOAD_BYTES: usize = tls13::record::MAX_CONTENT_BYTES - KIND_BYTES;
+
+/// Longest text that is taken from the other end.
+pub(crate) const MAX_TEXT_BYTES: usize = 512;
+
+/// Kind of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Both ways, first: the version.
+    Hello = 1,
+    /// To the far end: connect to the server.
+    Attach = 2,
+    /// Both ways: bytes of the session.
+    Data = 3,
+    /// Both ways: no more bytes will come.
+    Fin = 4,
+    /// To the far end: the client is gone, let go of the server.
+    Reset = 5,
+    /// To the far end: are you there?
+    Ping = 6,
+    /// To the near end: yes.
+    Pong = 7,
+    /// To the near end: the server's connection is closed, and the link is free. With text: there was none.
+    Detached = 8,
+    /// To the near end: why nothing is served.
+    Refused = 9,
+    /// To the near end: this end stops; take no more sessions here.
+    Leaving = 10,
+}
+
+impl Kind {
+    pub(crate) fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Hello,
+            2 => Self::Attach,
+            3 => Self::Data,
+            4 => Self::Fin,
+            5 => Self::Reset,
+            6 => Self::Ping,
+            7 => Self::Pong,
+            8 => Self::Detached,
+            9 => Self::Refused,
+            10 => Self::Leaving,
+            _ => return None,
+        })
+    }
+}
+
+/// Text from the other end, safe to show.
+pub(crate) fn text(payload: &[u8]) -> String {
+    let payload = payload.get(..payload.len().min(MAX_TEXT_BYTES)).unwrap_or_default();
+    String::from_utf8_lossy(payload).replace(char::is_control, "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_what_they_are_on_the_wire() {
+        for byte in 0..=255 {
+            assert!(Kind::of(byte).is_none_or(|kind| kind as u8 == byte));
+        }
+        assert_eq!((1..=255).filter_map(Kind::of).count(), 10);
+    }
+}

@@ -1,0 +1,292 @@
+//! What one link does, from its handshake to its end.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use rustls::client::UnbufferedClientConnection;
+use tls13::Handshake;
+use tokio::{
+    net::TcpStream,
+    sync::oneshot,
+    time::{sleep, timeout},
+};
+
+use super::pool::{Next, Order, Pool, Ready};
+use crate::{
+    Error, greeting,
+    link::{Link, Message},
+    local::Local,
+    message::{self, Kind, VERSION},
+    metrics::{Counted, count},
+    pump::Pump,
+    socket::watch_peer,
+};
+
+/// A link that rests asks so often whether the far end is there.
+const PING_EVERY: Duration = Duration::from_secs(45);
+
+/// Opens a link, and has it serve as long as it is wanted.
+pub(super) async fn run(pool: Arc<Pool>, far: usize) {
+    let mut link = match open(&pool, far).await {
+        Ok(link) => link,
+        Err(error) => return Pool::not_opened(&pool, far, &error.to_string()),
+    };
+    pool.opened();
+    if matches!(serve(&pool, far, &mut link).await, Ok(())) {
+        link.close().await;
+    }
+}
+
+/// Tries a far end that failed: link, server, greeting.
+pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
+    match try_server(&pool, far).await {
+        Ok(()) => Pool::answers(&pool, far),
+        Err(error) => pool.still_down(far, &error.to_string()),
+    }
+}
+
+async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
+    let mut link = open(pool, far).await?;
+    match attach(pool, &mut link).await? {
+        Attached::Greeting(_) => {
+            count(&pool.counters().recycled_total);
+            let _ = link.send(Kind::Reset, &[]).await;
+            link.close().await;
+            Ok(())
+        }
+        Attached::Nothing(reason) => Err(Error::Refused { peer: link.peer().to_owned(), reason }),
+    }
+}
+
+/// Tries whether a link can be had.
+pub(super) async fn try_far(pool: &Pool, far: usize) -> Result<(), Error> {
+    open(pool, far).await?.close().await;
+    Ok(())
+}
+
+async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
+    let shared = pool.shared();
+    let (Some(address), Some(name)) = (shared.options.fars.get(far), shared.names.get(far)) else {
+        return Err(Error::ServerName { name: String::new() });
+    };
+    let peer = format!("{}:{}", address.host, address.port);
+    let patience = shared.options.connect_timeout;
+    let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
+    let connecting = TcpStream::connect((address.host.as_str(), address.port));
+    let socket = timeout(patience, connecting).await.map_err(|_| silent())?;
+    let socket = socket.map_err(|source| Error::Connect { peer: peer.clone(), source })?;
+    watch_peer(&socket);
+    let tls = UnbufferedClientConnection::new(shared.config.get(), name.clone());
+    let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
+    let (mut link, _) = Link::open(socket, Handshake::Client(Box::new(tls)), &peer, patience).await?;
+    link.send(Kind::Hello, &[VERSION]).await?;
+    let answer = timeout(patience, link.receive()).await.map_err(|_| silent())??;
+    match answer.kind {
+        Kind::Hello if answer.payload == [VERSION] => Ok(link),
+        Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
+        Kind::Leaving => Err(Error::Closed { peer }),
+        _ => Err(link.protocol("it speaks another version of the tunnel's protocol")),
+    }
+}
+
+/// One session after the other. An error means that the link is gone.
+async fn serve(pool: &Arc<Pool>, far: usize, link: &mut Link) -> Result<(), Error> {
+    // A link that rested may have died meanwhile, which says nothing about the far end.
+    let mut rested = false;
+    loop {
+        link.rest();
+        match Pool::next(pool, far) {
+            Next::Close => return Ok(()),
+            Next::Attach => {}
+            Next::Rest(told) => {
+                rested = true;
+                match rest(link, told).await? {
+                    Order::Attach => {}
+                    Order::Serve(client) => Pool::take_back(pool, client),
+                    Order::Close => return Ok(()),
+                }
+            }
+        }
+        let began = Instant::now();
+        match attach(pool, link).await {
+            Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, far, link, first).await?,
+            Ok(Attached::Greeting(first)) => session(pool, far, link, first, began.elapsed()).await?,
+            Ok(Attached::Nothing(why)) => Pool::not_attached(pool, far, &why),
+            Err(error) if rested => {
+                Pool::lost(pool);
+                return Err(error);
+            }
+            Err(error) => {
+                Pool::not_attached(pool, far, &error.to_string());
+                return Err(error);
+            }
+        }
+        rested = true;
+    }
+}
+
+/// Waits for an order, and sees whether the far end is there.
+async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Order, Error> {
+    let mut asked = false;
+    loop {
+        let message = tokio::select! {
+            biased;
+            order = &mut told => return Ok(order.unwrap_or(Order::Close)),
+            message = link.receive() => message,
+            () = sleep(PING_EVERY) => {
+                if asked {
+                    Err(Error::Silent { peer: link.peer().to_owned(), seconds: PING_EVERY.as_secs() })
+                } else {
+                    asked = true;
+                    link.send(Kind::Ping, &[]).await?;
+                    continue;
+                }
+            }
+        };
+        match message.map(|message| message.kind) {
+            Ok(Kind::Pong) => asked = false,
+            other => {
+                told.close();
+                // An order that came in this moment is not lost.
+                return match (told.try_recv(), other) {
+                    (Ok(order), _) => Ok(order),
+                    (_, Err(error)) => Err(error),
+                    (_, Ok(_)) => Ok(Order::Close),
+                };
+            }
+        }
+    }
+}
+
+/// What came of the wish for a server connection.
+enum Attached {
+    /// The server's first packet, or the beginning of it.
+    Greeting(Vec<u8>),
+    /// There is none, and why.
+    Nothing(String),
+}
+
+async fn attach(pool: &Pool, link: &mut Link) -> Result<Attached, Error> {
+    let peer = link.peer().to_owned();
+    link.send(Kind::Attach, &[]).await?;
+    // The far end has its own time for the server, and says so; this is for a far end that says nothing.
+    let patience = pool.shared().options.connect_timeout * 2;
+    let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
+    let until = Instant::now() + patience;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let Ok(message) = timeout(left, link.receive()).await else { return Err(silent()) };
+        let Message { kind, payload } = message?;
+        match kind {
+            Kind::Data => return Ok(Attached::Greeting(payload)),
+            Kind::Detached => return Ok(Attached::Nothing(message::text(&payload))),
+            Kind::Fin => {
+                // The server closes without a word: as good as no server.
+                release(link).await?;
+                return Ok(Attached::Nothing("the server closes the connection without a word".to_owned()));
+            }
+            Kind::Pong => {}
+            Kind::Leaving => return Err(Error::Closed { peer: link.peer().to_owned() }),
+            _ => return Err(link.protocol("it sent a message that has no place here")),
+        }
+    }
+}
+
+/// Has the far end let go of the server, and waits until it has.
+async fn release(link: &mut Link) -> Result<(), Error> {
+    link.send(Kind::Reset, &[]).await?;
+    let released = async {
+        loop {
+            match link.receive().await?.kind {
+                Kind::Detached => return Ok(()),
+                Kind::Data | Kind::Fin | Kind::Pong | Kind::Leaving => {}
+                _ => return Err(link.protocol("it sent a message that has no place here")),
+            }
+        }
+    };
+    let released = timeout(Duration::from_secs(10), released).await;
+    released.unwrap_or_else(|_| Err(Error::Silent { peer: link.peer().to_owned(), seconds: 10 }))
+}
+
+/// The server's own error goes to whoever waits for a server.
+async fn refused(pool: &Arc<Pool>, far: usize, link: &mut Link, first: Vec<u8>) -> Result<(), Error> {
+    match Pool::refused(pool, far) {
+        Some(client) => relay(pool, link, client, first).await,
+        None => release(link).await,
+    }
+}
+
+/// A server connection that is ready: it waits for a client, but not for long.
+async fn session(
+    pool: &Arc<Pool>,
+    far: usize,
+    link: &mut Link,
+    mut first: Vec<u8>,
+    took: Duration,
+) -> Result<(), Error> {
+    if pool.shared().options.hide_tls {
+        greeting::hide_tls(&mut first);
+    }
+    match Pool::attached(pool, far, took) {
+        Ready::Serve(client) => relay(pool, link, client, first).await,
+        Ready::Recycle => recycle(pool, link).await,
+        Ready::Rest(mut told) => {
+            link.rest();
+            let order = tokio::select! {
+                biased;
+                order = &mut told => order.unwrap_or(Order::Close),
+                // The server, or the far end, has had enough.
+                message = link.receive() => {
+                    told.close();
+                    match (told.try_recv(), message) {
+                        (Ok(Order::Serve(client)), message) => {
+                            pool.ended(false);
+                            Pool::take_back(pool, client);
+                            message?;
+                        }
+                        (_, message) => drop(message?),
+                    }
+                    Order::Close
+                }
+                () = sleep(pool.shared().options.warm_age) => {
+                    told.close();
+                    told.try_recv().unwrap_or(Order::Close)
+                }
+            };
+            match order {
+                Order::Serve(client) => relay(pool, link, client, first).await,
+                Order::Attach | Order::Close => recycle(pool, link).await,
+            }
+        }
+    }
+}
+
+async fn recycle(pool: &Pool, link: &mut Link) -> Result<(), Error> {
+    count(&pool.counters().recycled_total);
+    release(link).await
+}
+
+/// A client's session.
+async fn relay(pool: &Arc<Pool>, link: &mut Link, mut client: Local, first: Vec<u8>) -> Result<(), Error> {
+    let counters = pool.counters();
+    count(&counters.sessions_total);
+    let ending = AtomicBool::new(false);
+    let tell = || {
+        if !ending.swap(true, Relaxed) {
+            pool.ending();
+        }
+    };
+    let ended = {
+        let _counted = Counted::new(&counters.sessions);
+        Pump::new(link, &mut client, counters).begin_with(first).telling(&tell).run().await
+    };
+    // A client that is still there must not wait for what does not come.
+    drop(client);
+    pool.ended(ending.load(Relaxed));
+    ended.map(drop)
+}

@@ -1,0 +1,497 @@
+//! Links and clients, and who serves whom.
+//!
+//! Each link has a task of its own ([`errand`](super::errand)), which asks here what to do next. The lock is held for
+//! moments only, and never across a wait.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
+
+use super::{Shared, demand::Demand, errand};
+use crate::{
+    greeting,
+    local::Local,
+    metrics::{Counters, count},
+};
+
+/// Links that are opened at once.
+const MAX_OPENING: usize = 32;
+/// Links without a server connection that are kept whatever happens, so that the next client needs no handshake.
+const LEAST_IDLE: usize = 2;
+/// After the server refused, nothing is fetched ahead for so long.
+const AFTER_REFUSAL: Duration = Duration::from_secs(1);
+
+/// What a link is told.
+pub(super) enum Order {
+    /// Serve this client.
+    Serve(Local),
+    /// Fetch a server connection.
+    Attach,
+    /// Go.
+    Close,
+}
+
+/// What a link that holds no server connection does next.
+pub(super) enum Next {
+    Attach,
+    Rest(oneshot::Receiver<Order>),
+    Close,
+}
+
+/// What a link whose server connection is ready does next.
+pub(super) enum Ready {
+    Serve(Local),
+    Rest(oneshot::Receiver<Order>),
+    Recycle,
+}
+
+struct Waiting {
+    far: usize,
+    tell: oneshot::Sender<Order>,
+}
+
+struct Client {
+    stream: Local,
+    deadline: Instant,
+}
+
+/// What is known of a far end.
+#[derive(Clone, Debug, Default)]
+struct FarState {
+    down: Option<String>,
+    probing: bool,
+}
+
+struct State {
+    fars: Vec<FarState>,
+    warm: VecDeque<Waiting>,
+    idle: Vec<Waiting>,
+    clients: VecDeque<Client>,
+    /// Links that fetch a server connection, or were told to.
+    attaching: usize,
+    opening: usize,
+    in_session: usize,
+    /// Sessions whose client has said its last.
+    ending: usize,
+    demand: Demand,
+    refused_until: Option<Instant>,
+    next_probe: Instant,
+    reported: usize,
+    stopping: bool,
+}
+
+/// The pool.
+pub(super) struct Pool {
+    shared: Shared,
+    state: Mutex<State>,
+}
+
+impl Pool {
+    pub(super) fn new(shared: Shared) -> Arc<Self> {
+        let now = Instant::now();
+        let state = State {
+            fars: vec![FarState::default(); shared.options.fars.len()],
+            warm: VecDeque::new(),
+            idle: Vec::new(),
+            clients: VecDeque::new(),
+            attaching: 0,
+            opening: 0,
+            in_session: 0,
+            ending: 0,
+            demand: Demand::default(),
+            refused_until: None,
+            next_probe: now,
+            reported: usize::MAX,
+            stopping: false,
+        };
+        Arc::new(Self { shared, state: Mutex::new(state) })
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    pub(super) fn counters(&self) -> &Counters {
+        &self.shared.counters
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client has connected.
+    pub(super) fn serve(pool: &Arc<Self>, client: Local) {
+        count(&pool.counters().clients_total);
+        let mut state = pool.lock();
+        let now = Instant::now();
+        state.demand.arrived(now);
+        if state.in_session + state.clients.len() >= pool.shared.options.max_clients {
+            drop(state);
+            return pool.refuse(client, "the tunnel serves as many clients as it may");
+        }
+        match state.hand_over(client) {
+            None => count(&pool.counters().served_warm_total),
+            Some(client) => {
+                if let Some(reason) = state.nobody() {
+                    drop(state);
+                    return pool.refuse(client, &reason);
+                }
+                count(&pool.counters().served_cold_total);
+                state.clients.push_back(Client { stream: client, deadline: now + pool.shared.options.wait });
+            }
+        }
+        pool.supply(&mut state, now);
+    }
+
+    /// A client whose link went away before it was served.
+    pub(super) fn take_back(pool: &Arc<Self>, client: Local) {
+        let mut state = pool.lock();
+        let now = Instant::now();
+        if let Some(stream) = state.hand_over(client) {
+            state.clients.push_front(Client { stream, deadline: now + pool.shared.options.wait });
+        }
+        pool.supply(&mut state, now);
+    }
+
+    fn refuse(&self, mut client: Local, reason: &str) {
+        count(&self.counters().clients_refused_total);
+        let packet = greeting::refusal(&format!("sealant tunnel: {reason}"));
+        tokio::spawn(async move {
+            let told = async {
+                client.write_all(&packet).await?;
+                client.shutdown().await
+            };
+            let _ = timeout(Duration::from_secs(2), told).await;
+        });
+    }
+
+    /// Has links fetch what is missing.
+    fn supply(self: &Arc<Self>, state: &mut State, now: Instant) {
+        if state.stopping {
+            return;
+        }
+        let options = &self.shared.options;
+        let ahead = match state.refused_until {
+            Some(until) if now < until => 0,
+            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
+        };
+        let Some(far) = state.active() else { return };
+        let wanted = ahead + state.clients.len();
+        let mut coming = state.warm.len() + state.attaching + state.opening;
+        while coming < wanted {
+            if !state.send_idle(far) {
+                // What will be free in a moment need not be opened.
+                if state.opening >= MAX_OPENING || coming + state.ending >= wanted {
+                    break;
+                }
+                state.opening += 1;
+                tokio::spawn(errand::run(Arc::clone(self), far));
+            }
+            coming += 1;
+        }
+        let in_use = state.in_session + state.clients.len() + state.warm.len();
+        state.demand.used(now, in_use);
+        self.show(state);
+    }
+
+    fn show(&self, state: &State) {
+        let counters = self.counters();
+        counters.warm.store(state.warm.len() as u64, Relaxed);
+        counters.idle.store(state.idle.len() as u64, Relaxed);
+        counters.far_in_use.store(state.active().map_or(0, |far| far as u64 + 1), Relaxed);
+    }
+
+    /// A link was opened.
+    pub(super) fn opened(&self) {
+        count(&self.counters().links_total);
+        let mut state = self.lock();
+        state.opening = state.opening.saturating_sub(1);
+    }
+
+    /// A link could not be opened.
+    pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
+        count(&pool.counters().link_failures_total);
+        let mut state = pool.lock();
+        state.opening = state.opening.saturating_sub(1);
+        pool.failed(&mut state, far, why);
+    }
+
+    /// What a link that holds no server connection does next.
+    pub(super) fn next(pool: &Arc<Self>, far: usize) -> Next {
+        let mut state = pool.lock();
+        if state.stopping || state.active() != Some(far) {
+            return Next::Close;
+        }
+        let now = Instant::now();
+        let options = &pool.shared.options;
+        let ahead = match state.refused_until {
+            Some(until) if now < until => 0,
+            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
+        };
+        if state.warm.len() + state.attaching < ahead + state.clients.len() {
+            state.attaching += 1;
+            return Next::Attach;
+        }
+        let keep = state.demand.peak(now).max(ahead).max(LEAST_IDLE);
+        let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
+        if have >= keep {
+            return Next::Close;
+        }
+        let (tell, told) = oneshot::channel();
+        state.idle.push(Waiting { far, tell });
+        pool.show(&state);
+        Next::Rest(told)
+    }
+
+    /// A server connection is ready.
+    pub(super) fn attached(pool: &Arc<Self>, far: usize, took: Duration) -> Ready {
+        let mut state = pool.lock();
+        state.attaching = state.attaching.saturating_sub(1);
+        state.demand.fetched(took);
+        pool.is_up(&mut state, far);
+        state.refused_until = None;
+        if let Some(client) = state.clients.pop_front() {
+            state.in_session += 1;
+            return Ready::Serve(client.stream);
+        }
+        if state.stopping || state.active() != Some(far) {
+            return Ready::Recycle;
+        }
+        let (tell, told) = oneshot::channel();
+        state.warm.push_back(Waiting { far, tell });
+        pool.show(&state);
+        Ready::Rest(told)
+    }
+
+    /// The server sent an error in place of its greeting: for whom?
+    pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
+        count(&pool.counters().server_refusals_total);
+        let mut state = pool.lock();
+        state.attaching = state.attaching.saturating_sub(1);
+        pool.is_up(&mut state, far);
+        state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
+        let client = state.clients.pop_front().map(|client| client.stream);
+        if client.is_some() {
+            state.in_session += 1;
+        }
+        client
+    }
+
+    /// No server connection could be had.
+    pub(super) fn not_attached(pool: &Arc<Self>, far: usize, why: &str) {
+        count(&pool.counters().attach_failures_total);
+        let mut state = pool.lock();
+        state.attaching = state.attaching.saturating_sub(1);
+        pool.failed(&mut state, far, why);
+    }
+
+    /// A link died before it could fetch a server connection.
+    pub(super) fn lost(pool: &Arc<Self>) {
+        let mut state = pool.lock();
+        state.attaching = state.attaching.saturating_sub(1);
+        pool.supply(&mut state, Instant::now());
+    }
+
+    /// A client has said its last: its link will be free in a moment.
+    pub(super) fn ending(&self) {
+        self.lock().ending += 1;
+    }
+
+    /// A session has ended, `told` before or not.
+    pub(super) fn ended(&self, told: bool) {
+        let mut state = self.lock();
+        state.in_session = state.in_session.saturating_sub(1);
+        state.ending = state.ending.saturating_sub(usize::from(told));
+    }
+
+    /// A far end does not work: the next one is used, or clients are told.
+    fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
+        let before = state.active();
+        if let Some(known) = state.fars.get_mut(far) {
+            if known.down.is_none() {
+                (self.shared.log)(&format!("far end {} fails: {why}", far + 1));
+            }
+            known.down = Some(why.to_owned());
+        }
+        self.moved(state, before);
+        if let Some(reason) = state.nobody() {
+            for client in std::mem::take(&mut state.clients) {
+                self.refuse(client.stream, &reason);
+            }
+        }
+        self.supply(state, Instant::now());
+    }
+
+    fn is_up(&self, state: &mut State, far: usize) {
+        let before = state.active();
+        if let Some(known) = state.fars.get_mut(far) {
+            known.down = None;
+            known.probing = false;
+        }
+        self.moved(state, before);
+    }
+
+    /// Notes that another far end is in use, and lets the links of the others go.
+    fn moved(&self, state: &mut State, before: Option<usize>) {
+        let active = state.active();
+        let number = active.map_or(0, |far| far + 1);
+        if state.reported != number && (active != before || state.reported == usize::MAX) {
+            let far = active.and_then(|far| self.shared.options.fars.get(far));
+            match far {
+                Some(far) => (self.shared.log)(&format!("far end {number} is in use: {}:{}", far.host, far.port)),
+                None => (self.shared.log)("no far end can be used"),
+            }
+            if state.reported != usize::MAX {
+                count(&self.counters().failovers_total);
+            }
+            state.reported = number;
+        }
+        if active != before {
+            state.dismiss(active);
+        }
+        self.show(state);
+    }
+
+    /// What has to be done now and then.
+    pub(super) fn tick(pool: &Arc<Self>) {
+        let mut state = pool.lock();
+        let now = Instant::now();
+        while state.clients.front().is_some_and(|client| client.deadline <= now) {
+            if let Some(client) = state.clients.pop_front() {
+                pool.refuse(client.stream, "no server connection within the time that --wait gives");
+            }
+        }
+        pool.probe(&mut state, now);
+        pool.supply(&mut state, now);
+        pool.shrink(&mut state, now);
+    }
+
+    /// Tries far ends again that failed and would be preferred.
+    fn probe(self: &Arc<Self>, state: &mut State, now: Instant) {
+        if now < state.next_probe || state.stopping {
+            return;
+        }
+        state.next_probe = now + self.shared.options.health_interval;
+        let active = state.active().unwrap_or(usize::MAX);
+        for (number, far) in state.fars.iter_mut().enumerate() {
+            if far.down.is_some() && number < active && !far.probing {
+                far.probing = true;
+                tokio::spawn(errand::probe(Arc::clone(self), number));
+            }
+        }
+    }
+
+    /// A far end was tried again, in vain.
+    pub(super) fn still_down(&self, far: usize, why: &str) {
+        if let Some(known) = self.lock().fars.get_mut(far) {
+            known.probing = false;
+            known.down = Some(why.to_owned());
+        }
+    }
+
+    /// A far end was tried again, and answers.
+    pub(super) fn answers(pool: &Arc<Self>, far: usize) {
+        let mut state = pool.lock();
+        pool.is_up(&mut state, far);
+        pool.supply(&mut state, Instant::now());
+    }
+
+    /// Lets links go that nobody has needed for a while.
+    fn shrink(&self, state: &mut State, now: Instant) {
+        let keep = state.demand.peak(now).max(LEAST_IDLE);
+        let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
+        for _ in keep..have {
+            match state.idle.pop() {
+                Some(waiting) => drop(waiting.tell.send(Order::Close)),
+                None => break,
+            }
+        }
+        state.idle.retain(|waiting| !waiting.tell.is_closed());
+        state.warm.retain(|waiting| !waiting.tell.is_closed());
+        self.show(state);
+    }
+
+    /// New links use the certificates as they are now; those that wait are let go.
+    pub(super) fn reload(&self) {
+        match self.shared.config.reload() {
+            Ok(()) => {
+                count(&self.counters().reloads_total);
+                let mut state = self.lock();
+                state.dismiss(None);
+                self.show(&state);
+                (self.shared.log)("certificates are read again; sessions go on over the links they have");
+            }
+            Err(error) => {
+                count(&self.counters().reload_failures_total);
+                (self.shared.log)(&format!("the certificates are not changed: {error}"));
+            }
+        }
+    }
+
+    /// No more clients come.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.stopping = true;
+        state.dismiss(None);
+        for client in std::mem::take(&mut state.clients) {
+            self.refuse(client.stream, "the tunnel stops");
+        }
+    }
+}
+
+impl State {
+    /// The first far end that is not known to fail.
+    fn active(&self) -> Option<usize> {
+        self.fars.iter().position(|far| far.down.is_none())
+    }
+
+    /// Why nobody can be served, if so.
+    fn nobody(&self) -> Option<String> {
+        if self.active().is_some() {
+            return None;
+        }
+        self.fars.last().and_then(|far| far.down.clone())
+    }
+
+    /// Gives the client to a link that waits; gives it back if there is none.
+    fn hand_over(&mut self, mut client: Local) -> Option<Local> {
+        while let Some(waiting) = self.warm.pop_front() {
+            match waiting.tell.send(Order::Serve(client)) {
+                Ok(()) => {
+                    self.in_session += 1;
+                    return None;
+                }
+                Err(Order::Serve(back)) => client = back,
+                Err(_) => return None,
+            }
+        }
+        Some(client)
+    }
+
+    /// Has a link without a server connection fetch one.
+    fn send_idle(&mut self, far: usize) -> bool {
+        while let Some(waiting) = self.idle.pop() {
+            if waiting.far == far && waiting.tell.send(Order::Attach).is_ok() {
+                self.attaching += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Lets all waiting links go, but those to one far end.
+    fn dismiss(&mut self, but: Option<usize>) {
+        let (idle, warm) = (std::mem::take(&mut self.idle), std::mem::take(&mut self.warm));
+        let (stay, go): (Vec<_>, Vec<_>) = idle.into_iter().partition(|waiting| Some(waiting.far) == but);
+        self.idle = stay;
+        let (stay, also): (Vec<_>, Vec<_>) = warm.into_iter().partition(|waiting| Some(waiting.far) == but);
+        self.warm = stay.into();
+        for waiting in go.into_iter().chain(also) {
+            let _ = waiting.tell.send(Order::Close);
+        }
+    }
+}

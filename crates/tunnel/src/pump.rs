@@ -1,0 +1,279 @@
+//! One session: bytes between a link and a local connection, both ways, until both sides are done.
+//!
+//! At most one read's worth of bytes is held in each direction: what the slower side does not take is
+//! not read from the faster one.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    task::{Context, Poll},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::{
+    Error,
+    link::{Link, Message, READ_BYTES, Scratch, with_scratch},
+    local::Local,
+    message::{Kind, MAX_PAYLOAD_BYTES},
+    metrics::Counters,
+};
+
+/// How a session ended, the link being good for the next one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The near end's session is over, and the far end has let go of the server.
+    Detached,
+    /// Both directions are done (far end).
+    Finished,
+    /// The near end wants the server let go (far end).
+    Reset,
+}
+
+/// A session in progress.
+pub(crate) struct Pump<'p> {
+    link: &'p mut Link,
+    local: &'p mut Local,
+    counters: &'p Counters,
+    /// The client has said something.
+    busy: Option<&'p AtomicBool>,
+    /// Is told when the local side sends no more: the session will be over soon.
+    ending: Option<&'p (dyn Fn() + Send + Sync)>,
+    /// Opened, and not yet taken by the local side: `to_local[written..]`.
+    to_local: Vec<u8>,
+    written: usize,
+    /// The local side sends no more, and the other end was told.
+    local_done: bool,
+    /// The other end sends no more.
+    link_done: bool,
+    /// The local side was told so.
+    shut: bool,
+    /// The local side takes no more; what comes for it is dropped.
+    deaf: bool,
+    ended: Option<End>,
+    refused: Option<Error>,
+}
+
+impl<'p> Pump<'p> {
+    pub(crate) fn new(link: &'p mut Link, local: &'p mut Local, counters: &'p Counters) -> Self {
+        Self {
+            link,
+            local,
+            counters,
+            busy: None,
+            ending: None,
+            to_local: Vec::new(),
+            written: 0,
+            local_done: false,
+            link_done: false,
+            shut: false,
+            deaf: false,
+            ended: None,
+            refused: None,
+        }
+    }
+
+    /// Bytes for the local side that are here already.
+    pub(crate) fn begin_with(mut self, bytes: Vec<u8>) -> Self {
+        self.to_local = bytes;
+        self
+    }
+
+    /// Tells when the local side sends no more.
+    pub(crate) fn telling(mut self, ending: &'p (dyn Fn() + Send + Sync)) -> Self {
+        self.ending = Some(ending);
+        self
+    }
+
+    /// Until both sides are done, or the link fails.
+    pub(crate) async fn run(mut self) -> Result<End, Error> {
+        while let Some(Message { kind, payload }) = self.link.take_waiting() {
+            self.take(kind, &payload);
+        }
+        poll_fn(|cx| with_scratch(|scratch| self.poll(cx, scratch))).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<End, Error>> {
+        loop {
+            let from_link = self.poll_from_link(cx, scratch)?;
+            if let Some(end) = self.end() {
+                return match self.link.poll_flush(cx) {
+                    Poll::Ready(flushed) => Poll::Ready(flushed.map(|()| end)),
+                    Poll::Pending => {
+                        self.ended = Some(end);
+                        Poll::Pending
+                    }
+                };
+            }
+            let from_local = self.poll_from_local(cx, scratch)?;
+            if from_link.is_pending() && from_local.is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn end(&mut self) -> Option<End> {
+        if let Some(end) = self.ended.take() {
+            // What came before the end still goes to the local side.
+            if self.to_local.is_empty() || self.deaf {
+                return Some(end);
+            }
+            self.ended = Some(end);
+        }
+        None
+    }
+
+    /// One turn of the direction from the link to the local side; pending if nothing can be done now.
+    fn poll_from_link(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+        if !self.poll_deliver(cx) {
+            return Poll::Pending;
+        }
+        if self.ended.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut came = std::mem::take(&mut self.to_local);
+        came.clear();
+        let mut others = Vec::new();
+        let filled = self.link.poll_fill_with(cx, scratch, &mut |kind, payload| match kind {
+            // Data after the end of data is dropped with the rest of a message that has no meaning.
+            Kind::Data if others.is_empty() => came.extend_from_slice(payload),
+            _ => others.push(Message { kind, payload: payload.to_vec() }),
+        });
+        self.to_local = came;
+        self.counters.received(self.to_local.len());
+        if let Some(busy) = self.busy.filter(|_| !self.to_local.is_empty()) {
+            busy.store(true, Relaxed);
+        }
+        match filled {
+            Poll::Pending => {
+                // An idle session keeps no memory.
+                self.to_local = Vec::new();
+                Poll::Pending
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => {
+                for message in others {
+                    self.take(message.kind, &message.payload);
+                }
+                if let Some(error) = self.refused.take() {
+                    return Poll::Ready(Err(error));
+                }
+                self.poll_deliver(cx);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    fn take(&mut self, kind: Kind, payload: &[u8]) {
+        match kind {
+            Kind::Data if !self.link_done => self.to_local.extend_from_slice(payload),
+            Kind::Fin => self.link_done = true,
+            Kind::Detached => self.ended = Some(End::Detached),
+            Kind::Reset => self.ended = Some(End::Reset),
+            // The next session goes elsewhere; this one goes on.
+            Kind::Leaving | Kind::Ping | Kind::Pong => {}
+            _ => self.refused = Some(self.link.protocol("it sent a message that has no place in a session")),
+        }
+    }
+
+    /// Gives the local side what is there for it; whether all of it was taken.
+    fn poll_deliver(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.written < self.to_local.len() && !self.deaf {
+            let rest = self.to_local.get(self.written..).unwrap_or_default();
+            match Pin::new(&mut *self.local).poll_write(cx, rest) {
+                Poll::Pending => return false,
+                Poll::Ready(Ok(count)) if count > 0 => self.written += count,
+                Poll::Ready(_) => self.deaf = true,
+            }
+        }
+        self.to_local.clear();
+        self.written = 0;
+        if self.link_done && !self.shut {
+            self.shut = true;
+            // Shutting down a socket never waits.
+            let _ = Pin::new(&mut *self.local).poll_shutdown(cx);
+        }
+        true
+    }
+
+    /// One turn of the other direction.
+    fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+        match self.link.poll_flush(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(flushed) => flushed?,
+        }
+        if self.local_done {
+            return Poll::Pending;
+        }
+        // Room for the kind in front of what is read.
+        let room = scratch.plain.get_mut(1..READ_BYTES / 2).unwrap_or_default();
+        let mut buffer = ReadBuf::new(room);
+        let count = match Pin::new(&mut *self.local).poll_read(cx, &mut buffer) {
+            Poll::Pending => {
+                self.link.rest();
+                return Poll::Pending;
+            }
+            Poll::Ready(Ok(())) => buffer.filled().len(),
+            // The local side is gone: no more comes, and nothing reaches it.
+            Poll::Ready(Err(_)) => {
+                self.deaf = true;
+                0
+            }
+        };
+        if count == 0 {
+            self.local_done = true;
+            if let Some(ending) = self.ending {
+                ending();
+            }
+            self.link.queue(Kind::Fin, &[])?;
+        } else {
+            self.counters.sent(count);
+            self.seal(scratch, count)?;
+        }
+        match self.link.poll_flush(cx) {
+            Poll::Ready(flushed) => Poll::Ready(flushed),
+            Poll::Pending => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Seals what was read, with its kind written over the byte in front of each part, which has gone already.
+    fn seal(&mut self, scratch: &mut Scratch, count: usize) -> Result<(), Error> {
+        let mut at = 0;
+        while at < count {
+            let part = MAX_PAYLOAD_BYTES.min(count - at);
+            let content = scratch.plain.get_mut(at..=at + part).unwrap_or_default();
+            if let Some(first) = content.first_mut() {
+                *first = Kind::Data as u8;
+            }
+            self.link.queue_content(content)?;
+            at += part;
+        }
+        Ok(())
+    }
+}
+
+/// The far end's session: over when both sides have said that no more comes. `busy` tells when the
+/// client has begun to use it.
+pub(crate) async fn serve(
+    link: &mut Link,
+    local: &mut Local,
+    counters: &Counters,
+    busy: &AtomicBool,
+) -> Result<End, Error> {
+    let mut pump = Pump { busy: Some(busy), ..Pump::new(link, local, counters) };
+    while let Some(Message { kind, payload }) = pump.link.take_waiting() {
+        pump.take(kind, &payload);
+    }
+    poll_fn(|cx| {
+        with_scratch(|scratch| {
+            let polled = pump.poll(cx, scratch);
+            let done = pump.local_done && pump.link_done && pump.to_local.is_empty() && pump.link.unsent() == 0;
+            match polled {
+                Poll::Pending if done => Poll::Ready(Ok(End::Finished)),
+                other => other,
+            }
+        })
+    })
+    .await
+}

@@ -1,0 +1,87 @@
+//! What the system tells a running end, and what that tells systemd.
+
+use std::{
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            ffi::OsStrExt,
+            net::{SocketAddr, UnixDatagram},
+        },
+    },
+    time::Duration,
+};
+
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+use crate::{Error, Log};
+
+/// SIGTERM or SIGINT stops, SIGHUP reads the certificates again.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let of = |kind| signal(kind).map_err(|source| Error::System { what: "signals cannot be waited for", source });
+        Ok(Self {
+            terminate: of(SignalKind::terminate())?,
+            interrupt: of(SignalKind::interrupt())?,
+            hangup: of(SignalKind::hangup())?,
+        })
+    }
+
+    /// Calls `reload` whenever that is asked for; returns when the end is to stop.
+    pub(crate) async fn until_stop(&mut self, mut reload: impl FnMut()) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hangup.recv() => {
+                    notify("RELOADING=1");
+                    reload();
+                    notify("READY=1");
+                }
+            }
+        }
+    }
+}
+
+/// Waits until no session is left, but not longer than `patience`.
+pub(crate) async fn drain(sessions: impl Fn() -> u64, patience: Duration, log: &Log) {
+    notify("STOPPING=1");
+    let open = sessions();
+    if open == 0 {
+        return;
+    }
+    log(&format!("waiting for {open} sessions to end, for {} s at most", patience.as_secs()));
+    let ended = async {
+        while sessions() > 0 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    if tokio::time::timeout(patience, ended).await.is_err() {
+        log(&format!("{} sessions are cut off", sessions()));
+    }
+}
+
+/// Whether the end is stopping, for all of its tasks.
+pub(crate) fn stopping() -> (watch::Sender<bool>, watch::Receiver<bool>) {
+    watch::channel(false)
+}
+
+/// Tells systemd, if it wants to know (`sd_notify`).
+pub(crate) fn notify(state: &str) {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match path.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&path),
+    };
+    if let (Ok(address), Ok(socket)) = (address, UnixDatagram::unbound()) {
+        let _ = socket.send_to_addr(state.as_bytes(), &address);
+    }
+}

@@ -1,0 +1,329 @@
+//! `sealant cert`: an authority that OpenSSL believes, and certificates in running servers, or none at all.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use harness::certs::{Authority, Profile};
+use harness::{Kind, Server, TlsFiles, require};
+use tempfile::TempDir;
+
+use crate::support::rotation::{Ended, end, mode};
+use crate::support::sealant;
+
+/// `sealant cert …`.
+fn cert(args: &[&str]) -> Ended {
+    let mut command = sealant();
+    command.arg("cert").args(args);
+    end(command)
+}
+
+#[track_caller]
+fn fine(ended: &Ended) {
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+}
+
+fn openssl(args: &[&str]) -> String {
+    let output = Command::new("openssl").args(args).output().expect("openssl starts");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// An authority and certificates, made by the binary.
+struct Made(TempDir);
+
+impl Made {
+    fn new() -> Self {
+        let made = Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory"));
+        fine(&cert(&["init", "--dir", made.dir()]));
+        made
+    }
+
+    fn dir(&self) -> &str {
+        self.0.path().to_str().expect("ASCII")
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.dir())
+    }
+
+    fn issue(&self, name: &str, more: &[&str]) -> TlsFiles {
+        let san = ["issue", "--dir", self.dir(), "--name", name, "--san", "localhost,127.0.0.1"];
+        fine(&cert(&[&san[..], more].concat()));
+        let path = |name: String| PathBuf::from(self.path(&name));
+        TlsFiles { ca: path("ca.pem".into()), cert: path(format!("{name}.pem")), key: path(format!("{name}.key")) }
+    }
+}
+
+#[test]
+fn openssl_believes_what_is_issued() {
+    let made = Made::new();
+    let files = made.issue("db1.example.org", &["--days", "100"]);
+    let (ca, leaf, key) = (made.path("ca.pem"), made.path("db1.example.org.pem"), made.path("db1.example.org.key"));
+    for purpose in ["sslserver", "sslclient"] {
+        openssl(&["verify", "-x509_strict", "-purpose", purpose, "-CAfile", &ca, &leaf]);
+    }
+    openssl(&["verify", "-x509_strict", "-verify_hostname", "db1.example.org", "-CAfile", &ca, &leaf]);
+    let text = openssl(&["x509", "-in", &leaf, "-noout", "-text"]);
+    for part in ["DNS:db1.example.org, DNS:localhost, IP Address:127.0.0.1", "prime256v1", "CA:FALSE"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        openssl(&["pkey", "-in", &key, "-pubout"]),
+        openssl(&["x509", "-in", &leaf, "-noout", "-pubkey"]),
+        "the key is the certificate's"
+    );
+    assert_eq!((mode(&files.key), mode(Path::new(&made.path("ca.key")))), (0o600, 0o600));
+    for (kind, name) in [("rsa2048", "2048 bit"), ("ecdsa-p384", "secp384r1")] {
+        let files = made.issue(kind, &["--key-type", kind]);
+        let leaf = files.cert.to_str().expect("ASCII");
+        assert!(openssl(&["x509", "-in", leaf, "-noout", "-text"]).contains(name));
+        openssl(&["verify", "-CAfile", &ca, leaf]);
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_unless_told() {
+    let made = Made::new();
+    let files = made.issue("db1", &[]);
+    let key = fs::read(&files.key).expect("a key");
+    cert(&["issue", "--dir", made.dir(), "--name", "db1"]).refused(1, "db1.key: is there already", "--replace");
+    cert(&["init", "--dir", made.dir()]).refused(1, "ca.key: is there already", "--replace");
+    assert_eq!(fs::read(&files.key).expect("a key"), key);
+    // A renewal keeps the key, unless told.
+    fine(&cert(&["renew", "--dir", made.dir(), "--name", "db1"]));
+    assert_eq!(fs::read(&files.key).expect("a key"), key);
+    fine(&cert(&["renew", "--dir", made.dir(), "--name", "db1", "--new-key"]));
+    assert_ne!(fs::read(&files.key).expect("a key"), key);
+    let (ca, leaf) = (made.path("ca.pem"), made.path("db1.pem"));
+    openssl(&["verify", "-verify_hostname", "localhost", "-CAfile", &ca, &leaf]);
+    // The authority too, and what it has issued stays good.
+    fine(&cert(&["renew", "--dir", made.dir(), "--ca", "--days", "9000"]));
+    openssl(&["verify", "-CAfile", &ca, &leaf]);
+    cert(&["renew", "--dir", made.dir(), "--name", "none"]).refused(1, "no such certificate", "cert issue");
+    cert(&["issue", "--dir", "/nonexistent", "--name", "x"]).refused(1, "ca.pem is missing", "cert init");
+    cert(&["issue", "--dir", made.dir(), "--name", "../x"]).refused(2, "is no name for a certificate", "host name");
+    cert(&["issue", "--dir", made.dir(), "--name", "x", "--san", "a b"]).refused(2, "no host name", "--san");
+}
+
+#[test]
+fn checks_end_as_scripts_and_monitors_want() {
+    let made = Made::new();
+    made.issue("good", &[]);
+    made.issue("soon", &["--days", "20"]);
+    let codes = |args: &[&str]| {
+        let plain = cert(&[&["check"], args].concat());
+        let monitor = cert(&[&["check", "--monitor"], args].concat());
+        assert_eq!(monitor.stdout.lines().count(), 1, "{}", monitor.stdout);
+        (plain.code, monitor.code, plain.stdout, monitor.stdout)
+    };
+    let (good, soon, ca) = (made.path("good.pem"), made.path("soon.pem"), made.path("ca.pem"));
+    let (plain, monitor, text, line) = codes(&[&good, "--ca", &ca, "--host", "good"]);
+    assert_eq!((plain, monitor), (Some(0), Some(0)), "{text}");
+    assert!(line.starts_with("OK: ") && line.contains("| days_left=39"), "{line}");
+    let (plain, monitor, text, line) = codes(&[&soon, "--ca", &ca]);
+    assert_eq!((plain, monitor), (Some(3), Some(1)), "{text}");
+    assert!(line.starts_with("WARNING: ") && line.contains("expires in "), "{line}");
+    let (plain, monitor, text, _) = codes(&[&soon, "--critical", "25"]);
+    assert_eq!((plain, monitor), (Some(3), Some(2)), "{text}");
+    let (plain, monitor, text, _) = codes(&[&good, "--key", &made.path("soon.key")]);
+    assert_eq!((plain, monitor), (Some(3), Some(2)), "{text}");
+    assert!(text.contains("the key is not this certificate's"), "{text}");
+    let (plain, monitor, text, _) = codes(&[&good, "--host", "elsewhere"]);
+    assert_eq!((plain, monitor), (Some(3), Some(2)), "{text}");
+    let other = Made::new();
+    let (plain, _, text, _) = codes(&[&good, "--ca", &other.path("ca.pem")]);
+    assert_eq!(plain, Some(3), "{text}");
+    assert!(text.contains("does not lead to the authority"), "{text}");
+    let (plain, monitor, _, line) = codes(&["/nonexistent.pem"]);
+    assert_eq!((plain, monitor), (Some(1), Some(3)), "{line}");
+    let (plain, _, text, _) = codes(&["--dir", made.dir()]);
+    assert_eq!((plain, text.lines().count()), (Some(3), 4), "{text}");
+    // What is due, and nothing else, is renewed.
+    let renewed = cert(&["renew", "--dir", made.dir(), "--within", "30"]);
+    assert_eq!(renewed.stdout.lines().collect::<Vec<_>>(), [made.path("soon.pem"), made.path("soon.key")]);
+    fine(&cert(&["check", "--dir", made.dir()]));
+    let shown = cert(&["show", &good, "--format", "json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(shown[0]["certificates"][0]["san_dns"], serde_json::json!(["good", "localhost"]));
+}
+
+/// A server with a certificate of its own, and a new one for it.
+struct Site {
+    server: Server,
+    old: Made,
+    new: Made,
+    place: TempDir,
+}
+
+impl Site {
+    fn on(kind: Kind) -> Self {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let (old, new) = (Made::new(), Made::new());
+        let made = old.issue("server", &[]);
+        let at = |name: &str| place.path().join(name);
+        for (from, to) in [(&made.ca, "ca.pem"), (&made.cert, "cert.pem"), (&made.key, "key.pem")] {
+            fs::copy(from, at(to)).expect("copied");
+        }
+        let files = TlsFiles { ca: at("ca.pem"), cert: at("cert.pem"), key: at("key.pem") };
+        let server = Server::builder(kind).tls(&files).start().expect("it starts");
+        Self { server, old, new, place }
+    }
+
+    fn install(&self, files: &TlsFiles, more: &[&str]) -> Ended {
+        self.install_as("root", files, more)
+    }
+
+    fn install_as(&self, user: &str, files: &TlsFiles, more: &[&str]) -> Ended {
+        let mut command = sealant();
+        command.current_dir(self.new.0.path()).args(["cert", "install", "--user", user]);
+        command.arg("--socket").arg(self.server.socket());
+        command.arg("--cert").arg(&files.cert).arg("--key").arg(&files.key).arg("--ca").arg(&files.ca);
+        command.args(more);
+        end(command)
+    }
+
+    /// SHA-256 of the certificate on the wire, as OpenSSL sees it.
+    fn served(&self) -> String {
+        let port = self.server.port();
+        let mut client = Command::new("openssl");
+        client.args(["s_client", "-starttls", "mysql", "-connect", &format!("127.0.0.1:{port}")]);
+        let output = client.stdin(std::process::Stdio::null()).output().expect("openssl starts");
+        let path = self.new.path("served.txt");
+        fs::write(&path, output.stdout).expect("written");
+        openssl(&["x509", "-in", &path, "-noout", "-fingerprint", "-sha256"])
+    }
+
+    fn files(&self) -> Vec<(String, Vec<u8>, u32)> {
+        let entries =
+            fs::read_dir(self.place.path()).expect("a directory").map(|entry| entry.expect("an entry").path());
+        let mut files: Vec<_> = entries
+            .map(|path| {
+                let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                (name, fs::read(&path).expect("read"), mode(&path))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+fn fingerprint(file: &Path) -> String {
+    openssl(&["x509", "-in", file.to_str().expect("ASCII"), "-noout", "-fingerprint", "-sha256"])
+}
+
+fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
+    let Some(_) = require(kind) else { return };
+    let site = Site::on(kind);
+    let before = site.files();
+    let old = site.served();
+    assert_eq!(old, fingerprint(&site.place.path().join("cert.pem")));
+    let unchanged = |what: &str| {
+        assert_eq!(site.served(), old, "{what}");
+        assert!(site.files() == before, "{what}: the files are not what they were");
+    };
+
+    let good = site.new.issue("server", &[]);
+    let planned = site.install(&good, &["--dry-run"]);
+    fine(&planned);
+    assert!(
+        planned.stdout.contains("cert.pem") && planned.stdout.contains("are refused from then on"),
+        "{}",
+        planned.stdout
+    );
+    unchanged("--dry-run");
+    site.install(&good, &[]).refused(2, "nobody is there to confirm the plan", "--dry-run");
+
+    // Refused before anything is touched.
+    let other = site.new.issue("other", &[]);
+    let mismatched = TlsFiles { key: other.key, ..good.clone() };
+    site.install(&mismatched, &["--yes"]).refused(1, "the key is not this certificate's", "cert issue");
+    let foreign = TlsFiles { ca: site.old.path("ca.pem").into(), ..good.clone() };
+    site.install(&foreign, &["--yes"]).refused(1, "does not lead to the authority", "cert issue");
+    site.install(&good, &["--yes", "--host", "elsewhere"]).refused(1, "it is not for elsewhere", "cert issue");
+    let authority = Authority::create(&site.new.0.path().join("openssl")).expect("an authority");
+    let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
+    site.install(&expired, &["--yes"]).refused(1, "expired on 2019", "cert issue");
+    unchanged("a certificate that is judged bad");
+
+    // The server refuses it, or the handshake does.
+    for (files, reason) in [(&mismatched, "`"), (&expired, "has expired"), (&foreign, "issuer is not in the CA file")] {
+        let ended = site.install(files, &["--yes", "--skip-checks", "--log", "rolled.jsonl"]);
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        // MySQL looks at dates and issuer itself when it reads the files.
+        let refused_by_server = ended.stderr.contains("server error 3888");
+        assert!(ended.stderr.contains(reason) || refused_by_server, "{}", ended.stderr);
+        assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+        unchanged(reason);
+    }
+    // A run that was killed had replaced a file: the roll-back brings back what was there before that.
+    fs::rename(site.place.path().join("cert.pem"), site.place.path().join("cert.pem.sealant-before")).expect("renamed");
+    fs::copy(&expired.cert, site.place.path().join("cert.pem")).expect("copied");
+    let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
+    assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+    unchanged("after a run that was killed");
+
+    // Somebody who may not have it reloaded changes nothing.
+    site.server.sql("CREATE USER small IDENTIFIED BY ''").expect("made");
+    let small = site.install_as("small", &good, &["--yes"]);
+    small.refused(1, "lacks", "GRANT");
+    unchanged("without privileges");
+
+    let ended = site.install(&good, &["--yes", "--host", "localhost", "--format", "json", "--log", "done.jsonl"]);
+    fine(&ended);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!((&report["done"], &report["schema"]), (&true.into(), &"sealant.cert-install/1".into()));
+    assert_eq!(site.served(), fingerprint(&good.cert));
+    let names: Vec<_> = site.files().into_iter().map(|(name, _, mode)| (name, mode)).collect();
+    assert_eq!(names, [("ca.pem".into(), 0o644), ("cert.pem".into(), 0o644), ("key.pem".into(), 0o600)]);
+    let log = fs::read_to_string(site.new.path("done.jsonl")).expect("a log");
+    assert!(log.contains("SSL") || log.contains("RELOAD TLS"), "{log}");
+    assert_eq!(log.matches("replace file").count(), 3, "{log}");
+    // The server's own client trusts it by name.
+    let port = format!("--port={}", site.server.port());
+    let mut client = Command::new(&site.server.binaries().client);
+    client.args(["--no-defaults", "--host=127.0.0.1", &port, "--user=root", "-e", "SELECT 1"]);
+    client.arg(format!("--ssl-ca={}", good.ca.display()));
+    client.arg(if kind.is_mariadb() { "--ssl-verify-server-cert" } else { "--ssl-mode=VERIFY_IDENTITY" });
+    let output = client.output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let endpoint = format!("127.0.0.1:{}", site.server.port());
+    fine(&cert(&["check", "--endpoint", &endpoint, "--ca", &site.new.path("ca.pem"), "--host", "localhost"]));
+
+    // The old authority can stay trusted.
+    let again = site.old.issue("again", &[]);
+    fine(&site.install(&again, &["--yes", "--trust-old-ca"]));
+    let trusted = fs::read_to_string(site.place.path().join("ca.pem")).expect("text");
+    assert_eq!(trusted.matches("BEGIN CERTIFICATE").count(), 2);
+    assert_eq!(site.served(), fingerprint(&again.cert));
+}
+
+#[test]
+fn on_mysql_97() {
+    a_certificate_is_installed_or_everything_is_as_before(Kind::MySql97);
+}
+
+#[test]
+fn on_mariadb_1011() {
+    a_certificate_is_installed_or_everything_is_as_before(Kind::MariaDb1011);
+}
+
+#[test]
+fn on_mariadb_118() {
+    a_certificate_is_installed_or_everything_is_as_before(Kind::MariaDb118);
+}
+
+#[test]
+fn a_server_that_names_no_files_is_left_alone() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let made = Made::new();
+    let files = made.issue("server", &[]);
+    let mut command = sealant();
+    command.args(["cert", "install", "--user", "root", "--yes", "--socket"]).arg(server.socket());
+    command.arg("--cert").arg(&files.cert).arg("--key").arg(&files.key).arg("--ca").arg(&files.ca);
+    command.current_dir(made.0.path());
+    end(command).refused(1, "ssl_cert names no file", "option file");
+}

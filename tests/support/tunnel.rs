@@ -1,0 +1,242 @@
+//! Both ends of a tunnel as processes, and what is between them and the test.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use harness::Server;
+use tempfile::TempDir;
+
+use super::sealant;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A directory with certificates and sockets; its path is short enough for a socket.
+pub(crate) struct Place(pub(crate) TempDir);
+
+impl Place {
+    /// With an authority, and certificates of a near and a far end.
+    pub(crate) fn new() -> Self {
+        let place = Self(tempfile::Builder::new().prefix("st").tempdir_in("/tmp").expect("a directory"));
+        place.cert(&["init", "--dir", place.dir()]);
+        place.cert(&["issue", "--dir", place.dir(), "--name", "far", "--san", "localhost"]);
+        place.cert(&["issue", "--dir", place.dir(), "--name", "app"]);
+        place
+    }
+
+    pub(crate) fn cert(&self, args: &[&str]) {
+        let output = sealant().arg("cert").args(args).output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    pub(crate) fn dir(&self) -> &str {
+        self.0.path().to_str().expect("ASCII")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `sealant tunnel END …` with the certificate of that name.
+    pub(crate) fn command(&self, end: &str, name: &str, args: &[&str]) -> Command {
+        let mut command = sealant();
+        command.args(["tunnel", end]);
+        command.arg("--tls-cert").arg(self.path(&format!("{name}.pem")));
+        command.arg("--tls-key").arg(self.path(&format!("{name}.key")));
+        command.arg("--tls-ca").arg(self.path("ca.pem")).args(args);
+        command
+    }
+
+    /// A far end for a server, by its socket.
+    pub(crate) fn far(&self, server: &Server, port: u16, more: &[&str]) -> End {
+        self.far_of(server.socket().to_str().expect("ASCII"), port, more)
+    }
+
+    /// A far end for whatever is at that address.
+    pub(crate) fn far_of(&self, server: &str, port: u16, more: &[&str]) -> End {
+        let listen = format!("127.0.0.1:{port}");
+        let args = [&["--listen", &listen, "--server", server][..], more].concat();
+        End::start(self, &format!("far{port}"), self.command("far", "far", &args))
+    }
+
+    /// A near end with a socket and a port.
+    pub(crate) fn near(&self, fars: &[u16], more: &[&str]) -> Near {
+        let (port, metrics) = (free_port(), free_port());
+        let socket = self.path(&format!("near{port}"));
+        let listen = format!("{},127.0.0.1:{port}", socket.display());
+        let fars: Vec<String> = fars.iter().map(|port| format!("localhost:{port}")).collect();
+        let (fars, at) = (fars.join(","), format!("127.0.0.1:{metrics}"));
+        let args = [&["--listen", &listen, "--far", &fars, "--metrics", &at][..], more].concat();
+        let end = End::start(self, &format!("near{port}"), self.command("near", "app", &args));
+        Near { end, socket, port, metrics }
+    }
+}
+
+/// A port that nobody uses.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port()
+}
+
+/// One end, stopped with this value.
+pub(crate) struct End {
+    child: Child,
+    log: PathBuf,
+}
+
+impl End {
+    /// Waits until it says that it is ready.
+    #[track_caller]
+    fn start(place: &Place, name: &str, mut command: Command) -> Self {
+        let log = place.path(&format!("{name}.log"));
+        let file = File::options().create(true).append(true).open(&log).expect("a log");
+        let before = fs::read_to_string(&log).expect("a log").matches("ready:").count();
+        let child = command.stderr(file).stdout(Stdio::null()).spawn().expect("it starts");
+        let end = Self { child, log };
+        end.wait_for(&|log| log.matches("ready:").count() > before);
+        end
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).expect("a log")
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for(&self, condition: &dyn Fn(&str) -> bool) {
+        let log = || self.log();
+        assert!(eventually(|| condition(&log())), "{}", log());
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a process id")
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(self.pid()).expect("a process id");
+        rustix::process::kill_process(pid, signal).expect("it is there");
+    }
+
+    /// Tells it to stop, and waits until it has.
+    pub(crate) fn stop(mut self) -> ExitStatus {
+        self.signal(rustix::process::Signal::TERM);
+        self.ended().expect("it stops")
+    }
+
+    /// How it ended, if it does so in time.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        let mut status = None;
+        eventually(|| {
+            status = self.child.try_wait().expect("it is ours");
+            status.is_some()
+        });
+        status
+    }
+
+    /// Open descriptors.
+    pub(crate) fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.pid())).expect("it runs").count()
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A near end, and where it listens.
+pub(crate) struct Near {
+    pub(crate) end: End,
+    pub(crate) socket: PathBuf,
+    pub(crate) port: u16,
+    metrics: u16,
+}
+
+impl Near {
+    /// A client of the server's own, through the socket, as this account.
+    pub(crate) fn client(&self, server: &Server, user: &str, password: &str) -> Command {
+        let mut command = Command::new(&server.binaries().client);
+        command.args(["--no-defaults", "--batch", "--skip-column-names", "--local-infile=1"]);
+        command.arg(format!("--user={user}")).arg(format!("--socket={}", self.socket.display()));
+        command.env("MYSQL_PWD", password);
+        command
+    }
+
+    /// What a statement answers to root.
+    #[track_caller]
+    pub(crate) fn value(&self, server: &Server, sql: &str) -> String {
+        let said = self.said(server, sql);
+        assert!(said.0, "{sql}: {}\n{}", said.1, self.end.log());
+        said.1.trim_end().to_owned()
+    }
+
+    /// Whether a statement succeeds, and what comes.
+    pub(crate) fn said(&self, server: &Server, sql: &str) -> (bool, String) {
+        let output = self.client(server, "root", "").args(["-e", sql]).output().expect("the client starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), text)
+    }
+
+    /// A counter.
+    pub(crate) fn counted(&self, name: &str) -> u64 {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.metrics)).expect("metrics");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        let name = format!("sealant_tunnel_{name}{{");
+        let line = text.lines().find(|line| line.starts_with(&name)).unwrap_or_else(|| panic!("{name}: {text}"));
+        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
+    }
+}
+
+/// The first byte of the first packet: 10 for a greeting, 255 for an error.
+pub(crate) fn first_byte(stream: &mut UnixStream) -> Option<u8> {
+    let _ = stream.set_read_timeout(Some(LIMIT));
+    let mut head = [0; 5];
+    stream.read_exact(&mut head).ok().map(|()| head[4])
+}
+
+/// Whether something comes true in time.
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < LIMIT {
+        if condition() {
+            return true;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// A program of `tests/harness/drivers`, or `None` where `install-servers drivers` has not been.
+pub(crate) fn driver(name: &str) -> Option<Command> {
+    let installed = harness::cache().join("servers/drivers");
+    if !installed.join("VERSION").exists() {
+        assert!(std::env::var_os("CI").is_none(), "the drivers are missing: install-servers drivers");
+        eprintln!("SKIPPED: the drivers are missing: install-servers drivers");
+        return None;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/harness/drivers");
+    Some(match name {
+        "python" => {
+            let mut command = Command::new("python3");
+            command.env("PYTHONPATH", installed.join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
+            command.arg(source.join("smoke.py"));
+            command
+        }
+        "node" => {
+            // It looks for modules beside the program.
+            let program = installed.join("node/smoke.mjs");
+            fs::copy(source.join("smoke.mjs"), &program).expect("copied");
+            let mut command = Command::new("node");
+            command.arg(program);
+            command
+        }
+        _ => Command::new(installed.join("go/smoke")),
+    })
+}

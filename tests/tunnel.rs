@@ -1,0 +1,438 @@
+//! `sealant tunnel` between real clients and real servers: everything passes, and what fails is told.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::certs::{Authority, Profile};
+use harness::{Kind, Replication, Server, require};
+use rustix::process::Signal;
+
+use crate::support::rotation::end;
+use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port};
+
+const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
+
+/// A server, and both ends of a tunnel to it.
+struct Site {
+    server: Server,
+    near: Near,
+    _far: support::tunnel::End,
+    place: Place,
+}
+
+impl Site {
+    fn on(kind: Kind, options: &[&str], near: &[&str]) -> Self {
+        let server = Server::builder(kind).options(options.iter().copied()).start().expect("it starts");
+        let (place, port) = (Place::new(), free_port());
+        let far = place.far(&server, port, &["--allow", "app"]);
+        let near = place.near(&[port], near);
+        Self { server, near, _far: far, place }
+    }
+
+    fn value(&self, sql: &str) -> String {
+        self.near.value(&self.server, sql)
+    }
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("it starts")
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command) -> String {
+    let output = output(command);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const PASSING: [&str; 3] = ["--max-allowed-packet=256M", "--local-infile=1", "--log-bin"];
+
+#[test]
+fn everything_a_client_does_passes() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let site = Site::on(kind, &PASSING, &[]);
+        // As on the server's own socket.
+        assert_eq!(site.value("SELECT USER()"), "root@localhost");
+        assert_eq!(site.value("SELECT 1; SELECT 2; SELECT 3"), "1\n2\n3");
+        assert_eq!(site.value("PREPARE p FROM 'SELECT ? + 1'; SET @a = 41; EXECUTE p USING @a"), "42");
+        // Both ways, larger than a packet of the protocol.
+        let body = "x".repeat(20 << 20);
+        let file = site.place.path("large.sql");
+        fs::write(&file, format!("SELECT SHA2('{body}', 256), LENGTH(REPEAT('y', 20 << 20));")).expect("written");
+        for compress in [false, true] {
+            let mut client = site.near.client(&site.server, "root", "");
+            client.arg("--max-allowed-packet=256M").stdin(fs::File::open(&file).expect("a file"));
+            if compress {
+                client.arg("--compress");
+            }
+            let expected = site.server.value(&format!("SELECT SHA2(REPEAT('x', 20 << 20), 256), {}", 20 << 20));
+            assert_eq!(succeeds(&mut client).trim_end(), expected.expect("a value"), "compressed: {compress}");
+        }
+        infile(&site);
+        killed(&site);
+        accounts(&site, kind);
+        // A client that ends its own side first still gets its answer.
+        let mut client = site.near.client(&site.server, "root", "");
+        let answer = harness::run(&mut client, b"SELECT SLEEP(0.3), 7", Duration::from_secs(20)).expect("answered");
+        assert_eq!(answer.stdout, b"0\t7\n");
+    }
+}
+
+fn infile(site: &Site) {
+    let lines = site.place.path("lines");
+    fs::write(&lines, "one\ntwo\nthree\n").expect("written");
+    let load = format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE test_lines.t", lines.display());
+    let sql = format!(
+        "CREATE DATABASE test_lines; CREATE TABLE test_lines.t (t TEXT); {load}; SELECT COUNT(*) FROM test_lines.t"
+    );
+    assert_eq!(site.value(&sql), "3");
+}
+
+/// KILL reaches the client as it does without a tunnel.
+fn killed(site: &Site) {
+    let sleeping = thread::scope(|scope| {
+        let sleeping = scope.spawn(|| site.near.said(&site.server, "SELECT SLEEP(30)"));
+        let mut id = String::new();
+        let find = "SELECT ID FROM information_schema.processlist WHERE INFO = 'SELECT SLEEP(30)'";
+        assert!(eventually(|| {
+            id = site.value(find);
+            !id.is_empty()
+        }));
+        site.value(&format!("KILL {id}"));
+        sleeping.join().expect("it ends")
+    });
+    assert!(!sleeping.0 && (sleeping.1.contains("2013") || sleeping.1.contains("1317")), "{}", sleeping.1);
+}
+
+/// Each plug-in, with a password that the server has not seen yet: caching_sha2 asks for all of it.
+fn accounts(site: &Site, kind: Kind) {
+    let plugins: &[(&str, &str)] = match kind {
+        Kind::MySql97 => &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")],
+        _ => &[("native", "VIA mysql_native_password USING PASSWORD"), ("ed", "VIA ed25519 USING PASSWORD")],
+    };
+    if kind.is_mariadb() {
+        site.server.sql("INSTALL SONAME 'auth_ed25519'").expect("installed");
+    }
+    // Nothing is known here of what the client of this installation lacks.
+    for (user, how) in plugins.iter().filter(|(user, _)| *user != "ed" || plugins_of(site).is_some()) {
+        let password = if how.ends_with("BY") { "'Secret-1'" } else { "('Secret-1')" };
+        site.server.sql(&format!("CREATE USER {user}@localhost IDENTIFIED {how} {password}")).expect("made");
+        for _ in 0..2 {
+            let mut client = site.near.client(&site.server, user, "Secret-1");
+            client.args(plugins_of(site));
+            assert_eq!(succeeds(client.args(["-e", "SELECT CURRENT_USER()"])), format!("{user}@localhost\n"));
+        }
+        let wrong =
+            output(site.near.client(&site.server, user, "wrong").args(plugins_of(site)).args(["-e", "SELECT 1"]));
+        assert!(String::from_utf8_lossy(&wrong.stderr).contains("ERROR 1045"), "{wrong:?}");
+    }
+}
+
+/// MariaDB's client looks for its own elsewhere.
+fn plugins_of(site: &Site) -> Option<String> {
+    let lib = site.server.binaries().basedir.join("lib");
+    let found = fs::read_dir(lib).ok()?.filter_map(|entry| Some(entry.ok()?.path().join("libmariadb3/plugin")));
+    let found = found.into_iter().find(|path| path.is_dir())?;
+    Some(format!("--plugin-dir={}", found.display()))
+}
+
+#[test]
+fn drivers_of_other_languages_pass() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let site = Site::on(kind, &PASSING, &[]);
+        let plugin = if kind.is_mariadb() { "BY" } else { "WITH caching_sha2_password BY" };
+        for user in ["one", "two"] {
+            let sql = format!(
+                "CREATE USER {user}@localhost IDENTIFIED {plugin} 'Pass-{user}'; GRANT ALL ON *.* TO {user}@localhost"
+            );
+            site.server.sql(&sql).expect("made");
+        }
+        let file = site.place.path("lines");
+        fs::write(&file, "a\n".repeat(5000)).expect("written");
+        let file = file.to_str().expect("ASCII");
+        for (name, more) in [("python", vec![]), ("node", vec!["two", "Pass-two"]), ("go", vec![file])] {
+            let Some(mut program) = driver(name) else { continue };
+            program.arg(&site.near.socket).args(["one", "Pass-one"]).args(more);
+            assert_eq!(succeeds(&mut program), "ok\n", "{name} on {kind:?}");
+        }
+        assert!(site.near.counted("served_warm_total") > 200, "{}", site.near.counted("served_warm_total"));
+    }
+}
+
+#[test]
+fn a_replica_follows_through_it() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let server = Server::builder(kind).options(["--log-bin", "--server-id=1"]).start().expect("it starts");
+        let mut replica = Server::builder(kind).option("--server-id=2").start().expect("it starts");
+        replica.replicate_from(&server, &Replication::default()).expect("it follows");
+        // By ports at both ends: what the replica takes for a port must not be a socket for the server.
+        let (place, port, address) = (Place::new(), free_port(), format!("127.0.0.1:{}", server.port()));
+        let _far = place.far_of(&address, port, &[]);
+        let near = place.near(&[port], &[]);
+        let sql = if kind.is_mariadb() {
+            format!("STOP SLAVE; CHANGE MASTER TO MASTER_PORT={}; START SLAVE", near.port)
+        } else {
+            format!("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PORT={}; START REPLICA", near.port)
+        };
+        replica.sql(&sql).expect("changed");
+        server.sql("CREATE DATABASE followed; CREATE TABLE followed.t SELECT 7 AS a").expect("written");
+        replica.catch_up_with(&server).expect("it follows");
+        assert_eq!(replica.value("SELECT a FROM followed.t").expect("a value"), "7");
+        assert_eq!(near.counted("sessions"), 1, "the binary log comes through it");
+    }
+}
+
+#[test]
+fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &["--max-connections=1200", "--back-log=1000"], &["--warm-age", "1s"]);
+    let aborted = || -> u64 {
+        let status = site.server.value("SHOW GLOBAL STATUS LIKE 'Aborted_connects'").expect("a status");
+        status.rsplit('\t').next().and_then(|value| value.parse().ok()).expect("a number")
+    };
+    let before = aborted();
+    let mut clients: Vec<UnixStream> =
+        (0..1000).map(|_| UnixStream::connect(&site.near.socket).expect("connected")).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        assert_eq!(first_byte(client), Some(10), "client {number}: {}", site.near.end.log());
+    }
+    assert_eq!(site.near.counted("sessions"), 1000);
+    drop(clients);
+    assert!(eventually(|| site.near.counted("sessions") == 0));
+    for _ in 0..20 {
+        site.value("SELECT 1");
+    }
+    // A thousand left without a login; of those that were ready ahead, never more than were served.
+    assert!(eventually(|| site.near.counted("warm") == 0));
+    let recycled = site.near.counted("recycled_total");
+    assert!(recycled <= 1020, "{recycled}");
+    let (then, given_up) = (aborted(), recycled);
+    assert!(then - before <= 1000 + given_up, "{} {given_up}", then - before);
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!((aborted(), site.near.counted("recycled_total")), (then, recycled), "nobody comes, nothing waits");
+    assert!(site.near.counted("idle") >= 2);
+}
+
+#[test]
+fn the_servers_own_refusals_reach_the_client() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let site = Site::on(kind, &["--max-connections=10"], &[]);
+        let mut held: Vec<UnixStream> =
+            (0..11).map(|_| UnixStream::connect(site.server.socket()).expect("connected")).collect();
+        for client in &mut held {
+            first_byte(client);
+        }
+        let (fine, said) = site.near.said(&site.server, "SELECT 1");
+        assert!(!fine && said.contains("1040") && said.contains("Too many connections"), "{said}");
+        assert!(site.near.counted("server_refusals_total") >= 1);
+        drop(held);
+        assert!(eventually(|| site.near.said(&site.server, "SELECT 1").0));
+        // What the tunnel kept ready is not more than what is left.
+        assert_eq!(site.value("SELECT 2"), "2");
+    }
+}
+
+#[test]
+fn servers_and_far_ends_may_restart() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut server = Server::builder(Kind::MySql97).start().expect("it starts");
+    let (place, port) = (Place::new(), free_port());
+    let far = place.far(&server, port, &[]);
+    let near = place.near(&[port], &[]);
+    let ask = |server: &Server| near.said(server, "SELECT 1");
+    (0..5).for_each(|_| assert!(ask(&server).0));
+    server.stop().expect("it stops");
+    let (fine, said) = ask(&server);
+    assert!(!fine && said.contains("sealant tunnel") && said.contains("sql.sock"), "{said}");
+    server.start().expect("it starts");
+    assert!(eventually(|| ask(&server).0), "{}", near.end.log());
+    // The far end goes, and comes again.
+    assert!(far.stop().success());
+    assert!(eventually(|| !ask(&server).0));
+    let (_, said) = ask(&server);
+    assert!(said.contains("sealant tunnel"), "{said}");
+    let _far = place.far(&server, port, &[]);
+    assert!(eventually(|| ask(&server).0), "{}", near.end.log());
+}
+
+#[test]
+fn far_ends_are_used_in_their_order() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let servers = [1, 2]
+        .map(|id| Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts"));
+    let (place, ports) = (Place::new(), [free_port(), free_port()]);
+    let first = place.far(&servers[0], ports[0], &[]);
+    let _second = place.far(&servers[1], ports[1], &[]);
+    let near = place.near(&ports, &["--health-interval", "1s"]);
+    let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
+    assert_eq!(id(), "1");
+    first.stop();
+    assert!(eventually(|| id() == "2"), "{}", near.end.log());
+    for _ in 0..10 {
+        assert_eq!(id(), "2");
+    }
+    let _first = place.far(&servers[0], ports[0], &[]);
+    assert!(eventually(|| id() == "1"), "{}", near.end.log());
+    assert!(near.counted("failovers_total") >= 2);
+}
+
+#[test]
+fn a_stopping_end_lets_sessions_end() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let Site { server, near, _far: far, place: _place } = site;
+    let asking = |sql: &'static str| {
+        let mut client = near.client(&server, "root", "");
+        thread::spawn(move || succeeds(client.args(["-e", sql])))
+    };
+    let waits = |near: &Near| assert!(eventually(|| near.counted("sessions") == 1));
+    let slow = asking("SELECT SLEEP(1.5), 7");
+    waits(&near);
+    let began = Instant::now();
+    assert!(far.stop().success());
+    assert!(began.elapsed() > Duration::from_millis(500), "it waited");
+    assert_eq!(slow.join().expect("it ends"), "0\t7\n");
+    drop((near, server));
+
+    let Site { server, near, _far, place: _place } = Site::on(Kind::MariaDb1011, &[], &[]);
+    let mut client = near.client(&server, "root", "");
+    let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 8"])));
+    waits(&near);
+    near.end.signal(Signal::TERM);
+    assert!(eventually(|| UnixStream::connect(&near.socket).is_err()), "nobody new is taken");
+    assert_eq!(slow.join().expect("it ends"), "0\t8\n");
+    let Near { mut end, socket, .. } = near;
+    assert!(end.ended().is_some_and(|status| status.success()), "{}", end.log());
+    assert!(!socket.exists(), "its socket goes with it");
+}
+
+#[test]
+fn certificates_are_read_again_when_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let ask = || site.near.said(&site.server, "SELECT 1");
+    assert!(ask().0);
+    // A new certificate for the near end whose name is not on the list: the far end's answer shows that it is used.
+    let dir = site.place.dir();
+    site.place.cert(&["issue", "--dir", dir, "--name", "other"]);
+    let certificate = fs::read(site.place.path("app.pem")).expect("read");
+    let key = fs::read(site.place.path("app.key")).expect("read");
+    fs::copy(site.place.path("other.pem"), site.place.path("app.pem")).expect("copied");
+    site.near.end.signal(Signal::HUP);
+    site.near.end.wait_for(&|log| log.contains("the certificates are not changed"));
+    assert!(ask().0, "what was in use stays");
+    fs::copy(site.place.path("other.key"), site.place.path("app.key")).expect("copied");
+    site.near.end.signal(Signal::HUP);
+    site.near.end.wait_for(&|log| log.contains("certificates are read again"));
+    assert!(eventually(|| ask().1.contains("other may not connect here")), "{}", ask().1);
+    fs::write(site.place.path("app.pem"), certificate).expect("written");
+    fs::write(site.place.path("app.key"), key).expect("written");
+    site.near.end.signal(Signal::HUP);
+    assert!(eventually(|| ask().0), "{}", site.near.end.log());
+}
+
+#[test]
+fn hostile_bytes_at_both_ends_change_nothing() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, port) = (Place::new(), free_port());
+    let far = place.far(&server, port, &["--handshake-timeout", "1s", "--max-handshakes-per-address", "8"]);
+    let near = place.near(&[port], &[]);
+    assert_eq!(near.value(&server, "SELECT 1"), "1");
+    let open = far.descriptors();
+    let mut hello = vec![0x16, 3, 1, 0x40, 0];
+    hello.extend(std::iter::repeat_n(0xaa, 0x4000));
+    let hostile: [&[u8]; 6] =
+        [b"", b"GET / HTTP/1.0\r\n\r\n", &[0; 5000], &[0xff; 70000], &hello, &[0x16, 3, 3, 0, 1, 9]];
+    for bytes in hostile.iter().cycle().take(60) {
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            let _ = stream.write_all(bytes);
+        }
+        let mut client = UnixStream::connect(&near.socket).expect("connected");
+        let _ = client.write_all(bytes);
+    }
+    // Those who say nothing hold nothing for long, and not more than a few handshakes.
+    let silent: Vec<TcpStream> = (0..100).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
+    thread::sleep(Duration::from_millis(1500));
+    for mut stream in silent {
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+        let mut rest = Vec::new();
+        assert!(!matches!(stream.read_to_end(&mut rest), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock));
+    }
+    assert!(eventually(|| near.said(&server, "SELECT 2").0), "{}\n{}", near.end.log(), far.log());
+    assert!(eventually(|| far.descriptors() <= open + 20), "{} descriptors", far.descriptors());
+}
+
+#[test]
+fn what_is_wrong_is_told_in_one_line_with_a_hint() {
+    let place = Place::new();
+    let dir = place.dir().to_owned();
+    let says = |end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str| {
+        let mut command = Command::new("timeout");
+        let inner = place.command(end_name, name, args);
+        command.arg("20").arg(inner.get_program()).args(inner.get_args());
+        let ended = end(command);
+        ended.refused(1, reason, hint);
+        assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
+    };
+    let socket = format!("{dir}/s");
+    let near = ["--far", "localhost:1", "--listen"];
+    let with = |listen: &'static str| [&near[..], &[listen]].concat();
+    let long = format!("{dir}/{}", "x".repeat(120));
+    says("near", "app", &[&near[..], &[&long]].concat(), "the path of a socket has 107 at most", "shorter path");
+    says("near", "app", &with("/nonexistent/s"), "cannot listen there", "the directory has to be there");
+    says("near", "app", &with("0.0.0.0:0"), "in clear text over the network", "--insecure-plaintext-listener");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    let held = std::net::TcpListener::bind(&taken);
+    let _held = held.or_else(|_| std::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let taken = _held.local_addr().expect("an address").to_string();
+    says("near", "app", &[&near[..], &[&taken]].concat(), "somebody listens there already", "listen elsewhere");
+    says("far", "far", &["--listen", &taken, "--server", "/x/s"], "somebody listens there already", "listen elsewhere");
+    let elsewhere = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
+    says("far", "far", &elsewhere, "in clear text over the network", "--insecure-plaintext-server");
+    says("near", "none", &[&near[..], &[&socket]].concat(), "none.pem", "sealant cert issue");
+    // Certificates that the other end would refuse are refused here.
+    let authority = Authority::create(&place.path("openssl")).expect("an authority");
+    let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
+    fs::copy(&expired.cert, place.path("expired.pem")).expect("copied");
+    fs::copy(&expired.key, place.path("expired.key")).expect("copied");
+    says("near", "expired", &[&near[..], &[&socket]].concat(), "it has expired", "is the clock right");
+    fs::copy(place.path("far.key"), place.path("swapped.key")).expect("copied");
+    fs::copy(place.path("app.pem"), place.path("swapped.pem")).expect("copied");
+    says("near", "swapped", &[&near[..], &[&socket]].concat(), "is not the key of", "sealant cert issue");
+}
+
+#[test]
+fn far_ends_that_are_not_what_they_should_be_are_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, other) = (Place::new(), Place::new());
+    let (port, foreign) = (free_port(), free_port());
+    let _far = place.far(&server, port, &["--allow", "somebody"]);
+    let _foreign = other.far(&server, foreign, &[]);
+    let says = |near: &Near, reason: &str, hint: &str| {
+        let log = near.end.log();
+        assert!(log.contains(reason) && log.contains(hint), "{log}");
+        let (fine, said) = near.said(&server, "SELECT 1");
+        assert!(!fine && said.contains("sealant tunnel: "), "{said}");
+    };
+    says(&place.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
+    says(&place.near(&[port], &[]), "app may not connect here", "--allow");
+    says(&place.near(&[foreign], &[]), "not of the authority in --tls-ca", "of the same authority");
+    says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
+    // A port of something else.
+    says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
+}
