@@ -213,6 +213,7 @@ pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     false
 }
 
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 /// A program of `tests/harness/drivers`, or `None` where `install-servers drivers` has not been.
 pub(crate) fn driver(name: &str) -> Option<Command> {
     let installed = harness::cache().join("servers/drivers");

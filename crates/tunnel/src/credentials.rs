@@ -34,7 +34,7 @@ impl Credentials {
     /// What the other end would refuse is better told here.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
         let refuse = |reason: String| Error::OwnCertificate { path: self.certificate.clone(), reason };
-        let unread = |source| tls13::Error::Credentials { path: self.ca.clone(), reason: source.to_string() };
+        let unread = |reason| tls13::Error::Credentials { path: self.ca.clone(), reason };
         let pem = std::fs::read(&self.ca).map_err(|error| unread(error.to_string()))?;
         let trusted = server::certificate::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;
         let now = jiff::Timestamp::now();
