@@ -280,10 +280,10 @@ fn failure(error: Error) -> Failure {
         Error::Server(e) => e.hint().map(str::to_owned),
         Error::Statement { source, .. } => source.hint().map(str::to_owned),
         Error::NoKeyring { .. } => {
-            Some("configure component_keyring_file or a key service, and restart the server".to_owned())
+            Some("make one with `sealant keyring init`, or configure a key service, and restart the server".to_owned())
         }
         Error::NoKeyManagement { .. } => {
-            Some("load file_key_management or another key management plug-in, and restart the server".to_owned())
+            Some("make one with `sealant keyring init`, or load another key management plug-in, and restart the server".to_owned())
         }
         Error::State { .. } => Some("name another directory with --state-dir".to_owned()),
         Error::AnotherRun { .. } => Some("look at it with `sealant encrypt status`".to_owned()),
