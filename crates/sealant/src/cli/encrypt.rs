@@ -282,9 +282,10 @@ fn failure(error: Error) -> Failure {
         Error::NoKeyring { .. } => {
             Some("make one with `sealant keyring init`, or configure a key service, and restart the server".to_owned())
         }
-        Error::NoKeyManagement { .. } => {
-            Some("make one with `sealant keyring init`, or load another key management plug-in, and restart the server".to_owned())
-        }
+        Error::NoKeyManagement { .. } => Some(
+            "make one with `sealant keyring init`, or load another key management plug-in, and restart the server"
+                .to_owned(),
+        ),
         Error::State { .. } => Some("name another directory with --state-dir".to_owned()),
         Error::AnotherRun { .. } => Some("look at it with `sealant encrypt status`".to_owned()),
         Error::Tool { .. } => Some("install it, or choose another --method".to_owned()),
