@@ -163,6 +163,9 @@ _sealant() {
             sealant__subcmd__help__subcmd__luks__subcmd__header,diff)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__diff"
                 ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__header,repair)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__repair"
+                ;;
             sealant__subcmd__help__subcmd__luks__subcmd__header,restore)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__restore"
                 ;;
@@ -205,6 +208,9 @@ _sealant() {
             sealant__subcmd__luks__subcmd__header,help)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__help"
                 ;;
+            sealant__subcmd__luks__subcmd__header,repair)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__repair"
+                ;;
             sealant__subcmd__luks__subcmd__header,restore)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__restore"
                 ;;
@@ -219,6 +225,9 @@ _sealant() {
                 ;;
             sealant__subcmd__luks__subcmd__header__subcmd__help,help)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__header__subcmd__help,repair)
+                cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__repair"
                 ;;
             sealant__subcmd__luks__subcmd__header__subcmd__help,restore)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__restore"
@@ -243,6 +252,9 @@ _sealant() {
                 ;;
             sealant__subcmd__luks__subcmd__help__subcmd__header,diff)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__diff"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__header,repair)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__repair"
                 ;;
             sealant__subcmd__luks__subcmd__help__subcmd__header,restore)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__restore"
@@ -1237,7 +1249,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks__subcmd__header)
-            opts="backup check diff restore"
+            opts="backup check diff repair restore"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1279,6 +1291,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__repair)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1495,7 +1521,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__header)
-            opts="-h --help backup check diff restore help"
+            opts="-h --help backup check diff repair restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1559,7 +1585,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__header__subcmd__help)
-            opts="backup check diff restore help"
+            opts="backup check diff repair restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1628,6 +1654,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__luks__subcmd__header__subcmd__help__subcmd__restore)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
@@ -1635,6 +1675,28 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__header__subcmd__repair)
+            opts="-h --key-file --save --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1693,7 +1755,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help__subcmd__header)
-            opts="backup check diff restore"
+            opts="backup check diff repair restore"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1735,6 +1797,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__repair)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
