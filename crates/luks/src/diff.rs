@@ -54,6 +54,7 @@ fn flatten(place: String, value: &Value, fields: &mut BTreeMap<String, String>) 
             }
         }
         Value::Null => {}
+        Value::Array(items) if items.is_empty() => {}
         Value::String(text) => drop(fields.insert(place, text.clone())),
         other => drop(fields.insert(place, other.to_string())),
     }

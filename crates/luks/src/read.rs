@@ -103,6 +103,18 @@ fn without_primary(second: State) -> Reading {
     }
 }
 
+/// The copy of a LUKS2 header that counts.
+pub(crate) fn counting_copy(source: &dyn ReadAt) -> Option<Copy> {
+    let State::Good(first) = read_copy(source, Place::Primary) else {
+        let State::Good(second) = find_secondary(source) else { return None };
+        return Some(*second);
+    };
+    match read_copy(source, Place::Secondary(first.bytes)) {
+        State::Good(second) if second.volume.sequence > first.volume.sequence => Some(*second),
+        _ => Some(*first),
+    }
+}
+
 fn pair(source: &dyn ReadAt) -> Reading {
     let first = read_copy(source, Place::Primary);
     let second = match &first {

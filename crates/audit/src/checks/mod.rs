@@ -57,6 +57,8 @@ pub static CHECKS: &[Check] = &[
     rest::galera_gcache_plaintext::CHECK,
     host::disk_unencrypted::CHECK,
     host::disk_only_for_pan::CHECK,
+    host::luks_weak::CHECK,
+    host::luks_damaged::CHECK,
     host::luks_key_local::CHECK,
     host::swap_plaintext::CHECK,
     host::coredump::CHECK,

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::disks::Disks;
+use super::luks;
 use super::modes;
 use super::options;
 use super::process;
@@ -62,6 +63,7 @@ pub(super) fn collect(scene: Scene<'_>) -> HostFacts {
         secrets_unseen: unseen,
         same_user: scene.process.as_ref().and_then(|process| process::same_user(scene.host, process.pid, process.uid)),
         crypttab: crypttab(scene.view, &disks),
+        luks: Some(luks::collect(scene.host, Path::new("/dev"))),
         stunnel: Some(is_installed(scene.view, "stunnel")),
         process: scene.process,
     }

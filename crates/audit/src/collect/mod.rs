@@ -11,6 +11,7 @@ mod content;
 mod disks;
 mod files;
 mod host;
+mod luks;
 mod modes;
 mod mounts;
 mod opening;

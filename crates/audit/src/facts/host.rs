@@ -33,6 +33,9 @@ pub struct HostFacts {
     /// Entries of `/etc/crypttab`; none if it could not be read, empty if it is not there.
     #[serde(default)]
     pub crypttab: Option<Vec<CrypttabEntry>>,
+    /// Open LUKS volumes and what their headers show; none if they were not looked for.
+    #[serde(default)]
+    pub luks: Option<Vec<LuksDisk>>,
     /// Modes of files that must be private, wherever variables point: keys, certificates, option files.
     pub modes: Vec<FileMode>,
     /// Whether `stunnel` is installed, which Galera's rsync transfer needs for TLS; none if not looked for.
@@ -176,6 +179,32 @@ pub struct CrypttabEntry {
     pub key_file: Option<String>,
     /// What the key file lies on; none if there is no key file or it was not found.
     pub key_layer: Option<DiskLayer>,
+}
+
+/// An open LUKS volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LuksDisk {
+    /// The kernel's name of the volume, such as `dm-0`.
+    pub kernel_name: String,
+    /// Its name in `/dev/mapper`.
+    pub name: String,
+    /// The device with its header.
+    pub device: String,
+    /// What the header shows, as `sealant luks audit` says it.
+    pub findings: Vec<LuksFinding>,
+    /// Why the header could not be read.
+    pub unseen: Option<String>,
+}
+
+/// A finding of `sealant luks audit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LuksFinding {
+    /// Its code, such as `cipher-cbc`.
+    pub code: String,
+    /// How much it matters: `info` to `critical`.
+    pub severity: String,
+    /// Where, and what to do.
+    pub detail: String,
 }
 
 /// An entry of an option file. Values of secrets are never kept.

@@ -1,6 +1,8 @@
-//! Header backups, tied to their volume: taken, checked, put back.
+//! Header backups, tied to their volume: taken, checked, put back; and the repair of a header.
 
+mod lock;
 mod manifest;
+mod repair;
 mod restore;
 
 use std::fmt::Write;
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::digest;
 
 pub use manifest::Manifest;
+pub use repair::Repair;
 pub use restore::{Plan, Restored};
 
 use crate::cryptsetup::CryptsetupError;
@@ -84,7 +87,7 @@ pub enum BackupError {
         saved: PathBuf,
     },
     /// The key opens the backup, and not the device after it was restored.
-    #[error("{path}: does not open after the restore; the header of before was put back and is in {saved}", path = .path.display(), saved = .saved.display())]
+    #[error("{path}: does not open after its header was written; the header of before was put back and is in {saved}", path = .path.display(), saved = .saved.display())]
     Undone {
         /// The device.
         path: PathBuf,

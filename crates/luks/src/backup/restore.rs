@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{SeekFrom, seek};
 
+use super::lock::lock;
 use super::{BackupError, Header, Manifest, volume};
 use crate::cryptsetup::Cryptsetup;
 use crate::durable;
@@ -92,22 +93,35 @@ impl Plan {
             let why = format!("the key does not open {}; nothing was changed", self.backup.display());
             return Err(BackupError::Refused(why));
         }
-        let io = || BackupError::io(&self.device);
-        let device = OpenOptions::new().read(true).write(true).open(&self.device).map_err(io())?;
-        let before = read_up_to(&device, 0, self.header.bytes.len()).map_err(io())?;
-        durable::create(save, &before).map_err(BackupError::io(save))?;
-        write(&device, &self.header.bytes, &self.header.volume).map_err(io())?;
-        if read_up_to(&device, 0, self.header.bytes.len()).map_err(io())? != self.header.bytes {
-            return Err(BackupError::NotWritten { path: self.device.clone(), saved: save.to_owned() });
-        }
-        match cryptsetup.opens(&self.device, key, None) {
-            Ok(Some(slot)) => Ok(Restored { slot, saved: save.to_owned() }),
-            _ => {
-                write(&device, &before, &self.header.volume).map_err(io())?;
-                Err(BackupError::Undone { path: self.device.clone(), saved: save.to_owned() })
-            }
-        }
+        put(cryptsetup, key, &self.device, &self.header, save)
     }
+}
+
+/// Writes a proven header over that of a device, which is saved before and put back if the key does not open the
+/// device afterwards.
+pub(super) fn put(
+    cryptsetup: &Cryptsetup,
+    key: &Secret,
+    path: &Path,
+    header: &Header,
+    save: &Path,
+) -> Result<Restored, BackupError> {
+    let io = || BackupError::io(path);
+    let device = OpenOptions::new().read(true).write(true).open(path).map_err(io())?;
+    let locked = lock(&device).map_err(io())?;
+    let before = read_up_to(&device, 0, header.bytes.len()).map_err(io())?;
+    durable::create(save, &before).map_err(BackupError::io(save))?;
+    write(&device, &header.bytes, &header.volume).map_err(io())?;
+    if read_up_to(&device, 0, header.bytes.len()).map_err(io())? != header.bytes {
+        return Err(BackupError::NotWritten { path: path.to_owned(), saved: save.to_owned() });
+    }
+    // cryptsetup waits for it.
+    locked.unlock().map_err(io())?;
+    if let Ok(Some(slot)) = cryptsetup.opens(path, key, None) {
+        return Ok(Restored { slot, saved: save.to_owned() });
+    }
+    write(&device, &before, &header.volume).map_err(io())?;
+    Err(BackupError::Undone { path: path.to_owned(), saved: save.to_owned() })
 }
 
 /// The relation, if it is one that leaves the data readable.
@@ -126,7 +140,7 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, B
 }
 
 /// The device must hold the header and, unless that lies elsewhere, some data.
-fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), BackupError> {
+pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), BackupError> {
     let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(BackupError::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
     if size < volume.header_bytes.max(data) {

@@ -15,7 +15,7 @@
 
 use std::io;
 
-use aws_lc_rs::digest;
+use aws_lc_rs::{digest, rand};
 use serde_json::Value;
 
 use super::metadata::Metadata;
@@ -76,6 +76,8 @@ pub(crate) struct Copy {
     pub(crate) bytes: u64,
     /// The JSON as it is stored.
     pub(crate) json: String,
+    /// The 4096 bytes before it.
+    pub(crate) binary: Vec<u8>,
     /// What it says.
     pub(crate) volume: Volume,
 }
@@ -131,7 +133,13 @@ fn parse(bytes: &[u8]) -> State {
         Ok((json, value)) => match interpret(bytes, value) {
             Err(why) => State::Invalid(why),
             Ok(volume) => {
-                State::Good(Box::new(Copy { bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX), json, volume }))
+                let binary = bytes.get(..BINARY_BYTES).unwrap_or_default().to_vec();
+                State::Good(Box::new(Copy {
+                    bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+                    json,
+                    binary,
+                    volume,
+                }))
             }
         },
     }
@@ -160,6 +168,38 @@ fn check_sum(bytes: &[u8]) -> Result<(), String> {
     let algorithm = algorithm(&name).ok_or("its checksum algorithm is not known")?;
     let stored = bytes.get(CHECKSUM_AT..).and_then(|rest| rest.get(..algorithm.output_len())).unwrap_or_default();
     if checksum(bytes, algorithm).as_ref() == stored { Ok(()) } else { Err("its checksum is wrong".to_owned()) }
+}
+
+/// Makes the two copies of a header out of the binary part of one, other JSON and another sequence number. None if
+/// the JSON has no room.
+pub(crate) fn make_copies(of: &Copy, json: &Value, sequence: u64) -> Option<[Vec<u8>; 2]> {
+    let json = json.to_string();
+    let primary = make_copy(of, Place::Primary, &json, sequence)?;
+    Some([primary, make_copy(of, Place::Secondary(of.bytes), &json, sequence)?])
+}
+
+fn make_copy(of: &Copy, place: Place, json: &str, sequence: u64) -> Option<Vec<u8>> {
+    let mut bytes = of.binary.clone();
+    bytes.resize(usize::try_from(of.bytes).ok()?, 0);
+    let mut put = |at: usize, field: &[u8]| {
+        bytes.get_mut(at..)?.get_mut(..field.len())?.copy_from_slice(field);
+        Some(())
+    };
+    put(0, &place.magic())?;
+    put(16, &sequence.to_be_bytes())?;
+    let mut salt = [0; 64];
+    rand::fill(&mut salt).ok()?;
+    put(104, &salt)?;
+    put(256, &place.offset().to_be_bytes())?;
+    put(CHECKSUM_AT, &[0; CHECKSUM_BYTES])?;
+    // A zero has to stand behind the JSON.
+    let json = [json.as_bytes(), &[0]].concat();
+    put(BINARY_BYTES, &json)?;
+    let name = text(&bytes, 72, 32).ok()?;
+    let sum = checksum(&bytes, algorithm(&name)?);
+    let field = bytes.get_mut(CHECKSUM_AT..)?.get_mut(..sum.as_ref().len())?;
+    field.copy_from_slice(sum.as_ref());
+    Some(bytes)
 }
 
 /// The checksum of a whole copy.

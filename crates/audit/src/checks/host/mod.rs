@@ -5,7 +5,10 @@ pub(super) mod coredump;
 pub(super) mod datadir_perms;
 pub(super) mod disk_only_for_pan;
 pub(super) mod disk_unencrypted;
+mod luks;
+pub(super) mod luks_damaged;
 pub(super) mod luks_key_local;
+pub(super) mod luks_weak;
 pub(super) mod runs_as_root;
 pub(super) mod swap_plaintext;
 

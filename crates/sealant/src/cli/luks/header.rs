@@ -1,6 +1,7 @@
 //! `sealant luks header`: backups of headers that know what they are of.
 
 mod check;
+mod repair;
 mod restore;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
-/// Back up a LUKS header, check backups, and put one back with proof before and undo after
+/// Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after
 #[derive(Debug, Args)]
 pub(super) struct Header {
     #[command(subcommand)]
@@ -25,6 +26,7 @@ enum Task {
     Backup(Backup),
     Check(check::Check),
     Diff(Diff),
+    Repair(repair::Repair),
     Restore(restore::Restore),
 }
 
@@ -34,6 +36,7 @@ impl Header {
             Task::Backup(task) => task.run(),
             Task::Check(task) => task.run(),
             Task::Diff(task) => task.run(),
+            Task::Repair(task) => task.run(),
             Task::Restore(task) => task.run(),
         }
     }

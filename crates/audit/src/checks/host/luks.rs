@@ -1,0 +1,97 @@
+//! What the two checks of LUKS headers share: volumes that matter, and findings sorted between them.
+
+use super::{observed, servers_host};
+use crate::check::{Context, Ruling, Verdict};
+use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
+use crate::facts::{Seen, Unseen};
+use crate::finding::Grade;
+
+/// Findings that say that a volume is damaged, or may soon not open any more; `sealant luks audit` names them.
+const DAMAGE: [&str; 9] = [
+    "no-slot",
+    "keyslot-area-damaged",
+    "header-primary-bad",
+    "header-secondary-bad",
+    "header-primary-missing",
+    "header-both-bad",
+    "header-differs",
+    "header-invalid",
+    "header-unknown-version",
+];
+
+/// What a check looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Parameters below what they should be.
+    Weak,
+    /// Damage and unfinished work.
+    Damaged,
+}
+
+impl Kind {
+    fn of(code: &str) -> Self {
+        let damage = DAMAGE.contains(&code) || code.starts_with("reencrypt-") || code == "requirement-unknown";
+        if damage { Self::Damaged } else { Self::Weak }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Weak => "has weak parameters",
+            Self::Damaged => "is damaged or unfinished",
+        }
+    }
+}
+
+/// Judges each open volume below a path of the server or a swap area.
+pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Seen<Verdict> {
+    let host = servers_host(cx.facts)?;
+    let all = host.luks.as_ref().ok_or_else(|| Unseen {
+        what: "headers of LUKS volumes".to_owned(),
+        why: "they were not read".to_owned(),
+        remedy: "run this release on the server's host, as root".to_owned(),
+    })?;
+    let disks: Vec<&LuksDisk> = all.iter().filter(|disk| matters(host, disk)).collect();
+    if disks.is_empty() {
+        return Ok(Verdict::not_applicable("no path of the server and no swap area lies on a LUKS volume"));
+    }
+    let mut verdict = Verdict::new();
+    for disk in &disks {
+        let found: Vec<&LuksFinding> = disk.findings.iter().filter(|finding| counts(finding, kind)).collect();
+        match &disk.unseen {
+            Some(why) => verdict.unseen(&disk.name, unseen(disk, why)),
+            None if !found.is_empty() => verdict.push(failure(disk, &found, kind)),
+            None => {}
+        }
+    }
+    let words = format!("none of {} LUKS volumes below the server {}", disks.len(), kind.words());
+    let evidence = disks.iter().map(|disk| observed(&disk.device, "header read"));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    Ok(verdict)
+}
+
+fn matters(host: &HostFacts, disk: &LuksDisk) -> bool {
+    let swapped = host.swaps.iter().any(
+        |swap| matches!(&swap.layer, DiskLayer::Encrypted { by } if by.rsplit(' ').next() == Some(disk.name.as_str())),
+    );
+    swapped || host.paths.iter().any(|path| path.chain.contains(&disk.kernel_name))
+}
+
+/// What is worth knowing only, or only a little weak, does not fail a server.
+fn counts(finding: &LuksFinding, kind: Kind) -> bool {
+    Kind::of(&finding.code) == kind && ["medium", "high", "critical"].contains(&finding.severity.as_str())
+}
+
+fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> Ruling {
+    let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
+    let words = format!("LUKS volume {} on {} {}: {}", disk.name, disk.device, kind.words(), codes.join(", "));
+    let evidence = found.iter().map(|f| observed(&disk.device, format!("{} ({}): {}", f.code, f.severity, f.detail)));
+    evidence.fold(Ruling::fail(&disk.name, Grade::Bytes, words), Ruling::evidence)
+}
+
+fn unseen(disk: &LuksDisk, why: &str) -> Unseen {
+    Unseen {
+        what: format!("the LUKS header of {}", disk.name),
+        why: why.to_owned(),
+        remedy: "run as root; judge a detached header with `sealant luks audit`".to_owned(),
+    }
+}

@@ -1,0 +1,24 @@
+//! `host-luks-damaged`.
+
+use super::luks::{Kind, judge as judge_volumes};
+use crate::check::{Check, Context, Verdict};
+use crate::facts::Seen;
+use crate::finding::Severity;
+
+pub(crate) const CHECK: Check = Check {
+    id: "host-luks-damaged",
+    title: "The LUKS volume below the server is damaged or unfinished",
+    severity: Severity::High,
+    explanation: "An open volume runs on with a header that nothing can open again: a damaged copy, overwritten key \
+        material, no key slot, a re-encryption that cannot go on. The server notices at the next reboot. Read from the \
+        headers of the open volumes below the server's paths and its swap, as `sealant luks audit` does.",
+    applies: "Linux with dm-crypt",
+    fix: "while it is open: copy the data, then see `sealant luks audit DEVICE`, cryptsetup repair, sealant luks header restore or repair",
+    cost: "none, if it is done before the next reboot",
+    standards: &["NIST SP 800-53r5 CP-9", "PCI DSS 4.0.1 3.6.1"],
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    judge_volumes(cx, Kind::Damaged)
+}

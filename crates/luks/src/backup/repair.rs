@@ -1,0 +1,173 @@
+//! Repair of what a power cut in the last commit of `cryptsetup reencrypt` leaves.
+//!
+//! Re-encryption removes the old key's slots first and its own notes last. Cut off between, all data is under the
+//! new key, whose slot is there, and yet cryptsetup refuses to open, resume or repair, because its notes ask for the
+//! old key too (seen with 2.6.1 and 2.8.8). Without the notes (requirement, backup segments, their digests, the slot
+//! of the re-encryption) the header is that of a finished re-encryption.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{SeekFrom, seek};
+use serde_json::{Map, Value};
+
+use super::lock;
+use super::restore::put;
+use super::{BackupError, Header, Restored, open};
+use crate::cryptsetup::Cryptsetup;
+use crate::diff::{Difference, diff};
+use crate::durable;
+use crate::luks2::{Copy, make_copies};
+use crate::read::{Readable, counting_copy};
+use crate::secret::Secret;
+use crate::volume::{Volume, is_reencryption};
+
+/// A repair that is possible, and has not begun.
+#[derive(Debug)]
+pub struct Repair {
+    device: PathBuf,
+    before: Volume,
+    repaired: Header,
+}
+
+impl Repair {
+    /// Decides whether the header of `device` is in that state, and makes the header it should have. Nothing is
+    /// changed.
+    ///
+    /// # Errors
+    /// [`BackupError::Refused`] for every other state.
+    pub fn new(device: &Path) -> Result<Self, BackupError> {
+        let file = open(device)?;
+        let header = Header::read(&file, device)?;
+        let refused =
+            |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
+        let Some(copy) = counting_copy(&file).filter(|copy| copy.volume == header.volume) else {
+            return refused("its header is not LUKS2, or is being changed");
+        };
+        if let Some(holder) = lock::holders(&file).first() {
+            return refused(&format!("it is in use by {holder}; close it first"));
+        }
+        let size = seek(&file, SeekFrom::End(0)).map_err(std::io::Error::from).map_err(BackupError::io(device))?;
+        if let Err(why) = check(&header.volume, size) {
+            return refused(why);
+        }
+        let Some(bytes) = without_notes(&copy, &header.bytes) else {
+            return refused("its metadata has no room for the change");
+        };
+        let repaired = Header::read(&bytes, device)?;
+        let whole = repaired.readable == Readable::Yes && !repaired.volume.reencrypting();
+        if !whole || repaired.volume.live_digests().count() != 1 {
+            return refused("the header without the notes would not be whole");
+        }
+        Ok(Self { device: device.to_owned(), before: header.volume, repaired })
+    }
+
+    /// What changes.
+    #[must_use]
+    pub fn differences(&self) -> Vec<Difference> {
+        diff(&self.before, &self.repaired.volume)
+    }
+
+    /// Does it: proves on a copy of the header, in a file beside `save`, that the key opens it; saves the header that
+    /// is there in the new file `save`; writes; proves the key on the device, or puts the saved header back.
+    ///
+    /// # Errors
+    /// [`BackupError`].
+    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, BackupError> {
+        let mut trial = save.as_os_str().to_owned();
+        trial.push(".trial");
+        let trial = PathBuf::from(trial);
+        durable::create(&trial, &self.repaired.bytes).map_err(BackupError::io(&trial))?;
+        let opens = cryptsetup.opens(&trial, key, None);
+        std::fs::remove_file(&trial).map_err(BackupError::io(&trial))?;
+        if opens?.is_none() {
+            let why = format!("the key does not open {} as it would be; nothing was changed", self.device.display());
+            return Err(BackupError::Refused(why));
+        }
+        put(cryptsetup, key, &self.device, &self.repaired, save)
+    }
+}
+
+/// The state that is repaired, and no other: all data is one segment under one key that has a slot, and a key that
+/// only the notes ask for has none.
+fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
+    if !volume.reencrypting() {
+        return Err("no re-encryption is unfinished, so there is nothing of this kind to repair");
+    }
+    if volume.requirements.iter().any(|requirement| !is_reencryption(requirement)) {
+        return Err("its header has a requirement that is not known");
+    }
+    let live: Vec<_> = volume.live().collect();
+    let [data] = live.as_slice() else {
+        return Err(
+            "its data lies in several parts, so the re-encryption is not through; `cryptsetup reencrypt --resume-only` goes on",
+        );
+    };
+    if !data.is_crypt() || !data.flags.is_empty() {
+        return Err("the re-encryption is at work on its data; `cryptsetup reencrypt --resume-only` goes on");
+    }
+    let covers = data.size.is_none_or(|size| data.offset.checked_add(size) == Some(device_bytes));
+    if !covers || data.offset >= device_bytes {
+        return Err("its one segment does not cover the device");
+    }
+    let digests: Vec<_> = volume.live_digests().collect();
+    let [digest] = digests.as_slice() else { return Err("its data is not under exactly one volume key") };
+    if volume.slots_of(digest).next().is_none() {
+        return Err("no key slot has the volume key of its data; only a header backup can bring it back");
+    }
+    let notes = volume.digests.iter().filter(|other| other.id != digest.id && !other.segments.is_empty());
+    if notes.filter(|other| volume.slots_of(other).next().is_none()).count() == 0 {
+        return Err(
+            "every key that the re-encryption asks for has a slot; `cryptsetup reencrypt --resume-only` goes on",
+        );
+    }
+    Ok(())
+}
+
+/// The header with both copies made anew, without anything of the re-encryption.
+fn without_notes(copy: &Copy, header: &[u8]) -> Option<Vec<u8>> {
+    let mut metadata: Value = serde_json::from_str(&copy.json).ok()?;
+    drop_requirement(metadata.get_mut("config")?.as_object_mut()?);
+    let segments = drop_where(metadata.get_mut("segments")?, |segment| has_flag(segment, "backup-"))?;
+    let slots = drop_where(metadata.get_mut("keyslots")?, |slot| slot["type"] == "reencrypt")?;
+    let digests = metadata.get_mut("digests")?.as_object_mut()?;
+    for digest in digests.values_mut() {
+        drop_names(digest.get_mut("segments")?, &segments)?;
+        drop_names(digest.get_mut("keyslots")?, &slots)?;
+    }
+    let empty = |digest: &Value, name: &str| digest[name].as_array().is_none_or(Vec::is_empty);
+    digests.retain(|_, digest| !(empty(digest, "segments") && empty(digest, "keyslots")));
+    let [first, second] = make_copies(copy, &metadata, copy.volume.sequence.checked_add(1)?)?;
+    let behind = header.get(first.len().checked_add(second.len())?..)?;
+    Some([first.as_slice(), &second, behind].concat())
+}
+
+fn drop_requirement(config: &mut Map<String, Value>) {
+    let Some(requirements) = config.get_mut("requirements").and_then(Value::as_object_mut) else { return };
+    if let Some(mandatory) = requirements.get_mut("mandatory").and_then(Value::as_array_mut) {
+        mandatory.retain(|name| !name.as_str().is_some_and(is_reencryption));
+        if mandatory.is_empty() {
+            requirements.remove("mandatory");
+        }
+    }
+    if requirements.is_empty() {
+        config.remove("requirements");
+    }
+}
+
+fn has_flag(segment: &Value, prefix: &str) -> bool {
+    let flags = segment["flags"].as_array().into_iter().flatten();
+    flags.filter_map(Value::as_str).any(|flag| flag.starts_with(prefix))
+}
+
+/// Drops entries of an object, and returns their names.
+fn drop_where(object: &mut Value, is: impl Fn(&Value) -> bool) -> Option<Vec<String>> {
+    let object = object.as_object_mut()?;
+    let names: Vec<String> = object.iter().filter(|(_, value)| is(value)).map(|(name, _)| name.clone()).collect();
+    object.retain(|name, _| !names.contains(name));
+    Some(names)
+}
+
+fn drop_names(list: &mut Value, names: &[String]) -> Option<()> {
+    list.as_array_mut()?.retain(|name| !name.as_str().is_some_and(|name| names.iter().any(|own| own == name)));
+    Some(())
+}

@@ -1,0 +1,199 @@
+//! `sealant luks header repair`: the state that a power cut in the last commit of a re-encryption leaves is made whole,
+//! and every other state is refused. The state is put together from two real ones of one re-encryption, and cryptsetup
+//! has to refuse it first.
+
+mod support;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use aws_lc_rs::digest;
+use serde_json::{Value, json};
+
+use crate::support::disk::{CHEAP, Desk, cryptsetup, text};
+use crate::support::sealant;
+
+/// Bytes of one copy of these headers.
+const COPY: usize = 16384;
+
+fn repair(image: &Path, key: &Path, more: &[&str]) -> Output {
+    let args = ["luks", "header", "repair", text(image), "--key-file", text(key)];
+    sealant().args(args).args(more).output().expect("it starts")
+}
+
+#[track_caller]
+fn ends(output: &Output, code: i32) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    format!("{out}{err}")
+}
+
+fn metadata(image: &Path) -> Value {
+    let bytes = fs::read(image).expect("ours");
+    let json = bytes[4096..COPY].split(|byte| *byte == 0).next().expect("JSON");
+    serde_json::from_slice(json).expect("JSON")
+}
+
+/// Writes both copies with other JSON, the next sequence number and right checksums.
+fn write(image: &Path, json: &Value) {
+    let file = OpenOptions::new().read(true).write(true).open(image).expect("ours");
+    for at in [0, COPY] {
+        let mut bytes = vec![0; COPY];
+        file.read_exact_at(&mut bytes, at as u64).expect("ours");
+        bytes[23] += 1;
+        bytes[448..512].fill(0);
+        bytes[4096..].fill(0);
+        let text = json.to_string();
+        bytes[4096..4096 + text.len()].copy_from_slice(text.as_bytes());
+        let sum = digest::digest(&digest::SHA256, &bytes);
+        bytes[448..480].copy_from_slice(sum.as_ref());
+        file.write_all_at(&bytes, at as u64).expect("room");
+    }
+}
+
+fn codes(image: &Path) -> Vec<String> {
+    let output = sealant().args(["luks", "audit", "--format", "json", text(image)]).output().expect("it starts");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    json["findings"].as_array().expect("a list").iter().filter_map(|f| f["code"].as_str().map(str::to_owned)).collect()
+}
+
+/// A volume under re-encryption.
+struct Reencryption {
+    desk: Desk,
+    image: PathBuf,
+    key: PathBuf,
+    /// Metadata when it had begun.
+    begun: Value,
+}
+
+impl Reencryption {
+    fn begin() -> Self {
+        let desk = Desk::new();
+        let (image, key) = (desk.volume("image", "luks2"), desk.key("k1"));
+        let begin = ["reencrypt", "--init-only", "--force-offline-reencrypt", "--key-file", text(&key)];
+        cryptsetup(&[&begin[..], &CHEAP[..]].concat(), &[&image]);
+        let begun = metadata(&image);
+        Self { desk, image, key, begun }
+    }
+
+    /// Ends it, and puts back the notes that the last commit would have left: all but the old key's slot.
+    fn cut_in_the_last_commit(&self) -> Value {
+        cryptsetup(
+            &["reencrypt", "--resume-only", "--force-offline-reencrypt", "--key-file", text(&self.key)],
+            &[&self.image],
+        );
+        let done = metadata(&self.image);
+        let mut stuck = done.clone();
+        for (id, slot) in self.begun["keyslots"].as_object().expect("slots") {
+            if slot["type"] == "reencrypt" {
+                stuck["keyslots"][id] = slot.clone();
+            }
+        }
+        for (number, flag) in ["backup-previous", "backup-final"].iter().enumerate() {
+            let segments = self.begun["segments"].as_object().expect("segments").values();
+            let is = |segment: &&Value| segment["flags"].as_array().is_some_and(|flags| flags.contains(&json!(flag)));
+            stuck["segments"][(number + 1).to_string()] = segments.clone().find(is).expect("a backup segment").clone();
+        }
+        let lives = done["digests"].as_object().expect("digests").keys().next().expect("one").clone();
+        for (id, proof) in self.begun["digests"].as_object().expect("digests") {
+            if *id == lives {
+                stuck["digests"][id]["segments"] = json!(["0", "2"]);
+                continue;
+            }
+            let mut proof = proof.clone();
+            if proof["segments"].as_array().is_some_and(|segments| !segments.is_empty()) {
+                (proof["keyslots"], proof["segments"]) = (json!([]), json!(["1"]));
+            }
+            stuck["digests"][id] = proof;
+        }
+        stuck["config"]["requirements"] = self.begun["config"]["requirements"].clone();
+        write(&self.image, &stuck);
+        done
+    }
+}
+
+#[test]
+fn the_stuck_state_is_repaired_to_that_of_a_finished_re_encryption() {
+    let made = Reencryption::begin();
+    let done = made.cut_in_the_last_commit();
+    assert!(codes(&made.image).contains(&"reencrypt-stuck".to_owned()), "{:?}", codes(&made.image));
+    assert!(!made.desk.opens(&made.image, "k1"), "cryptsetup refuses the state, or this proves nothing");
+    let before = fs::read(&made.image).expect("ours");
+    let saved = made.desk.path("saved");
+    // A plan, a wrong key and nobody to ask change nothing.
+    let plan = ends(&repair(&made.image, &made.key, &["--dry-run"]), 0);
+    assert!(plan.contains("requirements: [\"online-reencrypt-v2\"] -> -"), "{plan}");
+    ends(&repair(&made.image, &made.key, &["--save", text(&saved)]), 2);
+    let wrong = repair(&made.image, &made.desk.key("wrong"), &["--save", text(&saved), "--yes"]);
+    assert!(ends(&wrong, 1).contains("nothing was changed"));
+    assert!(fs::read(&made.image).expect("ours") == before && !saved.exists());
+    ends(&repair(&made.image, &made.key, &["--save", text(&saved), "--yes"]), 0);
+    assert!(made.desk.opens(&made.image, "k1"));
+    assert_eq!(metadata(&made.image), done, "what cryptsetup itself leaves when it is not cut off");
+    let after = fs::read(&made.image).expect("ours");
+    assert!(after[2 * COPY..] == before[2 * COPY..], "key slots and data stay as they are");
+    assert!(before.starts_with(&fs::read(&saved).expect("kept")), "the header of before is kept");
+    assert!(!codes(&made.image).iter().any(|code| code.starts_with("reencrypt") || code.starts_with("header")));
+    assert!(ends(&repair(&made.image, &made.key, &["--dry-run"]), 1).contains("no re-encryption is unfinished"));
+    // Both copies are whole and can be changed by cryptsetup.
+    made.desk.add_key(&made.image, "k1", "k2");
+}
+
+#[test]
+fn a_re_encryption_that_can_go_on_is_refused() {
+    let made = Reencryption::begin();
+    let before = fs::read(&made.image).expect("ours");
+    let said = ends(&repair(&made.image, &made.key, &["--dry-run"]), 1);
+    assert!(said.contains("--resume-only") && said.contains("nothing was changed"), "{said}");
+    assert!(fs::read(&made.image).expect("ours") == before);
+}
+
+#[test]
+fn headers_of_real_power_cuts() {
+    let desk = Desk::new();
+    let unpack = |name: &str| {
+        let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/luks/{name}.zst"));
+        let path = desk.path(name);
+        fs::write(&path, zstd::decode_all(fs::File::open(packed).expect("a sample")).expect("zstd")).expect("room");
+        OpenOptions::new().write(true).open(&path).expect("ours").set_len(41_943_040).expect("room");
+        path
+    };
+    let key = desk.key("k1");
+    for name in ["luks2-reencrypt-init", "luks2-reencrypt-part", "luks2-reencrypt-part-journal"] {
+        let said = ends(&repair(&unpack(name), &key, &["--dry-run"]), 1);
+        assert!(said.contains("nothing was changed"), "{name}: {said}");
+    }
+    // Its key slots were not kept, so that the repair can be planned and no key opens it.
+    let stuck = unpack("luks2-reencrypt-stuck");
+    let plan = ends(&repair(&stuck, &key, &["--dry-run"]), 0);
+    assert!(plan.contains("keyslots.2.type: reencrypt -> -"), "{plan}");
+    let said = ends(&repair(&stuck, &key, &["--save", text(&desk.path("saved")), "--yes"]), 1);
+    assert!(said.contains("nothing was changed"), "{said}");
+}
+
+#[test]
+fn stuck_headers_with_anything_else_wrong_are_refused() {
+    let made = Reencryption::begin();
+    made.cut_in_the_last_commit();
+    let stuck = metadata(&made.image);
+    type Change = fn(&mut Value);
+    let changes: &[(&str, Change)] = &[
+        ("a segment that ends early", |json| json["segments"]["0"]["size"] = json!("1048576")),
+        ("a segment at work", |json| json["segments"]["0"]["flags"] = json!(["in-reencryption"])),
+        ("a requirement nobody knows", |json| {
+            json["config"]["requirements"]["mandatory"].as_array_mut().expect("a list").push(json!("frobnicate"));
+        }),
+    ];
+    for (what, change) in changes {
+        let mut json = stuck.clone();
+        change(&mut json);
+        write(&made.image, &json);
+        let before = fs::read(&made.image).expect("ours");
+        let saved = made.desk.path("never");
+        let said = ends(&repair(&made.image, &made.key, &["--save", text(&saved), "--yes"]), 1);
+        assert!(said.contains("nothing was changed"), "{what}: {said}");
+        assert!(fs::read(&made.image).expect("ours") == before && !saved.exists(), "{what}");
+    }
+}
