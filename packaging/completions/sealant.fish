@@ -34,6 +34,7 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encryp
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -412,6 +413,51 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l listen -d 'Listen for applications here (repeatable, or with commas between); systemd\'s sockets, if there are any, come first' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l far -d 'The far end; if there are several, the first that works (repeatable, or with commas between)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-cert -d 'This end\'s certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l far-name -d 'The name that far ends\' certificates have to carry, if it is not the host in --far' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l socket-mode -d 'Permissions of the socket: the server asks for accounts and passwords, as on its own socket' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-max -d 'The most connections to the server that wait for an application' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-min -d 'So many wait even if no application has come for long; the server counts those that are replaced as aborted' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-age -d 'How long one may wait before it is given up; half of the server\'s connect_timeout (10 s) is right' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l wait -d 'How long an application waits for a connection to the server before it gets an error' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l max-clients -d 'Applications\' connections at once' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l health-interval -d 'How often a far end that failed is tried again' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l connect-timeout -d 'Give up on a far end that does not answer within this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l drain -d 'When told to stop, let sessions go on for this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l threads -d 'Threads [default: one for each core]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l hide-tls -d 'Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l insecure-plaintext-listener -d 'Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l listen -d 'Listen for near ends here (repeatable, or with commas between); systemd\'s sockets, if there are any, come first' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server -d 'The server: the path of its socket, or HOST:PORT of this host' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-cert -d 'This end\'s certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l allow -d 'Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l proxy-protocol -d 'Tell the server by the PROXY protocol which host the client is on' -r -f -a "v1\t'A line of text'
+v2\t'Binary'"
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-links -d 'Near ends\' connections at once' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; who comes then is closed, and comes again' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes-per-address -d 'Handshakes at once from one address' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l handshake-timeout -d 'Give up on a handshake after this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l connect-timeout -d 'Give up connecting to the server after this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l drain -d 'When told to stop, let sessions go on for this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l threads -d 'Threads [default: one for each core]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l insecure-plaintext-server -d 'Let the way to a server on another host be in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every file still what was received? PATH is the directory, if it is not the one that FILE lies in' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
@@ -425,17 +471,18 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt receive rotate send tunnel verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
@@ -449,3 +496,5 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'

@@ -56,10 +56,7 @@ pub fn client_config(
 ///
 /// # Errors
 /// [`Error::Library`] if the identity cannot be used.
-pub fn server_config(
-    identity: &Identity,
-    verifier: Arc<dyn ClientCertVerifier>,
-) -> Result<Arc<ServerConfig>, Error> {
+pub fn server_config(identity: &Identity, verifier: Arc<dyn ClientCertVerifier>) -> Result<Arc<ServerConfig>, Error> {
     let mut config = ServerConfig::builder_with_provider(provider(None))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(failed)?

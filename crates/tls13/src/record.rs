@@ -107,12 +107,7 @@ impl RecordKey {
     ///
     /// # Errors
     /// If it was changed on its way, or is not what the standard allows.
-    pub fn open(
-        &mut self,
-        header: &[u8; HEADER_BYTES],
-        body: &[u8],
-        out: &mut [u8],
-    ) -> Result<(u8, usize), Error> {
+    pub fn open(&mut self, header: &[u8; HEADER_BYTES], body: &[u8], out: &mut [u8]) -> Result<(u8, usize), Error> {
         let (sealed, tag) = body.split_at_checked(opened_bytes(body)).ok_or(Error::DecryptError)?;
         let out = out.get_mut(..sealed.len()).ok_or(Error::DecryptError)?;
         let nonce = self.nonce().ok_or(Error::DecryptError)?;

@@ -34,13 +34,14 @@ impl Credentials {
     /// What the other end would refuse is better told here.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
         let refuse = |reason: String| Error::OwnCertificate { path: self.certificate.clone(), reason };
-        let unread = |source| tls13::Error::Credentials { path: self.ca.clone(), reason: format!("{source}") };
+        let unread = |reason| tls13::Error::Credentials { path: self.ca.clone(), reason };
         let pem = std::fs::read(&self.ca).map_err(|error| unread(error.to_string()))?;
         let trusted = server::certificate::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;
         let now = jiff::Timestamp::now();
         let dates = || {
             let leaf = chain.first().and_then(|der| Certificate::from_der(der).ok());
-            leaf.map(|leaf| format!(" (it is valid from {} to {})", leaf.not_before, leaf.not_after)).unwrap_or_default()
+            leaf.map(|leaf| format!(" (it is valid from {} to {})", leaf.not_before, leaf.not_after))
+                .unwrap_or_default()
         };
         match server::certificate::leads_to(chain, &trusted, purpose, now) {
             Ok(()) => Ok(()),

@@ -173,9 +173,7 @@ impl Error {
             Self::PlaintextListener { .. } => {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"
             }
-            Self::PlaintextServer { .. } => {
-                "run the far end beside the server, or give --insecure-plaintext-server"
-            }
+            Self::PlaintextServer { .. } => "run the far end beside the server, or give --insecure-plaintext-server",
             Self::Resolve { .. } => "is the name right?",
             Self::InUse { .. } => "stop the other one, or listen elsewhere",
             Self::PathTooLong { .. } => "name a shorter path, such as /run/sealant/db.sock",
@@ -194,9 +192,9 @@ impl Error {
             Self::Tls {
                 source: E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }), ..
             } => "issue it with that name in --san, or say which name it has with --far-name",
-            Self::Tls { source: E::InvalidCertificate(_) | E::AlertReceived(A::UnknownCA | A::DecryptError), .. } => {
-                "both ends need certificates of the same authority, and its ca.pem"
-            }
+            Self::Tls {
+                source: E::InvalidCertificate(_) | E::AlertReceived(A::UnknownCA | A::DecryptError), ..
+            } => "both ends need certificates of the same authority, and its ca.pem",
             Self::Tls { source: E::AlertReceived(A::CertificateExpired), .. } => {
                 "renew it with `sealant cert renew`; if it is not expired, that host's clock is wrong"
             }

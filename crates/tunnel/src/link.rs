@@ -152,6 +152,11 @@ impl Link {
         self.waiting.pop_front()
     }
 
+    /// Puts a message back that is for later.
+    pub(crate) fn keep(&mut self, message: Message) {
+        self.waiting.push_back(message);
+    }
+
     /// Reads what is there once, and gives each message to `take`.
     pub(crate) fn poll_fill(
         &mut self,
@@ -172,7 +177,8 @@ impl Link {
         }
         let kept = self.incoming.len();
         // Less than a record, for which there is room in front of what is read.
-        let (held, room) = scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
+        let (held, room) =
+            scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
         let mut buffer = ReadBuf::new(room.get_mut(..READ_BYTES).unwrap_or_default());
         held.copy_from_slice(&self.incoming);
         if let Err(error) = ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer)) {
@@ -385,12 +391,7 @@ async fn send(socket: &mut TcpStream, room: &[u8], put: &mut usize) -> io::Resul
 }
 
 /// Waits until one more whole record is there behind the first `known` bytes; returns where it ends.
-async fn next_record(
-    socket: &mut TcpStream,
-    received: &mut Vec<u8>,
-    known: usize,
-    peer: &str,
-) -> Result<usize, Error> {
+async fn next_record(socket: &mut TcpStream, received: &mut Vec<u8>, known: usize, peer: &str) -> Result<usize, Error> {
     loop {
         if let Some((header, _)) = received.get(known..).and_then(<[u8]>::split_first_chunk) {
             let length = record::body_bytes(header);
@@ -404,9 +405,8 @@ async fn next_record(
             return Err(Error::Protocol { peer: peer.to_owned(), what: "its handshake is larger than any" });
         }
         let count = socket.read_buf(received).await;
-        match count.map_err(|source| Error::Connect { peer: peer.to_owned(), source })? {
-            0 => return Err(Error::Closed { peer: peer.to_owned() }),
-            _ => {}
+        if count.map_err(|source| Error::Connect { peer: peer.to_owned(), source })? == 0 {
+            return Err(Error::Closed { peer: peer.to_owned() });
         }
     }
 }

@@ -164,9 +164,7 @@ fn make_way(path: &Path) -> Result<(), Error> {
         Err(source) => Err(failed(source)),
         Ok(found) if !found.file_type().is_socket() => Err(Error::NotASocket { path: path.to_owned() }),
         Ok(_) => match StdUnixStream::connect(path) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                fs::remove_file(path).map_err(failed)
-            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => Err(failed(source)),
             _ => Err(Error::InUse { address: path.display().to_string() }),

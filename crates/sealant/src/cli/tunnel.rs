@@ -102,7 +102,8 @@ impl Running {
         if let Some(threads) = self.threads {
             builder.worker_threads(threads.into());
         }
-        let runtime = builder.enable_all().build().map_err(|e| Failure::new(format!("no threads can be started: {e}")))?;
+        let runtime =
+            builder.enable_all().build().map_err(|e| Failure::new(format!("no threads can be started: {e}")))?;
         runtime.block_on(end)?;
         // A name that does not resolve must not hold up the end.
         runtime.shutdown_background();

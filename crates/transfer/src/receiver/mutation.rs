@@ -16,7 +16,11 @@ use crate::{
     path::RelativePath,
     receiver::staging::Staging,
     stop::Stop,
-    tls::{Pinned, client_config, identity::{Identity, pin_of}, server_config},
+    tls::{
+        Pinned, client_config,
+        identity::{Identity, pin_of},
+        server_config,
+    },
     wire::frame,
 };
 

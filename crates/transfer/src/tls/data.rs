@@ -14,10 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
-    tls::{
-        handshake, record,
-        socket::RecordSocket,
-    },
+    tls::{handshake, record, socket::RecordSocket},
     wire::{Data, HEADER_BYTES, MAX_BODY_BYTES, frame},
 };
 

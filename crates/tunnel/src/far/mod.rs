@@ -96,8 +96,7 @@ impl Far {
         let (stop_sender, stop) = signals::stopping();
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let counters = Arc::new(Counters::default());
-        let shared =
-            Shared { options, config, counters, door, stop, stop_sender, log: Arc::clone(&log) };
+        let shared = Shared { options, config, counters, door, stop, stop_sender, log: Arc::clone(&log) };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
     }
 
@@ -112,11 +111,8 @@ impl Far {
         if let Some(listener) = self.metrics.take() {
             tokio::spawn(metrics::serve(listener, Arc::clone(&self.shared.counters), "far"));
         }
-        let accepting: Vec<_> = self
-            .listeners
-            .drain(..)
-            .map(|listener| tokio::spawn(accept(listener, Arc::clone(&self.shared))))
-            .collect();
+        let accepting: Vec<_> =
+            self.listeners.drain(..).map(|listener| tokio::spawn(accept(listener, Arc::clone(&self.shared)))).collect();
         notify("READY=1");
         let shared = Arc::clone(&self.shared);
         self.signals.until_stop(|| shared.reload()).await;

@@ -113,7 +113,7 @@ async fn serve(shared: &Shared, link: &mut Link, address: SocketAddr, here: Sock
         };
         let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
         match message.kind {
-            Kind::Attach => session(shared, link, address, here).await?,
+            Kind::Attach => while session(shared, link, address, here).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
             // Of a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
@@ -127,8 +127,8 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// A server connection, from the first byte to the last.
-async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<(), Error> {
+/// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
+async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<bool, Error> {
     let mut server = match connect(shared, address, here).await {
         Ok(server) => server,
         Err(error) => {
@@ -138,7 +138,8 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
                 ServerAddress::Port(address) => address.clone(),
             };
             (shared.log)(&format!("{name}: {error}"));
-            return link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await;
+            link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await?;
+            return Ok(false);
         }
     };
     count(&shared.counters.sessions_total);
@@ -152,14 +153,15 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
             ended = &mut pumping => ended,
             // What nobody uses yet is not waited for.
             () = stopped(&mut stop) => match busy.load(Relaxed) {
-                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok(End::Reset)),
-                false => Ok(End::Reset),
+                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok((End::Reset, false))),
+                false => Ok((End::Reset, false)),
             },
         }
     };
     drop(server);
-    ended?;
-    link.send(Kind::Detached, &[]).await
+    let (_, again) = ended?;
+    link.send(Kind::Detached, &[]).await?;
+    Ok(again && !*shared.stop.borrow())
 }
 
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {

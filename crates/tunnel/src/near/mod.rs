@@ -126,11 +126,8 @@ impl Near {
         if let Some(listener) = self.metrics.take() {
             tokio::spawn(metrics::serve(listener, Arc::clone(&shared.counters), "near"));
         }
-        let accepting: Vec<_> = self
-            .listeners
-            .drain(..)
-            .map(|listener| tokio::spawn(accept(listener, Arc::clone(&self.pool))))
-            .collect();
+        let accepting: Vec<_> =
+            self.listeners.drain(..).map(|listener| tokio::spawn(accept(listener, Arc::clone(&self.pool)))).collect();
         let ticking = tokio::spawn(tick(Arc::clone(&self.pool)));
         notify("READY=1");
         let pool = Arc::clone(&self.pool);

@@ -9,7 +9,11 @@ use std::{
 use rustls::{ClientConnection, Connection, ServerConnection, Stream};
 
 use super::*;
-use crate::tls::{NAMES, Pinned, client_config, identity::{Identity, pin_of}, server_config};
+use crate::tls::{
+    NAMES, Pinned, client_config,
+    identity::{Identity, pin_of},
+    server_config,
+};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
