@@ -126,6 +126,11 @@ impl Link {
     /// Sends a message, and waits until the system has taken it.
     pub(crate) async fn send(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Error> {
         self.queue(kind, payload)?;
+        self.flush().await
+    }
+
+    /// Waits until the system has taken what waits to go out.
+    pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 

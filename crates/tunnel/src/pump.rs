@@ -208,9 +208,6 @@ impl<'p> Pump<'p> {
 
     /// One turn of the other direction: what there is to read goes out together.
     fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
-        if self.link.unsent() > 0 && self.link.poll_flush(cx)?.is_pending() {
-            return Poll::Pending;
-        }
         let mut progress = false;
         while !self.local_done && self.link.unsent() < READ_BYTES / 2 {
             if self.poll_read_local(cx, scratch)?.is_pending() {
@@ -218,12 +215,15 @@ impl<'p> Pump<'p> {
             }
             progress = true;
         }
-        if !progress {
-            self.link.rest();
-            return Poll::Pending;
+        match self.link.poll_flush(cx)? {
+            Poll::Ready(()) if progress => Poll::Ready(Ok(())),
+            Poll::Ready(()) => {
+                self.link.rest();
+                Poll::Pending
+            }
+            // What could be read waits to go out: the flush wakes when it can.
+            Poll::Pending => Poll::Pending,
         }
-        let _ = self.link.poll_flush(cx)?;
-        Poll::Ready(Ok(()))
     }
 
     fn poll_read_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {

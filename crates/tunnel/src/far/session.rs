@@ -37,6 +37,9 @@ use crate::{
 /// A link that holds no server connection and says nothing for so long is gone: near ends ask now and then.
 const SILENCE: Duration = Duration::from_secs(180);
 
+/// A server on this host sends its greeting within less.
+const TOGETHER: Duration = Duration::from_millis(3);
+
 /// Serves one link to its end.
 pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, entry: Entry) {
     watch_peer(&socket);
@@ -129,7 +132,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 /// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
 async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<bool, Error> {
-    let mut server = match connect(shared, address, here).await {
+    let mut server = match timely(link, connect(shared, address, here)).await? {
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
@@ -142,6 +145,10 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
             return Ok(false);
         }
     };
+    if link.unsent() > 0 {
+        // The end of the session before this one goes out with the greeting, if that comes at once.
+        let _ = timeout(TOGETHER, server.readable()).await;
+    }
     count(&shared.counters.sessions_total);
     let busy = AtomicBool::new(false);
     let ended = {
@@ -160,8 +167,24 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
     };
     drop(server);
     let (_, again) = ended?;
+    if again && !*shared.stop.borrow() {
+        link.queue(Kind::Detached, &[])?;
+        return Ok(true);
+    }
     link.send(Kind::Detached, &[]).await?;
-    Ok(again && !*shared.stop.borrow())
+    Ok(false)
+}
+
+/// A server that keeps us waiting must not keep the end of the session before waiting.
+async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
+    let mut connecting = pin!(connecting);
+    match timeout(TOGETHER, &mut connecting).await {
+        Ok(connected) => Ok(connected),
+        Err(_) => {
+            link.flush().await?;
+            Ok(connecting.await)
+        }
+    }
 }
 
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
