@@ -24,6 +24,7 @@ struct Site {
     server: Server,
     near: Near,
     _far: support::tunnel::End,
+    far_port: u16,
     place: Place,
 }
 
@@ -33,7 +34,7 @@ impl Site {
         let (place, port) = (Place::new(), free_port());
         let far = place.far(&server, port, &["--allow", "app"]);
         let near = place.near(&[port], near);
-        Self { server, near, _far: far, place }
+        Self { server, near, _far: far, far_port: port, place }
     }
 
     fn value(&self, sql: &str) -> String {
@@ -292,24 +293,25 @@ fn far_ends_are_used_in_their_order() {
 fn a_stopping_end_lets_sessions_end() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
-    let Site { server, near, _far: far, place: _place } = site;
+    let Site { server, near, _far: far, place: _place, .. } = site;
     let asking = |sql: &'static str| {
         let mut client = near.client(&server, "root", "");
         thread::spawn(move || succeeds(client.args(["-e", sql])))
     };
-    let waits = |near: &Near| assert!(eventually(|| near.counted("sessions") == 1));
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
+    let waits = |server: &Server| assert!(eventually(|| server.value(running).is_ok_and(|count| count == "1")));
     let slow = asking("SELECT SLEEP(1.5), 7");
-    waits(&near);
+    waits(&server);
     let began = Instant::now();
     assert!(far.stop().success());
     assert!(began.elapsed() > Duration::from_millis(500), "it waited");
     assert_eq!(slow.join().expect("it ends"), "0\t7\n");
     drop((near, server));
 
-    let Site { server, near, _far, place: _place } = Site::on(Kind::MariaDb1011, &[], &[]);
+    let Site { server, near, _far, place: _place, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
     let mut client = near.client(&server, "root", "");
     let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 8"])));
-    waits(&near);
+    waits(&server);
     near.end.signal(Signal::TERM);
     assert!(eventually(|| UnixStream::connect(&near.socket).is_err()), "nobody new is taken");
     assert_eq!(slow.join().expect("it ends"), "0\t8\n");
@@ -341,6 +343,74 @@ fn certificates_are_read_again_when_told() {
     fs::write(site.place.path("app.key"), key).expect("written");
     site.near.end.signal(Signal::HUP);
     assert!(eventually(|| ask().0), "{}", site.near.end.log());
+}
+
+#[test]
+fn the_clients_address_and_the_servers_tls_are_shown_as_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011);
+    let place = Place::new();
+    let (certificate, key) =
+        (format!("--ssl-cert={}/far.pem", place.dir()), format!("--ssl-key={}/far.key", place.dir()));
+    let server = server.options(["--proxy-protocol-networks=127.0.0.1", "--skip-name-resolve"]);
+    let server = server.options([certificate, key]).start().expect("it starts");
+    server.sql("CREATE USER p@'%'").expect("made");
+    let address = format!("127.0.0.1:{}", server.port());
+    let user = |near: &Near| succeeds(near.client(&server, "p", "").args(["-e", "SELECT USER()"]));
+    for (version, expected) in [(None, "p@127.0.0.1\n"), (Some("v1"), "p@::1\n"), (Some("v2"), "p@::1\n")] {
+        let port = free_port();
+        let listen = format!("[::1]:{port}");
+        let mut args = vec!["--listen", &listen, "--server", &address];
+        args.extend(version.iter().flat_map(|version| ["--proxy-protocol", version]));
+        let _far = place.end("far", "far", &args);
+        let near = place.near_of(&format!("[::1]:{port}"), &["--far-name", "far"]);
+        assert_eq!(user(&near), expected, "{version:?}");
+    }
+    // What the server offers is shown, unless it is hidden.
+    let port = free_port();
+    let _far = place.far(&server, port, &[]);
+    for (hidden, more) in [(false, &[][..]), (true, &["--hide-tls"][..])] {
+        let near = place.near(&[port], more);
+        let mut stream = UnixStream::connect(&near.socket).expect("connected");
+        let mut greeting = [0; 128];
+        let count = stream.read(&mut greeting).expect("a greeting");
+        let version = greeting[5..count].iter().position(|byte| *byte == 0).expect("a version");
+        // Behind it: thread id, challenge, zero; CLIENT_SSL is in the second byte of the capabilities.
+        let ssl = greeting[5 + version + 1 + 14] & 0x08 != 0;
+        assert_eq!(ssl, !hidden, "{greeting:x?}");
+        assert_eq!(near.value(&server, "SELECT 1"), "1");
+    }
+}
+
+#[test]
+fn systemd_is_told_and_its_sockets_are_used() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let (socket, told) = (site.place.path("activated"), site.place.path("notify"));
+    let notified = std::os::unix::net::UnixDatagram::bind(&told).expect("bound");
+    notified.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+    // As systemd does it: the listener is descriptor 3.
+    let program = "import os, socket, sys\n\
+                   s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(64)\n\
+                   os.dup2(s.fileno(), 3); os.set_inheritable(3, True); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))\n\
+                   os.execv(sys.argv[2], sys.argv[2:])";
+    let far = format!("localhost:{}", site.far_port);
+    let near = site.place.command("near", "app", &["--listen", "/nonexistent/unused", "--far", &far]);
+    let mut command = Command::new("python3");
+    command.args(["-c", program]).arg(&socket).arg(near.get_program()).args(near.get_args());
+    let mut running = command.env("NOTIFY_SOCKET", &told).spawn().expect("it starts");
+    let mut said = [0; 64];
+    let count = notified.recv(&mut said).expect("it tells");
+    assert_eq!(&said[..count], b"READY=1");
+    let mut client = UnixStream::connect(&socket).expect("connected");
+    assert_eq!(first_byte(&mut client), Some(10));
+    drop(client);
+    let pid = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(pid, Signal::TERM).expect("it runs");
+    let count = notified.recv(&mut said).expect("it tells");
+    assert_eq!(&said[..count], b"STOPPING=1");
+    assert!(running.wait().expect("it ends").success());
+    assert!(socket.exists(), "the socket is systemd's");
 }
 
 #[test]

@@ -28,13 +28,16 @@ complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print hel
 complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print version'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List the checks of `audit`, or explain one'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -148,6 +151,95 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l dir -d 'The authority\'s directory; made, for its owner alone, if it is not there' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l subject -d 'Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l days -d 'How long it is valid' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l key-type -d 'Kind of its key' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
+ecdsa-p384\t'ECDSA on P-384'
+rsa2048\t'RSA, 2048 bits'
+rsa3072\t'RSA, 3072 bits'
+rsa4096\t'RSA, 4096 bits'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l replace -d 'Replace an authority that is there: what it has issued is worthless then'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l dir -d 'The authority\'s directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l name -d 'Name of the certificate and of its files; if it is a host name or address, it is also the first name in it' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l san -d 'Further host names and addresses it is for, with commas between' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l days -d 'How long it is valid; never longer than the authority' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l key-type -d 'Kind of its key; ECDSA makes the cheapest handshakes' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
+ecdsa-p384\t'ECDSA on P-384'
+rsa2048\t'RSA, 2048 bits'
+rsa3072\t'RSA, 3072 bits'
+rsa4096\t'RSA, 4096 bits'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l usage -d 'What it may be used for' -r -f -a "both\t'By those who connect and those who are connected to'
+server\t'Only to be connected to'
+client\t'Only to connect'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l replace -d 'Replace a certificate and key of that name'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -l format -d 'Output format' -r -f -a "text\t'For people'
+json\t'For scripts: a list of files, each with its certificates'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l dir -d 'Every certificate in an authority\'s directory, each with its key if that is there' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l endpoint -d 'The certificate that a running MySQL or MariaDB server serves' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l key -d 'The certificate\'s key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l ca -d 'The authority that it must lead to, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l host -d 'A name or address that it must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l warn -d 'Warn if it expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l critical -d 'Critical if it expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.cert-check/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l monitor -d 'One line, and the exit codes of monitoring plug-ins'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l dir -d 'The authority\'s directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l name -d 'The certificate with this name' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l within -d 'Every certificate that expires within so many days' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l days -d 'How long the new ones are valid [default: 397; the authority: 3650]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l ca -d 'The authority itself: what it has issued stays good'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l new-key -d 'Make new keys, too'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l cert -d 'The new certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to look at the server from outside [default: its port on this host, or its socket]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every change to this file, before it is made' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.cert-install/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l keep-ca -d 'Leave the server\'s file of authorities as it is'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l trust-old-ca -d 'Clients with certificates of the old authorities stay trusted'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l skip-checks -d 'Do not judge the certificate first: what the server or the handshake refuses is rolled back'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l dry-run -d 'Show the plan and change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand checks" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
@@ -341,6 +433,34 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-plaint
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l record -d 'Note what is seen in the register, and the backups that --backup names'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "key" -d 'List, add and rotate the keys of a volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l device-bytes -d 'Bytes of the disk that the header is on; default: the size of FILE if it is a device' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l physical-block-bytes -d 'Bytes of the disk\'s physical blocks; default: what the system says if FILE is a device' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l backup-of -d 'Judge FILE as a header backup of the volume on this device or in this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.luks/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "backup" -d 'Save the header and the key slots of a volume in a new file'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "check" -d 'Tell what a header backup is to its volume: current, stale, of another volume key, of another volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "diff" -d 'Show what two headers say differently: volumes, backups, or one of each'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "repair" -d 'Repair a volume whose re-encryption was cut off in its last step, which cryptsetup neither opens nor resumes'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "restore" -d 'Put a header backup back on its volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a key to a volume, and prove that it opens'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "list" -d 'List key slots, and tell which of them the keys in files open'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "rotate" -d 'Put a new random key in the place of the key in a file, and prove that the old one opens nothing any more'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "key" -d 'List, add and rotate the keys of a volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d 'Addresses for the pairing code, where the sender sees this host under others (repeatable)' -r
@@ -456,6 +576,51 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l listen -d 'Listen for applications here (repeatable, or with commas between); systemd\'s sockets, if there are any, come first' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l far -d 'The far end; if there are several, the first that works (repeatable, or with commas between)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-cert -d 'This end\'s certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l far-name -d 'The name that far ends\' certificates have to carry, if it is not the host in --far' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l socket-mode -d 'Permissions of the socket: the server asks for accounts and passwords, as on its own socket' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-max -d 'The most connections to the server that wait for an application' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-min -d 'So many wait even if no application has come for long; the server counts those that are replaced as aborted' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-age -d 'How long one may wait before it is given up; half of the server\'s connect_timeout (10 s) is right' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l wait -d 'How long an application waits for a connection to the server before it gets an error' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l max-clients -d 'Applications\' connections at once' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l health-interval -d 'How often a far end that failed is tried again' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l connect-timeout -d 'Give up on a far end that does not answer within this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l drain -d 'When told to stop, let sessions go on for this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l threads -d 'Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking others [default: 1 on two cores, else half of the cores]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l hide-tls -d 'Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l insecure-plaintext-listener -d 'Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l listen -d 'Listen for near ends here (repeatable, or with commas between); systemd\'s sockets, if there are any, come first' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server -d 'The server: the path of its socket, or HOST:PORT of this host' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-cert -d 'This end\'s certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-key -d 'Its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l allow -d 'Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l proxy-protocol -d 'Tell the server by the PROXY protocol which host the client is on' -r -f -a "v1\t'A line of text'
+v2\t'Binary'"
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-links -d 'Near ends\' connections at once' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; who comes then is closed, and comes again' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes-per-address -d 'Handshakes at once from one address' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l handshake-timeout -d 'Give up on a handshake after this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l connect-timeout -d 'Give up connecting to the server after this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l drain -d 'When told to stop, let sessions go on for this time' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l threads -d 'Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking others [default: 1 on two cores, else half of the cores]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l insecure-plaintext-server -d 'Let the way to a server on another host be in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every file still what was received? PATH is the directory, if it is not the one that FILE lies in' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
@@ -469,21 +634,30 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench checks encrypt keyring keys receive rotate send verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "show" -d 'Show what certificate files say'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "check" -d 'Check certificates: dates, chain, names, and whether the key belongs to it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "renew" -d 'Issue certificates again: same names, same use, same key, new dates'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "install" -d 'Install a certificate into a running MySQL or MariaDB server, and prove that it is served'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "plan" -d 'Show what would be done, in which order, and what clients would notice; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "status" -d 'Say what each run does, how far it is and how long it takes still, or how the last one ended'
@@ -492,5 +666,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "key" -d 'List, add and rotate the keys of a volume'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'

@@ -126,6 +126,11 @@ impl Link {
     /// Sends a message, and waits until the system has taken it.
     pub(crate) async fn send(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Error> {
         self.queue(kind, payload)?;
+        self.flush().await
+    }
+
+    /// Waits until the system has taken what waits to go out.
+    pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 
@@ -150,6 +155,11 @@ impl Link {
     /// A message that came along with others, if there is one.
     pub(crate) fn take_waiting(&mut self) -> Option<Message> {
         self.waiting.pop_front()
+    }
+
+    /// Puts a message back that is for later.
+    pub(crate) fn keep(&mut self, message: Message) {
+        self.waiting.push_back(message);
     }
 
     /// Reads what is there once, and gives each message to `take`.

@@ -32,6 +32,16 @@ impl From<UnixStream> for Local {
     }
 }
 
+impl Local {
+    /// Until there is something to read, or the other side has gone.
+    pub(crate) async fn readable(&self) {
+        let _ = match self {
+            Self::Tcp(stream) => stream.readable().await,
+            Self::Unix(stream) => stream.readable().await,
+        };
+    }
+}
+
 impl AsyncRead for Local {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {

@@ -38,8 +38,11 @@ pub(crate) struct Pump<'p> {
     counters: &'p Counters,
     /// The client has said something.
     busy: Option<&'p AtomicBool>,
-    /// Is told when the local side sends no more: the session will be over soon.
-    ending: Option<&'p (dyn Fn() + Send + Sync)>,
+    /// Is told when the local side sends no more: the session will be over soon. Says whether the far end shall
+    /// fetch the next server connection at once.
+    ending: Option<&'p (dyn Fn() -> bool + Send + Sync)>,
+    /// The next server connection is asked for already (far end).
+    again: bool,
     /// Opened, and not yet taken by the local side: `to_local[written..]`.
     to_local: Vec<u8>,
     written: usize,
@@ -63,6 +66,7 @@ impl<'p> Pump<'p> {
             counters,
             busy: None,
             ending: None,
+            again: false,
             to_local: Vec::new(),
             written: 0,
             local_done: false,
@@ -80,8 +84,8 @@ impl<'p> Pump<'p> {
         self
     }
 
-    /// Tells when the local side sends no more.
-    pub(crate) fn telling(mut self, ending: &'p (dyn Fn() + Send + Sync)) -> Self {
+    /// Tells when the local side sends no more, and asks for the next server connection if that says so.
+    pub(crate) fn telling(mut self, ending: &'p (dyn Fn() -> bool + Send + Sync)) -> Self {
         self.ending = Some(ending);
         self
     }
@@ -154,7 +158,11 @@ impl<'p> Pump<'p> {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(())) => {
                 for message in others {
-                    self.take(message.kind, &message.payload);
+                    match self.ended {
+                        None => self.take(message.kind, &message.payload),
+                        // Of the next session.
+                        Some(_) => self.link.keep(message),
+                    }
                 }
                 if let Some(error) = self.refused.take() {
                     return Poll::Ready(Err(error));
@@ -171,6 +179,7 @@ impl<'p> Pump<'p> {
             Kind::Fin => self.link_done = true,
             Kind::Detached => self.ended = Some(End::Detached),
             Kind::Reset => self.ended = Some(End::Reset),
+            Kind::Attach if self.link_done && self.busy.is_some() => self.again = true,
             // The next session goes elsewhere; this one goes on.
             Kind::Leaving | Kind::Ping | Kind::Pong => {}
             _ => self.refused = Some(self.link.protocol("it sent a message that has no place in a session")),
@@ -197,23 +206,32 @@ impl<'p> Pump<'p> {
         true
     }
 
-    /// One turn of the other direction.
+    /// One turn of the other direction: what there is to read goes out together.
     fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
-        match self.link.poll_flush(cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(flushed) => flushed?,
+        let mut progress = false;
+        while !self.local_done && self.link.unsent() < READ_BYTES / 2 {
+            if self.poll_read_local(cx, scratch)?.is_pending() {
+                break;
+            }
+            progress = true;
         }
-        if self.local_done {
-            return Poll::Pending;
+        match self.link.poll_flush(cx)? {
+            Poll::Ready(()) if progress => Poll::Ready(Ok(())),
+            Poll::Ready(()) => {
+                self.link.rest();
+                Poll::Pending
+            }
+            // What could be read waits to go out: the flush wakes when it can.
+            Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn poll_read_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
         // Room for the kind in front of what is read.
         let room = scratch.plain.get_mut(1..READ_BYTES / 2).unwrap_or_default();
         let mut buffer = ReadBuf::new(room);
         let count = match Pin::new(&mut *self.local).poll_read(cx, &mut buffer) {
-            Poll::Pending => {
-                self.link.rest();
-                return Poll::Pending;
-            }
+            Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(())) => buffer.filled().len(),
             // The local side is gone: no more comes, and nothing reaches it.
             Poll::Ready(Err(_)) => {
@@ -221,20 +239,19 @@ impl<'p> Pump<'p> {
                 0
             }
         };
-        if count == 0 {
-            self.local_done = true;
-            if let Some(ending) = self.ending {
-                ending();
-            }
-            self.link.queue(Kind::Fin, &[])?;
-        } else {
+        if count > 0 {
             self.counters.sent(count);
-            self.seal(scratch, count)?;
+            return Poll::Ready(self.seal(scratch, count));
         }
-        match self.link.poll_flush(cx) {
-            Poll::Ready(flushed) => Poll::Ready(flushed),
-            Poll::Pending => Poll::Ready(Ok(())),
+        self.local_done = true;
+        // If the near end has said its last, it hears that all is over, and needs no word of this.
+        if self.busy.is_none() || !self.link_done {
+            self.link.queue(Kind::Fin, &[])?;
         }
+        if self.ending.is_some_and(|ending| ending()) {
+            self.link.queue(Kind::Attach, &[])?;
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Seals what was read, with its kind written over the byte in front of each part, which has gone already.
@@ -254,13 +271,13 @@ impl<'p> Pump<'p> {
 }
 
 /// The far end's session: over when both sides have said that no more comes. `busy` tells when the
-/// client has begun to use it.
+/// client has begun to use it. Returns whether the next one is asked for already.
 pub(crate) async fn serve(
     link: &mut Link,
     local: &mut Local,
     counters: &Counters,
     busy: &AtomicBool,
-) -> Result<End, Error> {
+) -> Result<(End, bool), Error> {
     let mut pump = Pump { busy: Some(busy), ..Pump::new(link, local, counters) };
     while let Some(Message { kind, payload }) = pump.link.take_waiting() {
         pump.take(kind, &payload);
@@ -270,8 +287,8 @@ pub(crate) async fn serve(
             let polled = pump.poll(cx, scratch);
             let done = pump.local_done && pump.link_done && pump.to_local.is_empty() && pump.link.unsent() == 0;
             match polled {
-                Poll::Pending if done => Poll::Ready(Ok(End::Finished)),
-                other => other,
+                Poll::Pending if done => Poll::Ready(Ok((End::Finished, pump.again))),
+                other => other.map_ok(|end| (end, pump.again)),
             }
         })
     })

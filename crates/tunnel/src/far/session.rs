@@ -37,6 +37,9 @@ use crate::{
 /// A link that holds no server connection and says nothing for so long is gone: near ends ask now and then.
 const SILENCE: Duration = Duration::from_secs(180);
 
+/// A server on this host sends its greeting within less.
+const TOGETHER: Duration = Duration::from_millis(3);
+
 /// Serves one link to its end.
 pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, entry: Entry) {
     watch_peer(&socket);
@@ -113,7 +116,7 @@ async fn serve(shared: &Shared, link: &mut Link, address: SocketAddr, here: Sock
         };
         let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
         match message.kind {
-            Kind::Attach => session(shared, link, address, here).await?,
+            Kind::Attach => while session(shared, link, address, here).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
             // Of a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
@@ -127,9 +130,9 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// A server connection, from the first byte to the last.
-async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<(), Error> {
-    let mut server = match connect(shared, address, here).await {
+/// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
+async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<bool, Error> {
+    let mut server = match timely(link, connect(shared, address, here)).await? {
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
@@ -138,9 +141,14 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
                 ServerAddress::Port(address) => address.clone(),
             };
             (shared.log)(&format!("{name}: {error}"));
-            return link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await;
+            link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await?;
+            return Ok(false);
         }
     };
+    if link.unsent() > 0 {
+        // The end of the session before this one goes out with the greeting, if that comes at once.
+        let _ = timeout(TOGETHER, server.readable()).await;
+    }
     count(&shared.counters.sessions_total);
     let busy = AtomicBool::new(false);
     let ended = {
@@ -152,14 +160,31 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
             ended = &mut pumping => ended,
             // What nobody uses yet is not waited for.
             () = stopped(&mut stop) => match busy.load(Relaxed) {
-                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok(End::Reset)),
-                false => Ok(End::Reset),
+                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok((End::Reset, false))),
+                false => Ok((End::Reset, false)),
             },
         }
     };
     drop(server);
-    ended?;
-    link.send(Kind::Detached, &[]).await
+    let (_, again) = ended?;
+    if again && !*shared.stop.borrow() {
+        link.queue(Kind::Detached, &[])?;
+        return Ok(true);
+    }
+    link.send(Kind::Detached, &[]).await?;
+    Ok(false)
+}
+
+/// A server that keeps us waiting must not keep the end of the session before waiting.
+async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
+    let mut connecting = pin!(connecting);
+    match timeout(TOGETHER, &mut connecting).await {
+        Ok(connected) => Ok(connected),
+        Err(_) => {
+            link.flush().await?;
+            Ok(connecting.await)
+        }
+    }
 }
 
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {

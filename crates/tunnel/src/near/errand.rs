@@ -1,10 +1,7 @@
 //! What one link does, from its handshake to its end.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -52,7 +49,7 @@ pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
 
 async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
     let mut link = open(pool, far).await?;
-    match attach(pool, &mut link).await? {
+    match attach(pool, &mut link, true).await? {
         Attached::Greeting(_) => {
             count(&pool.counters().recycled_total);
             let _ = link.send(Kind::Reset, &[]).await;
@@ -96,37 +93,46 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
 
 /// One session after the other. An error means that the link is gone.
 async fn serve(pool: &Arc<Pool>, far: usize, link: &mut Link) -> Result<(), Error> {
-    // A link that rested may have died meanwhile, which says nothing about the far end.
-    let mut rested = false;
+    // A link that was used before may have died meanwhile, which says nothing about the far end.
+    let mut used = false;
+    // When the next server connection was asked for, if it was.
+    let mut asked = None;
     loop {
-        link.rest();
-        match Pool::next(pool, far) {
-            Next::Close => return Ok(()),
-            Next::Attach => {}
-            Next::Rest(told) => {
-                rested = true;
-                match rest(link, told).await? {
-                    Order::Attach => {}
-                    Order::Serve(client) => Pool::take_back(pool, client),
-                    Order::Close => return Ok(()),
+        let began = match asked {
+            Some(began) => began,
+            None => {
+                link.rest();
+                match Pool::next(pool, far) {
+                    Next::Close => return Ok(()),
+                    Next::Attach => {}
+                    Next::Rest(told) => {
+                        used = true;
+                        match rest(link, told).await? {
+                            Order::Attach => {}
+                            Order::Serve(client) => Pool::take_back(pool, client),
+                            Order::Close => return Ok(()),
+                        }
+                    }
                 }
+                Instant::now()
             }
-        }
-        let began = Instant::now();
-        match attach(pool, link).await {
+        };
+        asked = match attach(pool, link, asked.is_none()).await {
             Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, far, link, first).await?,
             Ok(Attached::Greeting(first)) => session(pool, far, link, first, began.elapsed()).await?,
-            Ok(Attached::Nothing(why)) => Pool::not_attached(pool, far, &why),
-            Err(error) if rested => {
-                Pool::lost(pool);
-                return Err(error);
+            Ok(Attached::Nothing(why)) => {
+                Pool::not_attached(pool, far, &why);
+                None
             }
             Err(error) => {
-                Pool::not_attached(pool, far, &error.to_string());
+                match used {
+                    true => Pool::lost(pool),
+                    false => Pool::not_attached(pool, far, &error.to_string()),
+                }
                 return Err(error);
             }
-        }
-        rested = true;
+        };
+        used = true;
     }
 }
 
@@ -171,9 +177,12 @@ enum Attached {
     Nothing(String),
 }
 
-async fn attach(pool: &Pool, link: &mut Link) -> Result<Attached, Error> {
+/// Waits for a server connection, after asking for it if that was not done.
+async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Error> {
     let peer = link.peer().to_owned();
-    link.send(Kind::Attach, &[]).await?;
+    if ask {
+        link.send(Kind::Attach, &[]).await?;
+    }
     // The far end has its own time for the server, and says so; this is for a far end that says nothing.
     let patience = pool.shared().options.connect_timeout * 2;
     let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
@@ -214,26 +223,27 @@ async fn release(link: &mut Link) -> Result<(), Error> {
 }
 
 /// The server's own error goes to whoever waits for a server.
-async fn refused(pool: &Arc<Pool>, far: usize, link: &mut Link, first: Vec<u8>) -> Result<(), Error> {
+async fn refused(pool: &Arc<Pool>, far: usize, link: &mut Link, first: Vec<u8>) -> Result<Option<Instant>, Error> {
     match Pool::refused(pool, far) {
-        Some(client) => relay(pool, link, client, first).await,
-        None => release(link).await,
+        Some(client) => relay(pool, far, link, client, first).await,
+        None => release(link).await.map(|()| None),
     }
 }
 
-/// A server connection that is ready: it waits for a client, but not for long.
+/// A server connection that is ready: it waits for a client, but not for long. Returns when the next one was
+/// asked for, if it was.
 async fn session(
     pool: &Arc<Pool>,
     far: usize,
     link: &mut Link,
     mut first: Vec<u8>,
     took: Duration,
-) -> Result<(), Error> {
+) -> Result<Option<Instant>, Error> {
     if pool.shared().options.hide_tls {
         greeting::hide_tls(&mut first);
     }
     match Pool::attached(pool, far, took) {
-        Ready::Serve(client) => relay(pool, link, client, first).await,
+        Ready::Serve(client) => relay(pool, far, link, client, first).await,
         Ready::Recycle => recycle(pool, link).await,
         Ready::Rest(mut told) => {
             link.rest();
@@ -259,34 +269,48 @@ async fn session(
                 }
             };
             match order {
-                Order::Serve(client) => relay(pool, link, client, first).await,
+                Order::Serve(client) => relay(pool, far, link, client, first).await,
                 Order::Attach | Order::Close => recycle(pool, link).await,
             }
         }
     }
 }
 
-async fn recycle(pool: &Pool, link: &mut Link) -> Result<(), Error> {
+async fn recycle(pool: &Pool, link: &mut Link) -> Result<Option<Instant>, Error> {
     count(&pool.counters().recycled_total);
-    release(link).await
+    release(link).await.map(|()| None)
 }
 
-/// A client's session.
-async fn relay(pool: &Arc<Pool>, link: &mut Link, mut client: Local, first: Vec<u8>) -> Result<(), Error> {
+/// A client's session. Returns when the next server connection was asked for, if it was.
+async fn relay(
+    pool: &Arc<Pool>,
+    far: usize,
+    link: &mut Link,
+    mut client: Local,
+    first: Vec<u8>,
+) -> Result<Option<Instant>, Error> {
     let counters = pool.counters();
     count(&counters.sessions_total);
-    let ending = AtomicBool::new(false);
-    let tell = || {
-        if !ending.swap(true, Relaxed) {
-            pool.ending();
-        }
+    let told = OnceLock::new();
+    let ending = || {
+        let again = pool.ending(far);
+        told.set(again.then(Instant::now)).is_ok() && again
     };
     let ended = {
         let _counted = Counted::new(&counters.sessions);
-        Pump::new(link, &mut client, counters).begin_with(first).telling(&tell).run().await
+        Pump::new(link, &mut client, counters).begin_with(first).telling(&ending).run().await
     };
     // A client that is still there must not wait for what does not come.
     drop(client);
-    pool.ended(ending.load(Relaxed));
-    ended.map(drop)
+    let asked = told.get().copied();
+    pool.ended(asked.is_some());
+    match ended {
+        Ok(_) => Ok(asked.flatten()),
+        Err(error) => {
+            if asked.flatten().is_some() {
+                Pool::lost(pool);
+            }
+            Err(error)
+        }
+    }
 }

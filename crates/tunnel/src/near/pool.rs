@@ -174,11 +174,7 @@ impl Pool {
         if state.stopping {
             return;
         }
-        let options = &self.shared.options;
-        let ahead = match state.refused_until {
-            Some(until) if now < until => 0,
-            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
-        };
+        let ahead = self.ahead(state, now);
         let Some(far) = state.active() else { return };
         let wanted = ahead + state.clients.len();
         let mut coming = state.warm.len() + state.attaching + state.opening;
@@ -227,11 +223,7 @@ impl Pool {
             return Next::Close;
         }
         let now = Instant::now();
-        let options = &pool.shared.options;
-        let ahead = match state.refused_until {
-            Some(until) if now < until => 0,
-            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
-        };
+        let ahead = pool.ahead(&mut state, now);
         if state.warm.len() + state.attaching < ahead + state.clients.len() {
             state.attaching += 1;
             return Next::Attach;
@@ -296,9 +288,24 @@ impl Pool {
         pool.supply(&mut state, Instant::now());
     }
 
-    /// A client has said its last: its link will be free in a moment.
-    pub(super) fn ending(&self) {
-        self.lock().ending += 1;
+    /// A client has said its last: its link will be free in a moment. Returns whether it shall fetch the next
+    /// server connection then.
+    pub(super) fn ending(&self, far: usize) -> bool {
+        let mut state = self.lock();
+        state.ending += 1;
+        let wanted = self.ahead(&mut state, Instant::now()) + state.clients.len();
+        let again = !state.stopping && state.active() == Some(far) && state.warm.len() + state.attaching < wanted;
+        state.attaching += usize::from(again);
+        again
+    }
+
+    /// How many server connections should wait.
+    fn ahead(&self, state: &mut State, now: Instant) -> usize {
+        let options = &self.shared.options;
+        match state.refused_until {
+            Some(until) if now < until => 0,
+            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
+        }
     }
 
     /// A session has ended, `told` before or not.
