@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
-    Ended, SUMS, arguments, clear_mysql, files_with_marker, holds_marker, log, mysql_with_tables, start,
+    Ended, SUMS, arguments, clear_mysql, files_with_marker, holds_marker, log, mysql_to_be_killed, mysql_with_tables,
+    start,
 };
 use crate::support::run;
 
@@ -247,7 +248,7 @@ fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut chance = Random::of(21);
     for _ in 0..number("SEALANT_FAULTS", 2) {
-        let mut server = mysql_with_tables();
+        let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &["--purge-binlogs"]);
         while !fs::read_to_string(log(&server)).unwrap_or_default().contains("ALTER TABLESPACE `mysql`") {
@@ -274,7 +275,7 @@ fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
 fn when_the_server_is_killed_it_finishes_when_run_again() {
     let Some(_) = require(Kind::MySql97) else { return };
     for moment in 0..number("SEALANT_FAULTS", 2) {
-        let mut server = mysql_with_tables();
+        let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &["--purge-binlogs"]);
         thread::sleep(Duration::from_millis(300 + moment * 4409 % 2500));

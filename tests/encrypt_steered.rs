@@ -13,7 +13,7 @@ use harness::{Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::chance::{Random, number};
-use crate::support::encryption::{Ended, SUMS, files_with_marker, log, mysql_with_tables, start};
+use crate::support::encryption::{Ended, SUMS, files_with_marker, log, mysql_to_be_killed, mysql_with_tables, start};
 use crate::support::{run, sealant};
 
 /// What `sealant encrypt status` says of the only run.
@@ -184,7 +184,7 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
     let mut chance = Random::of(31);
     for round in 0..number("SEALANT_FAULTS", 3) {
-        let mut server = mysql_with_tables();
+        let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &BY_GH_OST);
         while !std::fs::read_to_string(log(&server)).unwrap_or_default().contains("gh-ost --database") {
