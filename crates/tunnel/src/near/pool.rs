@@ -1,6 +1,6 @@
 //! Links and clients, and who serves whom.
 //!
-//! Each link has a task of its own ([`errand`](super::errand)), which asks here what to do next. The lock is held for
+//! Each link has a task of its own ([`errand`]), which asks here what to do next. The lock is held for
 //! moments only, and never across a wait.
 
 use std::{
