@@ -11,6 +11,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread::sleep,
+    time::Duration,
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -84,6 +86,9 @@ pub struct RunState {
     pub bytes_total: u64,
     /// The log of its statements.
     pub log: PathBuf,
+    /// Where this was read.
+    #[serde(skip)]
+    path: PathBuf,
 }
 
 /// What a run may be asked for.
@@ -130,36 +135,26 @@ impl Runs {
         for entry in entries {
             let path = entry.map_err(failed(&self.directory))?.path();
             if path.extension().is_some_and(|ending| ending == "json") {
-                runs.push(self.read(&path)?);
+                runs.push(Self::read(&path)?);
             }
         }
         runs.sort_by(|a: &RunState, b| a.server.cmp(&b.server));
         Ok(runs)
     }
 
-    /// Asks the run of that server, as its state names it, for something, or takes that back.
+    /// Asks a run for something, or takes that back.
     ///
     /// # Errors
     /// [`Error::State`].
-    pub fn ask(&self, run: &RunState, request: Request, wanted: bool) -> Result<(), Error> {
-        for path in self.state_files()? {
-            if self.read(&path)?.server == run.server {
-                return set(&path.with_extension(request.ending()), wanted);
-            }
-        }
-        Ok(())
+    pub fn ask(run: &RunState, request: Request, wanted: bool) -> Result<(), Error> {
+        set(&run.path.with_extension(request.ending()), wanted)
     }
 
-    fn state_files(&self) -> Result<Vec<PathBuf>, Error> {
-        let entries = fs::read_dir(&self.directory).map_err(failed(&self.directory))?;
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        Ok(paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect())
-    }
-
-    fn read(&self, path: &Path) -> Result<RunState, Error> {
+    fn read(path: &Path) -> Result<RunState, Error> {
         let text = fs::read(path).map_err(failed(path))?;
         let mut state: RunState =
             serde_json::from_slice(&text).map_err(|error| failed(path)(io::Error::other(error)))?;
+        path.clone_into(&mut state.path);
         if state.activity.is_alive() && !is_locked(&path.with_extension("lock"))? {
             state.activity = Activity::Interrupted;
         }
@@ -188,7 +183,7 @@ impl Control {
         let path = directory.join(format!("{}.json", name_of(identity)));
         let lock_path = path.with_extension("lock");
         let lock = open_private(&lock_path).map_err(failed(&lock_path))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !locked(&lock) {
             return Err(Error::AnotherRun { server: server.to_owned() });
         }
         for request in [Request::Pause, Request::Cancel] {
@@ -209,6 +204,7 @@ impl Control {
             bytes_done: 0,
             bytes_total: 0,
             log: std::path::absolute(log).unwrap_or_else(|_| log.to_owned()),
+            path: path.clone(),
         };
         let control = Self { state: RefCell::new(state), path, stop, _lock: lock };
         control.tell(|_| ())?;
@@ -277,6 +273,18 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::State { path, source }
 }
 
+/// Whoever asks for the state holds the lock for a moment.
+fn locked(lock: &File) -> bool {
+    const TRIES: u32 = 20;
+    (0..TRIES).any(|_| {
+        let got = flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if !got {
+            sleep(Duration::from_millis(25));
+        }
+        got
+    })
+}
+
 fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
 }
@@ -304,6 +312,7 @@ fn write(path: &Path, state: &RunState) -> io::Result<()> {
     file.set_len(0)?;
     serde_json::to_writer_pretty(&mut file, state)?;
     file.write_all(b"\n")?;
+    file.sync_all()?;
     fs::rename(&new, path)
 }
 
@@ -327,11 +336,11 @@ mod tests {
 
         let requests = control.requests();
         assert_eq!((requests.pause(), requests.cancel()), (false, false));
-        runs.ask(&seen[0], Request::Pause, true).unwrap();
-        runs.ask(&seen[0], Request::Cancel, true).unwrap();
+        Runs::ask(&seen[0], Request::Pause, true).unwrap();
+        Runs::ask(&seen[0], Request::Cancel, true).unwrap();
         assert_eq!((requests.pause(), requests.cancel()), (true, true));
-        runs.ask(&seen[0], Request::Pause, false).unwrap();
-        runs.ask(&seen[0], Request::Cancel, false).unwrap();
+        Runs::ask(&seen[0], Request::Pause, false).unwrap();
+        Runs::ask(&seen[0], Request::Cancel, false).unwrap();
         assert_eq!((requests.pause(), requests.cancel()), (false, false));
     }
 
@@ -341,7 +350,7 @@ mod tests {
         let runs = Runs::of(directory.path());
         let control = begin(&runs).unwrap();
         assert!(matches!(begin(&runs), Err(Error::AnotherRun { .. })));
-        runs.ask(&runs.all().unwrap()[0], Request::Cancel, true).unwrap();
+        Runs::ask(&runs.all().unwrap()[0], Request::Cancel, true).unwrap();
         drop(control);
         assert_eq!(runs.all().unwrap()[0].activity, Activity::Interrupted);
         assert!(!begin(&runs).unwrap().requests().cancel(), "requests are for one run");

@@ -124,6 +124,12 @@ impl Error {
         matches!(self, Self::Statement { source: server::Error::Server { code: QUERY_INTERRUPTED, .. }, .. })
     }
 
+    /// Whether others held the lock for too long.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        const LOCK_WAIT_TIMEOUT: u16 = 1205;
+        matches!(self, Self::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
+    }
+
     /// Whether this server does not have that variable.
     pub(crate) fn is_unknown_variable(&self) -> bool {
         const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;

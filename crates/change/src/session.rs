@@ -56,16 +56,21 @@ impl<'l> Session<'l> {
         log: &'l StatementLog,
         patience: LockPatience,
     ) -> Result<Self, Error> {
-        let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
-        let mut connection = Connection::open(target, &options)?;
+        let long = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
+        let mut connection = Connection::open(target, &long)?;
         let identity = server::describe(&mut connection)?;
         connection.query(&format!("SET SESSION lock_wait_timeout = {}", patience.wait.as_secs().max(1)))?;
-        Ok(Self { connection, identity, log, patience, target: target.clone(), options })
+        Ok(Self { connection, identity, log, patience, target: target.clone(), options: options.clone() })
     }
 
     /// A session with another server.
+    ///
+    /// It answers in the time that the options give, or is given up.
     pub(crate) fn beside(&self, target: &Target, options: &Options) -> Result<Self, Error> {
-        Self::open(target, options, self.log, self.patience)
+        let mut connection = Connection::open(target, options)?;
+        let identity = server::describe(&mut connection)?;
+        let (target, options) = (target.clone(), options.clone());
+        Ok(Self { connection, identity, log: self.log, patience: self.patience, target, options })
     }
 
     /// Which server this is.
@@ -82,6 +87,15 @@ impl<'l> Session<'l> {
         Ok(self.connection.query(sql)?)
     }
 
+    /// What tells whether, and how, this server replicates.
+    pub(crate) fn replica_status(&self) -> &'static str {
+        match self.identity.flavor() {
+            server::Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
+            _ if self.identity.version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
+            _ => "SHOW SLAVE STATUS",
+        }
+    }
+
     /// The first value of the answer's first row.
     ///
     /// # Errors
@@ -95,12 +109,17 @@ impl<'l> Session<'l> {
     /// # Errors
     /// [`Error::Log`] before anything is sent, [`Error::Statement`] if the server refuses.
     pub fn change(&mut self, sql: &str) -> Result<(), Error> {
+        self.change_while(sql, &|| true)
+    }
+
+    /// The same, for as long as it is wanted.
+    fn change_while(&mut self, sql: &str, wanted: &dyn Fn() -> bool) -> Result<(), Error> {
         let mut tries = self.patience.tries.max(1);
         loop {
             tries -= 1;
             match self.change_once(sql) {
                 Err(Error::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
-                    if tries > 0 =>
+                    if tries > 0 && wanted() =>
                 {
                     sleep(self.patience.pause);
                 }
@@ -127,12 +146,14 @@ impl<'l> Session<'l> {
                     sleep(TICK);
                 }
             });
-            let result = self.change(sql);
+            let result = self.change_while(sql, &|| !requests.cancel());
             over.store(true, Ordering::Relaxed);
             result
         });
         match result {
-            Err(error) if error.is_interrupted() && requests.cancel() => Err(Error::Canceled),
+            Err(error) if (error.is_interrupted() || error.is_lock_timeout()) && requests.cancel() => {
+                Err(Error::Canceled)
+            }
             other => other,
         }
     }

@@ -63,9 +63,10 @@ impl Throttle {
         for (target, options) in &self.replicas {
             // A replica that cannot be asked may be any time behind.
             let why = match session.beside(target, options) {
-                Ok(mut replica) => match lag(&mut replica)? {
-                    Some(lag) => too_much(lag, most),
-                    None => Some("is no replica".to_owned()),
+                Ok(mut replica) => match lag(&mut replica) {
+                    Ok(Some(lag)) => too_much(lag, most),
+                    Ok(None) => Some("is no replica".to_owned()),
+                    Err(error) => Some(format!("cannot be asked: {error}")),
                 },
                 Err(error) => Some(format!("cannot be asked: {error}")),
             };
@@ -82,13 +83,7 @@ type Lag = Option<u64>;
 
 /// Of the channel that is the furthest behind; `None` if the server is no replica.
 fn lag(session: &mut Session<'_>) -> Result<Option<Lag>, Error> {
-    let version = &session.identity().version;
-    let sql = match session.identity().flavor() {
-        server::Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
-        _ if version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
-        _ => "SHOW SLAVE STATUS",
-    };
-    let channels = session.ask(sql)?;
+    let channels = session.ask(session.replica_status())?;
     let columns = ["Seconds_Behind_Source", "Seconds_Behind_Master"];
     let of = |row: usize| columns.iter().find_map(|column| channels.value(row, column)?.parse::<u64>().ok());
     // None is less than any number: a channel that stands still would hide behind one that runs.

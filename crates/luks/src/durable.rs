@@ -32,6 +32,11 @@ pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Left by a killed run; it may hold a key.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
@@ -39,7 +44,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn part(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("not a file name"))?;
-    Ok(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id())))
+    Ok(path.with_file_name(format!(".{}.sealant-part", name.to_string_lossy())))
 }
 
 /// The directory that holds `path`.

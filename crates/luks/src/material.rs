@@ -74,9 +74,19 @@ pub(crate) fn is_stored(source: &dyn ReadAt, volume: &Volume) -> io::Result<bool
         Format::Luks1 => volume.slots.iter().map(|slot| slot.area_offset).min().unwrap_or(volume.metadata_bytes),
         Format::Luks2 => volume.metadata_bytes.saturating_mul(2),
     };
-    let end = volume.slots.iter().map(|slot| slot.area_offset.saturating_add(slot.area_bytes)).max().unwrap_or(start);
-    let end = end.max(volume.header_bytes.min(MOST_SCANNED)).saturating_add(BEYOND_BYTES);
-    let mut at = start;
+    let header = (start, volume.header_bytes.min(MOST_SCANNED).saturating_sub(start).saturating_add(BEYOND_BYTES));
+    // A slot may claim to lie anywhere: what is between them is not looked at.
+    let areas = volume.slots.iter().map(|slot| (slot.area_offset, slot.area_bytes.min(MOST_SCANNED)));
+    for (at, length) in areas.chain([header]) {
+        if holds_anything(source, at, length)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn holds_anything(source: &dyn ReadAt, start: u64, bytes: u64) -> io::Result<bool> {
+    let (mut at, end) = (start, start.saturating_add(bytes));
     while at < end {
         let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
         let chunk = read_up_to(source, at, length)?;

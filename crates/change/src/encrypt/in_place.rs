@@ -15,7 +15,7 @@ use std::{
 use innodb::tablespace::Page0;
 
 use super::{Leftover, Progress};
-use crate::{Error, Outcome, Session, quote};
+use crate::{Error, Outcome, Session, control::Requests, quote};
 
 /// Page 0 is no longer than this.
 const LONGEST_PAGE: u64 = 64 << 10;
@@ -27,10 +27,11 @@ pub(super) fn encrypt(
     session: &mut Session<'_>,
     datadir: &Path,
     name: &str,
+    requests: &Requests,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    wait_for_the_server(session, name, progress)?;
+    wait_for_the_server(session, name, requests, progress)?;
     let Some(file) = file_of(session, datadir, name)? else {
         return Ok(Outcome::Skipped { reason: "the tablespace is gone".to_owned() });
     };
@@ -76,13 +77,21 @@ pub(super) fn statement(name: &str) -> String {
 }
 
 /// After a crash the server goes on with what was interrupted, and keeps others off meanwhile.
-fn wait_for_the_server(session: &mut Session<'_>, name: &str, progress: &Progress<'_>) -> Result<(), Error> {
+fn wait_for_the_server(
+    session: &mut Session<'_>,
+    name: &str,
+    requests: &Requests,
+    progress: &Progress<'_>,
+) -> Result<(), Error> {
     let held = format!(
         "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'TABLESPACE' \
          AND LOCK_TYPE = 'EXCLUSIVE' AND LOCK_STATUS = 'GRANTED' AND OBJECT_NAME = {}",
         quote::text(name)
     );
     while session.value(&held)?.is_some_and(|count| count != "0") {
+        if requests.cancel() {
+            return Err(Error::Canceled);
+        }
         progress(&format!("waiting for the server, which changes the tablespace {name} itself"));
         sleep(PAUSE);
     }

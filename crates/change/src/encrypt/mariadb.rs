@@ -221,8 +221,22 @@ pub(super) fn wait_for_threads(
     progress: &Progress<'_>,
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    let (mut last, mut since, mut woken) = (String::new(), Instant::now(), Instant::now());
     let mut threads = Threads::of(session)?;
+    let waited = wait_with(session, &mut threads, throttle, requests, progress, ran);
+    // However it ended: threads that rest for ever would leave everything new in clear text.
+    let woken = threads.rest(session, false, ran);
+    waited.and_then(|outcome| woken.map(|()| outcome))
+}
+
+fn wait_with(
+    session: &mut Session<'_>,
+    threads: &mut Threads,
+    throttle: &Throttle,
+    requests: &Requests,
+    progress: &Progress<'_>,
+    ran: &mut Vec<String>,
+) -> Result<Outcome, Error> {
+    let (mut last, mut since, mut woken) = (String::new(), Instant::now(), Instant::now());
     loop {
         if requests.cancel() {
             return Err(Error::Canceled);

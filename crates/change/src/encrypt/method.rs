@@ -3,6 +3,8 @@
 
 use std::{path::Path, time::Duration};
 
+use server::TlsOptions;
+
 use super::{Options, clear::ClearTable};
 use crate::{
     Error, Session,
@@ -42,12 +44,13 @@ pub enum How {
 /// Chooses for one table after the other.
 pub(super) struct Chooser<'o> {
     options: &'o Options,
+    tls: &'o TlsOptions,
     tools: Vec<Result<Installed, String>>,
 }
 
 impl<'o> Chooser<'o> {
     /// Finds out what is there. A method that cannot be used at all is an error.
-    pub(super) fn of(session: &Session<'_>, options: &'o Options) -> Result<Self, Error> {
+    pub(super) fn of(session: &Session<'_>, options: &'o Options, tls: &'o TlsOptions) -> Result<Self, Error> {
         let version = session.identity().version.clone();
         let wanted: &[Tool] = match options.method {
             Method::Auto => &[Tool::GhOst, Tool::PtOsc],
@@ -62,7 +65,7 @@ impl<'o> Chooser<'o> {
         {
             return Err(Error::Unsupported { server: server(), reason: why.clone() });
         }
-        Ok(Self { options, tools })
+        Ok(Self { options, tls, tools })
     }
 
     /// How that table is encrypted.
@@ -82,7 +85,7 @@ impl<'o> Chooser<'o> {
         let mut reasons = Vec::new();
         for tool in &self.tools {
             match tool {
-                Ok(tool) => match unfit(session, tool.tool, &table, self.options.replicated)? {
+                Ok(tool) => match unfit(session, tool.tool, &table, self.tls, self.options.replicated)? {
                     None => return Ok(How::Online(tool.clone())),
                     Some(why) => reasons.push(format!("{}: {why}", tool.tool.program())),
                 },
@@ -125,10 +128,9 @@ pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
 
 /// A replica that clients write to is none to rebuild.
 pub(super) fn is_rebuildable(session: &mut Session<'_>) -> Result<(), Error> {
-    let sql = if session.identity().version.at_least(8, 0, 22) { "SHOW REPLICA STATUS" } else { "SHOW SLAVE STATUS" };
     let server = session.identity().hostname.clone();
     let refuse = |reason: &str| Err(Error::Unsupported { server: server.clone(), reason: reason.to_owned() });
-    if session.ask(sql)?.rows.is_empty() {
+    if session.ask(session.replica_status())?.rows.is_empty() {
         return refuse("it is no replica, so it cannot be rebuilt as one (--method rebuild-replica)");
     }
     match session.value("SELECT @@super_read_only")?.as_deref() {

@@ -189,7 +189,7 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
     let scan = Scan::quick(place, options, progress)?;
     let steps = match session.identity().flavor() {
         Flavor::MariaDb => mariadb::steps(&mut session, options, &scan)?,
-        _ => mysql::steps(&mut session, options, &scan)?,
+        _ => mysql::steps(&mut session, place, options, &scan)?,
     };
     let version = session.identity().version.to_string();
     let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
@@ -358,7 +358,7 @@ impl Run<'_> {
             }
             Action::Tablespace(name) => {
                 let datadir = self.options.datadir_of(&self.session);
-                in_place::encrypt(&mut self.session, &datadir, name, self.progress, ran)
+                in_place::encrypt(&mut self.session, &datadir, name, &self.control.requests(), self.progress, ran)
             }
             Action::Table(change) => self.table(change, ran),
             Action::RenewUndo => undo::renew(&mut self.session, self.progress, ran),
@@ -396,6 +396,7 @@ impl Run<'_> {
                     target: &self.place.target,
                     connect: &self.place.connect,
                     throttle: &self.options.throttle,
+                    replicated: self.options.replicated,
                     lock_wait: self.options.patience.wait,
                     requests: requests.clone(),
                     progress: self.progress,

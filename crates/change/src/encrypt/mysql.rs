@@ -3,7 +3,7 @@
 use server::Rows;
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, TableChange,
+    Action, How, KeyStores, Leftover, Method, Options, Place, Policy, Scan, TableChange,
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
@@ -14,7 +14,12 @@ use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, onli
 /// The first release with all that is asked for here: `binlog_encryption` is the youngest.
 const OLDEST: (u16, u16, u16) = (8, 0, 16);
 
-pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+pub(super) fn steps(
+    session: &mut Session<'_>,
+    place: &Place,
+    options: &Options,
+    scan: &Scan,
+) -> Result<Vec<Step<Action>>, Error> {
     let (major, minor, patch) = OLDEST;
     let version = &session.identity().version;
     if !version.at_least(major, minor, patch) {
@@ -43,7 +48,7 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     }
     if tables {
         steps.extend(tablespace_steps(session, options, &clear)?);
-        steps.extend(table_steps(session, options, &clear)?);
+        steps.extend(table_steps(session, place, options, &clear)?);
     }
     if logs {
         steps.extend(scan.renewals().into_iter().filter(|step| step.action != Action::RenewDoublewrite));
@@ -146,13 +151,18 @@ pub(super) fn miscalled(session: &mut Session<'_>, options: &Options) -> Result<
     Ok(leftovers)
 }
 
-fn table_steps(session: &mut Session<'_>, options: &Options, clear: &Clear) -> Result<Vec<Step<Action>>, Error> {
-    let chooser = Chooser::of(session, options)?;
+fn table_steps(
+    session: &mut Session<'_>,
+    place: &Place,
+    options: &Options,
+    clear: &Clear,
+) -> Result<Vec<Step<Action>>, Error> {
+    let chooser = Chooser::of(session, options, &place.connect.tls)?;
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
-        let place = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
+        let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
         // No release takes ALGORITHM=INPLACE or LOCK=NONE for it.
-        let sql = format!("ALTER TABLE {} {place}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
+        let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
         let how = chooser.choose(session, table)?;
         let (way, blocks) = match &how {
             How::Copy => ("by a copy".to_owned(), Blocks::Writes),

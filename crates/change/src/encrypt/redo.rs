@@ -11,7 +11,7 @@ use std::{
 use super::scratch::Scratch;
 use crate::{Error, Outcome, Session};
 
-const CAPACITY: &str = "innodb_redo_log_capacity";
+pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
 /// The least there can be.
 const LEAST_BYTES: u64 = 8 << 20;
 /// For a log that has the least size already.

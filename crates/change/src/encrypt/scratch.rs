@@ -3,7 +3,9 @@
 
 use server::Flavor;
 
-use crate::{Error, Session, quote};
+use super::redo::CAPACITY;
+
+use crate::{Error, Session};
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
 /// Rows of half a page: each takes one page to itself.
@@ -108,10 +110,26 @@ pub(super) fn set_back(session: &mut Session<'_>, ran: &mut Vec<String>) -> Resu
     // The schema may have been left before its tables were made.
     if let Ok(notes) = session.ask(&format!("SELECT variable, value FROM {SCHEMA}.set_back")) {
         for row in 0..notes.rows.len() {
-            if let (Some(variable), Some(value)) = (notes.value(row, "variable"), notes.value(row, "value")) {
-                change(session, format!("SET GLOBAL {} = {value}", quote::name(variable)))?;
+            let (variable, value) = (notes.value(row, "variable"), notes.value(row, "value"));
+            // Whoever may write to the schema is not to set whatever they like.
+            if let (Some(CAPACITY), Some(Ok(value))) = (variable, value.map(str::parse::<u64>)) {
+                change(session, format!("SET GLOBAL {CAPACITY} = {value}"))?;
             }
         }
     }
-    change(session, format!("DROP SCHEMA IF EXISTS {SCHEMA}"))
+    for table in ["set_back", "pages", "online"] {
+        change(session, format!("DROP TABLE IF EXISTS {SCHEMA}.{table}"))?;
+    }
+    drop_schema(session, ran)
+}
+
+/// Removes the schema. Tables in it that are not ours stay, and the schema with them.
+pub(crate) fn drop_schema(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<(), Error> {
+    let others = format!("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'");
+    if session.value(&others)?.is_some_and(|count| count != "0") {
+        return Ok(());
+    }
+    let sql = format!("DROP SCHEMA IF EXISTS {SCHEMA}");
+    ran.push(sql.clone());
+    session.change(&sql)
 }

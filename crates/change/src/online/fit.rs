@@ -1,6 +1,8 @@
 //! Which tables and servers an online tool can be used with. Each rule is one of the tool's own, asked
 //! before anything is begun.
 
+use server::{TlsMode, TlsOptions};
+
 use super::{Table, Tool};
 use crate::{Error, Session, quote};
 
@@ -12,10 +14,14 @@ pub(crate) fn unfit(
     session: &mut Session<'_>,
     tool: Tool,
     table: &Table,
+    connect: &TlsOptions,
     replicated: bool,
 ) -> Result<Option<String>, Error> {
     if let Some(why) = server_unfit(session, tool, replicated)? {
         return Ok(Some(why));
+    }
+    if tool == Tool::PtOsc && (connect.ca_file.is_some() || connect.mode.is_some_and(|mode| mode != TlsMode::Off)) {
+        return Ok(Some("it cannot be made to check the server's certificate as this connection does".to_owned()));
     }
     let (schema, name) = (quote::text(&table.schema), quote::text(&table.name));
     if table.name.chars().count() > LONGEST_NAME {
@@ -48,6 +54,13 @@ pub(crate) fn unfit(
 }
 
 fn server_unfit(session: &mut Session<'_>, tool: Tool, replicated: bool) -> Result<Option<String>, Error> {
+    // gh-ost would look for its source and change the table there; what pt-online-schema-change writes to a
+    // replica's own binary log is in no other.
+    if !session.ask(session.replica_status())?.rows.is_empty() {
+        return Ok(Some(
+            "this server is a replica: the tool would change its source, or write a history of its own".to_owned(),
+        ));
+    }
     if tool == Tool::GhOst
         && session.value("SELECT @@log_bin = 1 AND @@binlog_format = 'ROW' AND @@binlog_row_image = 'FULL'")?.as_deref()
             != Some("1")

@@ -35,6 +35,8 @@ pub(crate) struct Job<'j> {
     pub(crate) target: &'j Target,
     pub(crate) connect: &'j Options,
     pub(crate) throttle: &'j Throttle,
+    /// Whether replicas have keyrings.
+    pub(crate) replicated: bool,
     /// How long the swap of tables may hold locks.
     pub(crate) lock_wait: Duration,
     pub(crate) requests: Requests,
@@ -48,6 +50,10 @@ pub(crate) fn encrypt(
     table: &Table,
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
+    // Since the plan was made somebody may have put a table of the same name there.
+    if let Some(reason) = unfit(session, job.tool.tool, table, &job.connect.tls, job.replicated)? {
+        return Ok(Outcome::Skipped { reason });
+    }
     let endpoint = tcp_of(session, job)?;
     let account = account::File::write(job, &endpoint)?;
     let call = match job.tool.tool {
@@ -56,7 +62,8 @@ pub(crate) fn encrypt(
     };
     note(session, ran, job.tool.tool, table)?;
     ran.push(call.shown.clone());
-    let outcome = session.outside(&call.shown, || process::run(&call, job))?;
+    let mut watcher = session.beside(job.target, job.connect)?;
+    let outcome = session.outside(&call.shown, || process::run(&call, job, &mut watcher))?;
     if outcome != Outcome::Done {
         tidy_up(session, ran)?;
     }

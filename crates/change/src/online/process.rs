@@ -11,10 +11,12 @@ use std::{
 };
 
 use super::{Job, account};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, Session};
 
 /// How often it is looked for requests.
 const TICK: Duration = Duration::from_millis(200);
+/// How often the rules by which a run waits are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long a tool may tidy up after itself.
 const GRACE: Duration = Duration::from_secs(20);
 /// Lines that are kept to say why it failed.
@@ -63,7 +65,7 @@ impl Call {
 }
 
 /// Runs it to its end.
-pub(super) fn run(call: &Call, job: &Job<'_>) -> Result<Outcome, Error> {
+pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Result<Outcome, Error> {
     // Should we be killed, the kernel kills it too: nobody would steer it any more.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", call.program.as_str()]).args(&call.arguments);
@@ -74,7 +76,7 @@ pub(super) fn run(call: &Call, job: &Job<'_>) -> Result<Outcome, Error> {
     read(child.stdout.take(), &sender);
     read(child.stderr.take(), &sender);
     drop(sender);
-    let kept = watch(call, job, &mut child, &lines);
+    let kept = watch(call, job, &mut child, &lines, watcher);
     let status = child.wait().map_err(failed)?;
     if job.requests.cancel() {
         return Ok(Outcome::Failed { reason: "canceled".to_owned() });
@@ -86,8 +88,15 @@ pub(super) fn run(call: &Call, job: &Job<'_>) -> Result<Outcome, Error> {
 }
 
 /// Hands requests on until it has closed its output, and gives the last lines.
-fn watch(call: &Call, job: &Job<'_>, child: &mut Child, lines: &Receiver<String>) -> Vec<String> {
+fn watch(
+    call: &Call,
+    job: &Job<'_>,
+    child: &mut Child,
+    lines: &Receiver<String>,
+    watcher: &mut Session<'_>,
+) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
+    let (mut looked, mut rest) = (Instant::now(), false);
     let mut canceled: Option<Instant> = None;
     loop {
         match lines.recv_timeout(TICK) {
@@ -99,8 +108,13 @@ fn watch(call: &Call, job: &Job<'_>, child: &mut Child, lines: &Receiver<String>
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return kept,
         }
+        if looked.elapsed() > LOOK_EVERY {
+            looked = Instant::now();
+            // A server that cannot be asked is none to burden.
+            rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
+        }
         if let Some(pause) = &call.pause {
-            account::flag(pause, job.requests.pause());
+            account::flag(pause, rest || job.requests.pause());
         }
         if job.requests.cancel() && canceled.is_none() {
             canceled = Some(Instant::now());

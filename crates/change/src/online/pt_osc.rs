@@ -18,12 +18,18 @@ pub(super) fn call(job: &Job<'_>, table: &Table, account: &account::File, endpoi
     let limits: Vec<String> = job.throttle.limits.iter().map(|l| format!("{}={}", l.name, l.most)).collect();
     if !limits.is_empty() {
         call.tell("--max-load", limits.join(","));
+        // Its own default would end the run at a load at which it is to wait.
+        let ends: Vec<String> = job.throttle.limits.iter().map(|l| format!("{}={}", l.name, ENDS_AT)).collect();
+        call.tell("--critical-load", ends.join(","));
     }
     let (schema, name, file) = (escaped(&table.schema), escaped(&table.name), account.path());
     call.last(&format!("F={},h={host},P={port},D={schema},t={name}", file.display()), &format!("D={schema},t={name}"));
     call.pause = Some(account.inside(Call::PAUSE));
     call
 }
+
+/// A load that no server has.
+const ENDS_AT: u64 = 1_000_000_000;
 
 /// A comma ends a value.
 fn escaped(name: &str) -> String {

@@ -2,7 +2,11 @@
 //! run. The table itself is whole at any moment: both tools swap tables by one atomic `RENAME`.
 
 use super::{Table, Tool};
-use crate::{Error, Session, encrypt::scratch::SCHEMA, quote};
+use crate::{
+    Error, Session,
+    encrypt::scratch::{self, SCHEMA},
+    quote,
+};
 
 impl Tool {
     /// Tables that it makes beside that one; the last is the old one, after the swap.
@@ -12,11 +16,6 @@ impl Tool {
             Self::PtOsc => &["new", "old"],
         };
         endings.iter().map(|ending| format!("_{name}_{ending}")).collect()
-    }
-
-    fn triggers(self, table: &Table) -> Vec<String> {
-        let endings: &[&str] = if self == Self::PtOsc { &["del", "upd", "ins"] } else { &[] };
-        endings.iter().map(|ending| format!("pt_osc_{}_{}_{ending}", table.schema, table.name)).collect()
     }
 
     fn of(program: &str) -> Option<Self> {
@@ -59,7 +58,8 @@ pub(super) fn forget(session: &mut Session<'_>, ran: &mut Vec<String>, table: &T
             quote::text(&table.name)
         ),
     )?;
-    change(session, ran, format!("DROP SCHEMA IF EXISTS {SCHEMA}"))
+    change(session, ran, format!("DROP TABLE {SCHEMA}.online"))?;
+    scratch::drop_schema(session, ran)
 }
 
 /// Removes what tools have left of all tables that are noted, but for the notes.
@@ -82,8 +82,8 @@ pub(crate) fn tidy_up(session: &mut Session<'_>, ran: &mut Vec<String>) -> Resul
 
 fn remove(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool, table: &Table) -> Result<(), Error> {
     let schema = quote::name(&table.schema);
-    for trigger in tool.triggers(table) {
-        change(session, ran, format!("DROP TRIGGER IF EXISTS {schema}.{}", quote::name(&trigger)))?;
+    if tool == Tool::PtOsc {
+        drop_triggers(session, ran, table)?;
     }
     let is_there = format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
@@ -96,6 +96,22 @@ fn remove(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool, table: &
     }
     for made in tool.made_beside(&table.name) {
         change(session, ran, format!("DROP TABLE IF EXISTS {schema}.{}", quote::name(&made)))?;
+    }
+    Ok(())
+}
+
+/// There was no trigger on the table before the tool began. Their names are cut and changed by its own rules,
+/// so they are asked for; with one left, writes to the table would fail once its helper table is gone.
+fn drop_triggers(session: &mut Session<'_>, ran: &mut Vec<String>, table: &Table) -> Result<(), Error> {
+    let triggers = session.ask(&format!(
+        "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {} \
+         AND EVENT_OBJECT_TABLE = {} AND LEFT(TRIGGER_NAME, 7) = 'pt_osc_'",
+        quote::text(&table.schema),
+        quote::text(&table.name)
+    ))?;
+    for trigger in triggers.rows.iter().filter_map(|row| row.first()?.as_deref()) {
+        let name = format!("{}.{}", quote::name(&table.schema), quote::name(trigger));
+        change(session, ran, format!("DROP TRIGGER IF EXISTS {name}"))?;
     }
     Ok(())
 }

@@ -76,6 +76,11 @@ impl Repair {
         let mut trial = save.as_os_str().to_owned();
         trial.push(".trial");
         let trial = PathBuf::from(trial);
+        // Left by a run that was killed.
+        match std::fs::remove_file(&trial) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&trial)(error)),
+            _ => {}
+        }
         durable::create(&trial, &self.repaired.bytes).map_err(BackupError::io(&trial))?;
         let opens = cryptsetup.opens(&trial, key, None);
         std::fs::remove_file(&trial).map_err(BackupError::io(&trial))?;
@@ -83,7 +88,7 @@ impl Repair {
             let why = format!("the key does not open {} as it would be; nothing was changed", self.device.display());
             return Err(BackupError::Refused(why));
         }
-        put(cryptsetup, key, &self.device, &self.repaired, save)
+        put(cryptsetup, key, &self.device, (Some(&self.before), &self.repaired), save)
     }
 }
 
@@ -95,6 +100,9 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     }
     if volume.requirements.iter().any(|requirement| !is_reencryption(requirement)) {
         return Err("its header has a requirement that is not known");
+    }
+    if volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).any(|kdf| kdf.excess().is_some()) {
+        return Err("a key slot asks for more work than any cryptsetup does");
     }
     let live: Vec<_> = volume.live().collect();
     let [data] = live.as_slice() else {

@@ -26,6 +26,8 @@ pub struct Plan {
     device: PathBuf,
     /// What the backup is to the header that is there; none if none can be read.
     pub relation: Option<Relation>,
+    /// The header that is there, if it can be read.
+    current: Option<Volume>,
     /// Whether a manifest beside the backup proves that it is what was saved.
     pub manifest: bool,
 }
@@ -63,9 +65,9 @@ impl Plan {
         }
         let target = super::open(device)?;
         check_room(&target, device, &header.volume)?;
-        let relation = match volume(&target, device) {
-            Ok((_, current)) => Some(judge(&header.volume, &current, device)?),
-            Err(BackupError::Unreadable { .. }) if header_lost => None,
+        let (relation, current) = match volume(&target, device) {
+            Ok((_, current)) => (Some(judge(&header.volume, &current, device)?), Some(current)),
+            Err(BackupError::Unreadable { .. }) if header_lost => (None, None),
             Err(error) => return Err(error),
         };
         Ok(Self {
@@ -73,6 +75,7 @@ impl Plan {
             header,
             device: device.to_owned(),
             relation,
+            current,
             manifest: manifest.is_some(),
         })
     }
@@ -93,27 +96,40 @@ impl Plan {
             let why = format!("the key does not open {}; nothing was changed", self.backup.display());
             return Err(BackupError::Refused(why));
         }
-        put(cryptsetup, key, &self.device, &self.header, save)
+        put(cryptsetup, key, &self.device, (self.current.as_ref(), &self.header), save)
     }
 }
 
 /// Writes a proven header over that of a device, which is saved before and put back if the key does not open the
 /// device afterwards.
+///
+/// The header that is there must be the one of the plan, `None` for one that cannot be read: people take their
+/// time to confirm, and others go on.
 pub(super) fn put(
     cryptsetup: &Cryptsetup,
     key: &Secret,
     path: &Path,
-    header: &Header,
+    (planned, header): (Option<&Volume>, &Header),
     save: &Path,
 ) -> Result<Restored, BackupError> {
     let io = || BackupError::io(path);
     let device = OpenOptions::new().read(true).write(true).open(path).map_err(io())?;
     let locked = lock(&device).map_err(io())?;
+    if volume(&device, path).ok().map(|(_, now)| now).as_ref() != planned {
+        let why = format!("{}: its header has changed since the plan was made; nothing was changed", path.display());
+        return Err(BackupError::Refused(why));
+    }
     let before = read_up_to(&device, 0, header.bytes.len()).map_err(io())?;
     durable::create(save, &before).map_err(BackupError::io(save))?;
-    write(&device, &header.bytes, &header.volume).map_err(io())?;
-    if read_up_to(&device, 0, header.bytes.len()).map_err(io())? != header.bytes {
-        return Err(BackupError::NotWritten { path: path.to_owned(), saved: save.to_owned() });
+    let written = write(&device, &header.bytes, &header.volume)
+        .and_then(|()| read_up_to(&device, 0, header.bytes.len()))
+        .is_ok_and(|there| there == header.bytes);
+    if !written {
+        let (path, saved) = (path.to_owned(), save.to_owned());
+        return Err(match write(&device, &before, &header.volume) {
+            Ok(()) => BackupError::Undone { path, saved },
+            Err(_) => BackupError::NotWritten { path, saved },
+        });
     }
     // cryptsetup waits for it.
     locked.unlock().map_err(io())?;

@@ -31,6 +31,8 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
+        // Renaming over a link would leave the old key where the boot looks for it.
+        let key = &fs::canonicalize(key).map_err(KeyError::io(key))?;
         let directory = durable::directory(key);
         let lock = File::open(directory).map_err(KeyError::io(directory))?;
         if lock.try_lock().is_err() {

@@ -79,7 +79,7 @@ impl Which {
     pub(super) fn ask(&self, request: Request, wanted: bool) -> Result<Exit, Failure> {
         let runs = self.runs()?;
         let run = self.alive(&runs)?;
-        runs.ask(&run, request, wanted).map_err(|error| Failure::new(error.to_string()))?;
+        Runs::ask(&run, request, wanted).map_err(|error| Failure::new(error.to_string()))?;
         let said = match (request, wanted) {
             (Request::Pause, true) => format!("{}: the run waits when its present step has ended", run.server),
             (Request::Pause, false) => format!("{}: the run goes on", run.server),

@@ -9,6 +9,7 @@ mod keys;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
@@ -31,6 +32,7 @@ enum Task {
 
 impl Luks {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
         match self.task {
             Task::Audit(task) => task.run(),
             Task::Header(task) => task.run(),
