@@ -432,7 +432,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l health-interval -d 'How often a far end that failed is tried again' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l connect-timeout -d 'Give up on a far end that does not answer within this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l drain -d 'When told to stop, let sessions go on for this time' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l threads -d 'Threads [default: one for each core]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l threads -d 'Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking others [default: 1 on two cores, else half of the cores]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l hide-tls -d 'Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l insecure-plaintext-listener -d 'Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here'
@@ -451,7 +451,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l handshake-timeout -d 'Give up on a handshake after this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l connect-timeout -d 'Give up connecting to the server after this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l drain -d 'When told to stop, let sessions go on for this time' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l threads -d 'Threads [default: one for each core]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l threads -d 'Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking others [default: 1 on two cores, else half of the cores]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l insecure-plaintext-server -d 'Let the way to a server on another host be in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -2,7 +2,7 @@
 //!
 //! - [`Authority`]: makes an authority in a directory and issues certificates from it;
 //! - [`Credentials`]: a certificate, its key and its authority, read from PEM files;
-//! - [`judge`]: what is wrong, or soon will be, with credentials; pure.
+//! - [`judge()`]: what is wrong, or soon will be, with credentials; pure.
 //!
 //! The directory is all the state there is: `ca.pem`, `ca.key`, and `NAME.pem`, `NAME.key` for each
 //! certificate. Keys are PKCS #8, readable by their owner alone, and are never replaced unless told.
