@@ -147,6 +147,45 @@ fn plugins_of(site: &Site) -> Option<String> {
 }
 
 #[test]
+fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let memory = || {
+        let of = |end: &support::tunnel::End| {
+            let status = fs::read_to_string(format!("/proc/{}/status", end.pid())).expect("it runs");
+            let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a line");
+            line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number")
+        };
+        of(&site.near.end) + of(&site._far)
+    };
+    assert_eq!(site.value("SELECT 1"), "1");
+    let before = memory();
+    let mut client = site.near.client(&site.server, "root", "");
+    client.args(["--quick", "--raw", "mysql", "-e", "SELECT REPEAT(seq % 10, 99999) FROM seq_1_to_1500"]);
+    let mut client = client.stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+    let mut stdout = client.stdout.take().expect("a pipe");
+    let (mut buffer, mut count, mut sum) = (vec![0; 1 << 20], 0_u64, 0_u64);
+    let mut stops = [0, 50 << 20, 100 << 20].into_iter().peekable();
+    loop {
+        // Long enough for everything on the way to fill up.
+        if stops.next_if(|stop| *stop <= count).is_some() {
+            thread::sleep(Duration::from_secs(1));
+        }
+        match stdout.read(&mut buffer).expect("read") {
+            0 => break,
+            some => {
+                count += some as u64;
+                sum += buffer[..some].iter().map(|byte| u64::from(*byte)).sum::<u64>();
+            }
+        }
+    }
+    assert!(client.wait().expect("it ends").success());
+    let digits: u64 = (1..=1500_u64).map(|number| u64::from(b'0') + number % 10).sum();
+    assert_eq!((count, sum), (1500 * 100_000, digits * 99_999 + 1500 * u64::from(b'\n')));
+    assert!(memory() - before < 4096, "{} KiB", memory() - before);
+}
+
+#[test]
 fn drivers_of_other_languages_pass() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };

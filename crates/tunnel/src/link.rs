@@ -68,6 +68,8 @@ pub(crate) struct Link {
     /// Sealed, and not yet taken by the system: `outgoing[sent..]`.
     outgoing: Vec<u8>,
     sent: usize,
+    /// The system has taken less than there was.
+    blocked: bool,
     /// Messages that came with others.
     waiting: VecDeque<Message>,
     /// What was wrong behind messages that came first.
@@ -94,6 +96,7 @@ impl Link {
             incoming: Vec::new(),
             outgoing: Vec::new(),
             sent: 0,
+            blocked: false,
             waiting: VecDeque::new(),
             broken: None,
             idle_records: 0,
@@ -300,6 +303,12 @@ impl Link {
         sealed.map(drop).map_err(|source| self.tls(source))
     }
 
+    /// Whether the system has taken less than there was, the last time: nothing more is to be queued until it has taken
+    /// the rest.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
     /// Bytes that wait to go out.
     pub(crate) fn unsent(&self) -> usize {
         self.outgoing.len() - self.sent
@@ -309,7 +318,9 @@ impl Link {
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         while self.sent < self.outgoing.len() {
             let rest = self.outgoing.get(self.sent..).unwrap_or_default();
-            match ready!(Pin::new(&mut self.socket).poll_write(cx, rest)) {
+            let written = Pin::new(&mut self.socket).poll_write(cx, rest);
+            self.blocked = written.is_pending();
+            match ready!(written) {
                 Ok(0) => return Poll::Ready(Err(self.closed())),
                 Ok(count) => self.sent += count,
                 Err(error) => return Poll::Ready(Err(self.lost(error))),

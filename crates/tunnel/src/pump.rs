@@ -208,6 +208,10 @@ impl<'p> Pump<'p> {
 
     /// One turn of the other direction: what there is to read goes out together.
     fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+        // What waits for the other end is bounded: nothing is read while the rest of what was read waits.
+        if self.link.is_blocked() && self.link.poll_flush(cx)?.is_pending() {
+            return Poll::Pending;
+        }
         let mut progress = false;
         while !self.local_done && self.link.unsent() < READ_BYTES / 2 {
             if self.poll_read_local(cx, scratch)?.is_pending() {
