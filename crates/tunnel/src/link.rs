@@ -268,7 +268,8 @@ impl Link {
             (record::ALERT, [_, alert]) => Err(self.tls(rustls::Error::AlertReceived((*alert).into()))),
             (record::HANDSHAKE, [KEY_UPDATE, 0, 0, 1, answer @ (0 | 1)]) => {
                 self.keys.renew_receiving().map_err(|source| self.tls(source))?;
-                if *answer == 1 { self.renew_sending() } else { Ok(()) }
+                // One answer is enough while it waits to go out (RFC 8446, 4.6.3), and else it would grow without bound.
+                if *answer == 1 && self.unsent() < READ_BYTES { self.renew_sending() } else { Ok(()) }
             }
             _ => Err(self.protocol("it sent what has no place after the handshake")),
         }

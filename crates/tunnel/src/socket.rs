@@ -13,7 +13,6 @@ pub(crate) fn watch_peer(stream: &TcpStream) {
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, DEAD_AFTER / 2);
     let _ = sockopt::set_tcp_keepintvl(stream, DEAD_AFTER / 4);
+    // No time limit for data that waits: a peer whose client reads slowly closes its window for as long as it likes.
     let _ = sockopt::set_tcp_keepcnt(stream, 2);
-    let milliseconds = u32::try_from(DEAD_AFTER.as_millis()).unwrap_or(u32::MAX);
-    let _ = sockopt::set_tcp_user_timeout(stream, milliseconds);
 }

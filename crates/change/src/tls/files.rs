@@ -34,7 +34,7 @@ impl Replacement {
         }
         match read(&self.path)? {
             None => Ok(()),
-            Some(bytes) => put(&kept, &bytes, self.placing_like(&self.path)?),
+            Some(bytes) => put(&kept, &bytes, exactly(&self.path)?),
         }
     }
 
@@ -43,8 +43,8 @@ impl Replacement {
         match fs::metadata(path) {
             Ok(found) => {
                 let owner = Some((found.uid(), found.gid()));
-                // Never wider than a key may be.
-                Ok(Placing { mode: found.mode() & self.placing.mode | 0o600, owner, replace: true })
+                // Never wider than a key may be; a group that reads it, such as ssl-cert, goes on doing so.
+                Ok(Placing { mode: found.mode() & (self.placing.mode | 0o040) | 0o600, owner, replace: true })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(self.placing.replacing(true)),
             Err(source) => Err(Error::File { path: path.to_owned(), source }),
@@ -67,7 +67,7 @@ impl Replacement {
         log.note(&format!("put file {} back", self.path.display()))?;
         let failed = |source| Error::File { path: self.path.clone(), source };
         match read(&kept)? {
-            Some(bytes) => put(&self.path, &bytes, self.placing_like(&kept)?),
+            Some(bytes) => put(&self.path, &bytes, exactly(&kept)?),
             // There was none before.
             None => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
@@ -114,6 +114,12 @@ pub(super) fn put_back(files: &[Replacement], log: &StatementLog) -> Result<(), 
 /// Removes what was kept.
 pub(super) fn forget(files: &[Replacement]) -> Result<(), Error> {
     files.iter().try_for_each(Replacement::forget)
+}
+
+/// Permissions and owner of that file.
+fn exactly(path: &Path) -> Result<Placing, Error> {
+    let found = fs::metadata(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    Ok(Placing { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true })
 }
 
 /// Bytes of a file, wiped when they go; `None` if there is none.

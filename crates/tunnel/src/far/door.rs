@@ -62,6 +62,7 @@ impl Door {
         let link = Arc::clone(&self.links).try_acquire_owned().ok()?;
         let handshake = Arc::clone(&self.handshakes).try_acquire_owned().ok()?;
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = host_of(address);
         let count = by_address.entry(address).or_insert(0);
         if *count >= self.per_address {
             return None;
@@ -69,6 +70,14 @@ impl Door {
         *count += 1;
         let entry = AddressEntry { address, by_address: Arc::clone(&self.by_address) };
         Some(Entry { link, _handshake: handshake, _address: entry })
+    }
+}
+
+/// One host has 2^64 addresses of IPv6 to come from.
+fn host_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
+        canonical => canonical,
     }
 }
 

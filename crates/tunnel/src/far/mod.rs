@@ -3,6 +3,7 @@
 mod door;
 mod session;
 
+use std::os::unix::fs::MetadataExt;
 use std::{
     net::SocketAddr,
     path::PathBuf,
@@ -90,6 +91,12 @@ impl Far {
     pub fn open(options: FarOptions, log: Arc<Log>) -> Result<Self, Error> {
         let config = Reloadable::server(&options.credentials)?;
         is_near(&options)?;
+        if let Some(user) = trusted_user(&options) {
+            log(&format!(
+                "runs as {user}, so accounts that log in by that name at the socket (unix_socket, auth_socket) are open to every \
+                 client of the tunnel; run it as a user of its own"
+            ));
+        }
         let listeners = listeners(&options)?;
         let metrics = options.metrics.map(listener::metrics).transpose()?;
         let signals = Signals::new()?;
@@ -147,6 +154,14 @@ fn is_near(options: &FarOptions) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::PlaintextServer { address: address.clone() })
+}
+
+/// The user whose name a server may take for a password at its socket, if that is an administrator's.
+fn trusted_user(options: &FarOptions) -> Option<&'static str> {
+    let ServerAddress::Socket(path) = &options.server else { return None };
+    let user = rustix::process::geteuid();
+    let of_server = std::fs::metadata(path).is_ok_and(|socket| socket.uid() == user.as_raw());
+    if user.is_root() { Some("root") } else { of_server.then_some("the server's own user") }
 }
 
 fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {

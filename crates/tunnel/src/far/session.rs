@@ -3,6 +3,7 @@
 use std::{
     io,
     net::SocketAddr,
+    path::Path,
     pin::pin,
     sync::{
         Arc,
@@ -187,11 +188,31 @@ async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Resu
     }
 }
 
+/// A server with many connections waiting at its socket makes others wait, which this kind of socket tells as an
+/// error to who does not want to wait.
+async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(2)).await,
+            other => return other,
+        }
+    }
+}
+
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
     let connecting = async {
         Ok::<Local, io::Error>(match &shared.options.server {
-            ServerAddress::Socket(path) => UnixStream::connect(path).await?.into(),
-            ServerAddress::Port(server) => TcpStream::connect(server).await?.into(),
+            ServerAddress::Socket(path) => connect_socket(path).await?.into(),
+            ServerAddress::Port(server) => {
+                let stream = TcpStream::connect(server).await?;
+                let near = stream.peer_addr()?.ip().to_canonical().is_loopback();
+                if !near && !shared.options.plaintext_server {
+                    return Err(io::Error::other(
+                        "its name leads to another host now, and nothing goes there in clear text",
+                    ));
+                }
+                stream.into()
+            }
         })
     };
     let patience = shared.options.connect_timeout;

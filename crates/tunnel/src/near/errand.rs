@@ -149,7 +149,11 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
                     Err(Error::Silent { peer: link.peer().to_owned(), seconds: PING_EVERY.as_secs() })
                 } else {
                     asked = true;
-                    link.send(Kind::Ping, &[]).await?;
+                    if let Err(error) = link.send(Kind::Ping, &[]).await {
+                        told.close();
+                        // An order that came in this moment fails with the link, where it is counted.
+                        return told.try_recv().map_err(|_| error);
+                    }
                     continue;
                 }
             }

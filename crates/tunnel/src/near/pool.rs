@@ -150,6 +150,10 @@ impl Pool {
     /// A client whose link went away before it was served.
     pub(super) fn take_back(pool: &Arc<Self>, client: Local) {
         let mut state = pool.lock();
+        if state.stopping {
+            drop(state);
+            return pool.refuse(client, "it stops");
+        }
         let now = Instant::now();
         if let Some(stream) = state.hand_over(client) {
             state.clients.push_front(Client { stream, deadline: now + pool.shared.options.wait });
