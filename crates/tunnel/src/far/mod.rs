@@ -91,16 +91,16 @@ impl Far {
     pub fn open(options: FarOptions, log: Arc<Log>) -> Result<Self, Error> {
         let config = Reloadable::server(&options.credentials)?;
         is_near(&options)?;
+        let listeners = listeners(&options)?;
+        let metrics = options.metrics.map(listener::metrics).transpose()?;
+        let signals = Signals::new()?;
+        let (stop_sender, stop) = signals::stopping();
         if let Some(user) = trusted_user(&options) {
             log(&format!(
                 "runs as {user}, so accounts that log in by that name at the socket (unix_socket, auth_socket) are open to every \
                  client of the tunnel; run it as a user of its own"
             ));
         }
-        let listeners = listeners(&options)?;
-        let metrics = options.metrics.map(listener::metrics).transpose()?;
-        let signals = Signals::new()?;
-        let (stop_sender, stop) = signals::stopping();
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let counters = Arc::new(Counters::default());
         let shared = Shared { options, config, counters, door, stop, stop_sender, log: Arc::clone(&log) };
