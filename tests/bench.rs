@@ -102,7 +102,7 @@ fn cold_files_are_measured_against_direct_reads() {
     let document = json(&output);
     let experiment = &document["experiments"][0];
     let length = fs::metadata(large).unwrap().len();
-    assert!(experiment["arms"].as_array().unwrap().iter().all(|arm| arm["bytes"] == length), "{experiment}");
+    assert!(experiment["arms"].as_array().unwrap().iter().all(|arm| arm["amount"] == length), "{experiment}");
     assert!(document["opinions"].as_array().unwrap().is_empty());
 }
 
@@ -165,7 +165,7 @@ fn copies_are_measured_against_every_peer_that_is_there() {
     assert_eq!(slowed, if cfg!(target_arch = "x86_64") { with_openssl } else { 0 });
     assert_eq!(names(&document["programs"], "name")[0], "cp");
     let bytes = document["subject"]["bytes"].as_u64().unwrap();
-    assert!(experiment["arms"].as_array().unwrap().iter().all(|arm| arm["bytes"] == bytes), "{experiment}");
+    assert!(experiment["arms"].as_array().unwrap().iter().all(|arm| arm["amount"] == bytes), "{experiment}");
     assert_eq!(names(&experiment["ratios"], "to"), arms[1..]);
 
     assert_eq!(fs::read_to_string(raw).unwrap().lines().count(), 1 + 2 * arms.len());
@@ -327,7 +327,7 @@ fn mariabackup_is_measured_on_a_running_server_with_encrypted_tables() {
         let arms = document["experiments"][0]["arms"].as_array().unwrap();
         assert_eq!(arms[2]["name"], "mariabackup-socat-tls");
         // Without most of the redo log, which alone has more than the tables.
-        let [whole, backup] = [0, 2].map(|arm: usize| arms[arm]["bytes"].as_u64().unwrap());
+        let [whole, backup] = [0, 2].map(|arm: usize| arms[arm]["amount"].as_u64().unwrap());
         assert!(5_000_000 < backup && backup < whole, "{arms:?}");
         let programs = names(&document["programs"], "name");
         let version = programs.iter().position(|name| *name == "mariadb-backup").unwrap();
@@ -411,4 +411,80 @@ fn a_mysql_server_is_not_for_mariabackup() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("mariabackup copies MariaDB only, and this is MySQL 9."), "{stderr}");
+}
+
+fn tls(server: &Path, into: &Path, options: &[&str]) -> Output {
+    let mut command = sealant();
+    command.args(["bench", "tls", "--quiet", "--format", "json", "--server-program"]).arg(server);
+    command.arg("--into").arg(into).args(options).output().expect("the binary starts")
+}
+
+/// Short enough a path for sockets.
+fn short_directory() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("sb").tempdir_in("/tmp").expect("a directory")
+}
+
+#[test]
+fn what_tls_costs_is_measured_on_a_server_of_its_own() {
+    for kind in [Kind::MariaDb1011, Kind::MySql97] {
+        let Some(binaries) = require(kind) else { return };
+        let into = short_directory();
+        let html = into.path().join("tls.html");
+        let html = html.to_str().expect("ASCII");
+        let options = ["--round-trips=0,20", "--rounds=2", "--span=20", "--sizes=1k,3M", "--html", html];
+        let document = json(&tls(&binaries.daemon, into.path(), &options));
+        let version = document["programs"][0]["version"].as_str().expect("a version");
+        assert_eq!(version, binaries.version, "{document}");
+        let experiments = document["experiments"].as_array().expect("experiments");
+        assert_eq!(names(&document["experiments"], "name"), [
+            "connections, one after the other, loopback",
+            "SELECT 1 on an open connection, loopback",
+            "results of 1 kB",
+            "results of 3 MB",
+            "connections, one after the other, round trip 20 ms",
+            "SELECT 1 on an open connection, round trip 20 ms",
+        ]);
+        let arms = names(&experiments[0]["arms"], "name");
+        for wanted in ["plain TCP", "TLS 1.3 ECDSA", "TLS 1.2 RSA-4096", "client program, clear", "sealant tunnel"] {
+            assert!(arms.contains(&wanted), "{wanted} is not in {arms:?}");
+        }
+        let amount = |experiment: usize| {
+            let arms = experiments[experiment]["arms"].as_array().expect("arms");
+            arms.iter().map(|arm| arm["amount"].as_u64().expect("a number")).collect::<Vec<_>>()
+        };
+        assert!(amount(3).iter().all(|bytes| *bytes >= 3_000_000), "{document}");
+        assert_eq!((&experiments[0]["unit"], &experiments[2]["unit"]), (&"connections".into(), &"bytes".into()));
+        // A connection in the clear takes three round trips: TCP's own, the greeting's, the login's.
+        let seconds = experiments[4]["arms"][0]["seconds"]["low"].as_f64().expect("a number");
+        let count = experiments[4]["arms"][0]["amount"].as_f64().expect("a number");
+        assert!(seconds / count >= 0.06, "{}", experiments[4]);
+        let page = fs::read_to_string(html).expect("a page");
+        assert!(page.contains("<th>conn/s</th>") && page.contains("results of 3 MB"), "{page}");
+        let left: Vec<_> = fs::read_dir(into.path()).expect("listed").map(|item| item.unwrap().file_name()).collect();
+        assert_eq!(left, ["tls.html"], "nothing is left");
+    }
+}
+
+#[test]
+fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
+    let into = short_directory();
+    let refused = |server: &str, into: &Path, options: &[&str], words: &str| {
+        let output = tls(Path::new(server), into, options);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code == 1 || code == 2), "{stderr}");
+        assert!(stderr.starts_with("sealant: error: ") || stderr.starts_with("error: "), "{stderr}");
+        assert!(stderr.contains(words), "{words:?} is not in {stderr}");
+    };
+    refused("/nowhere/mariadbd", into.path(), &[], "/nowhere/mariadbd: no such program");
+    refused("/bin/true", into.path(), &[], "is no server");
+    refused("/bin/true", Path::new("/nowhere"), &[], "/nowhere: No such file");
+    refused("/bin/true", into.path(), &["--sizes=2T"], "a size from 1 to 1G");
+    refused("/bin/true", into.path(), &["--html=/nowhere/page"], "/nowhere");
+    // A server that cannot start says why.
+    let script = into.path().join("server");
+    fs::write(&script, "#!/bin/sh\necho 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]\n")
+        .expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
+    refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are not there");
+    assert!(fs::read_dir(into.path()).expect("listed").count() == 1, "nothing is left");
 }

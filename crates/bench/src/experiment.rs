@@ -16,8 +16,8 @@ use crate::{
 /// What one run of an arm did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Bytes processed.
-    pub bytes: u64,
+    /// What was done, in the experiment's [`Unit`].
+    pub amount: u64,
     /// Wall time, if the arm knows it better than whoever calls it: a program that reports the time
     /// without its own start.
     pub seconds: Option<f64>,
@@ -37,7 +37,7 @@ pub struct Arm<'a> {
 impl<'a> Arm<'a> {
     /// An arm that is timed from call to return.
     pub fn new(name: impl Into<String>, mut run: impl FnMut() -> Result<u64, Error> + 'a) -> Self {
-        Self::timing_itself(name, move || run().map(|bytes| Work { bytes, seconds: None }))
+        Self::timing_itself(name, move || run().map(|amount| Work { amount, seconds: None }))
     }
 
     /// An arm that may say itself how long it took.
@@ -98,9 +98,23 @@ pub struct Progress<'a> {
     pub rounds: u32,
 }
 
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes processed.
+    #[default]
+    Bytes,
+    /// Connections opened.
+    Connections,
+    /// Queries answered.
+    Queries,
+}
+
 /// Arms to compare on the same work.
 pub struct Experiment<'a> {
     name: String,
+    unit: Unit,
     arms: Vec<Arm<'a>>,
     prepare: Option<Prepare<'a>>,
 }
@@ -116,8 +130,8 @@ pub struct Sample {
     pub round: u32,
     /// Position of the arm in its round, from 0.
     pub position: usize,
-    /// Bytes processed.
-    pub bytes: u64,
+    /// What was done, in the experiment's [`Unit`].
+    pub amount: u64,
     /// Wall time.
     pub seconds: f64,
 }
@@ -138,6 +152,7 @@ pub enum Stop {
 #[derive(Clone, Debug)]
 pub struct Samples {
     name: String,
+    unit: Unit,
     arms: Vec<String>,
     samples: Vec<Sample>,
     rounds: u32,
@@ -148,7 +163,13 @@ pub struct Samples {
 impl<'a> Experiment<'a> {
     /// An experiment without arms yet.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), arms: Vec::new(), prepare: None }
+        Self { name: name.into(), unit: Unit::Bytes, arms: Vec::new(), prepare: None }
+    }
+
+    /// Counts something else than bytes.
+    #[must_use]
+    pub fn unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
     }
 
     /// Adds an arm.
@@ -180,6 +201,7 @@ impl<'a> Experiment<'a> {
         let started = Instant::now();
         let mut samples = Samples {
             name: self.name.clone(),
+            unit: self.unit,
             arms: self.arms.iter().map(|arm| arm.name.clone()).collect(),
             samples: Vec::new(),
             rounds: 0,
@@ -224,7 +246,7 @@ impl<'a> Experiment<'a> {
         let work = (arm.run)()?;
         let seconds = work.seconds.unwrap_or_else(|| begin.elapsed().as_secs_f64());
         let (experiment, arm) = (self.name.clone(), arm.name.clone());
-        Ok(Sample { experiment, arm, round, position, bytes: work.bytes, seconds })
+        Ok(Sample { experiment, arm, round, position, amount: work.amount, seconds })
     }
 }
 
@@ -242,15 +264,15 @@ impl Settings {
 }
 
 impl Samples {
-    /// Bytes per second of an arm, in the order of its rounds.
+    /// What an arm did in a second, in the order of its rounds.
     #[must_use]
     pub fn rates(&self, arm: &str) -> Vec<f64> {
         #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
-        let rate = |sample: &Sample| sample.bytes as f64 / sample.seconds.max(f64::MIN_POSITIVE);
+        let rate = |sample: &Sample| sample.amount as f64 / sample.seconds.max(f64::MIN_POSITIVE);
         self.of(arm).map(rate).collect()
     }
 
-    /// Median bytes per second of an arm.
+    /// Median of what an arm did in a second.
     #[must_use]
     pub fn rate(&self, arm: &str) -> Option<Interval> {
         median_interval(&self.rates(arm), self.seed)
@@ -280,6 +302,7 @@ impl Samples {
     pub fn record(&self, ratios: &[(&str, &str)]) -> ExperimentRecord {
         ExperimentRecord {
             name: self.name.clone(),
+            unit: self.unit,
             rounds: self.rounds,
             stopped: self.stop,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
@@ -289,8 +312,8 @@ impl Samples {
     }
 
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
-        let bytes = self.of(arm).map(|sample| sample.bytes).max()?;
-        Some(ArmRecord { name: arm.to_owned(), bytes, rate: self.rate(arm)?, seconds: self.seconds(arm)? })
+        let amount = self.of(arm).map(|sample| sample.amount).max()?;
+        Some(ArmRecord { name: arm.to_owned(), amount, rate: self.rate(arm)?, seconds: self.seconds(arm)? })
     }
 
     fn ratio_record(&self, of: &str, to: &str) -> Option<crate::RatioRecord> {
@@ -319,8 +342,8 @@ mod tests {
         Settings { rounds, warm_up: false, ..Settings::default() }
     }
 
-    fn fixed(name: &str, bytes: u64, seconds: f64) -> Arm<'_> {
-        Arm::timing_itself(name, move || Ok(Work { bytes, seconds: Some(seconds) }))
+    fn fixed(name: &str, amount: u64, seconds: f64) -> Arm<'_> {
+        Arm::timing_itself(name, move || Ok(Work { amount, seconds: Some(seconds) }))
     }
 
     #[test]
@@ -344,7 +367,7 @@ mod tests {
     }
 
     fn sample(arm: &str, round: u32, position: usize) -> Sample {
-        Sample { experiment: "e".to_owned(), arm: arm.to_owned(), round, position, bytes: 1, seconds: 0.0 }
+        Sample { experiment: "e".to_owned(), arm: arm.to_owned(), round, position, amount: 1, seconds: 0.0 }
     }
 
     #[test]
@@ -364,7 +387,7 @@ mod tests {
         let mut slower = 0.0;
         let noisy = Arm::timing_itself("noisy", || {
             slower += 1.0;
-            Ok(Work { bytes: 1, seconds: Some(slower) })
+            Ok(Work { amount: 1, seconds: Some(slower) })
         });
         let settings = Settings { budget: Duration::ZERO, ..settings };
         let samples = Experiment::new("e").arm(noisy).run(&settings, &|_| {}).unwrap();

@@ -1,6 +1,6 @@
 //! Experiments: arms, interleaving, statistics, environment record.
 //!
-//! What is measured is an [`Arm`]: a closure or a program that processes bytes. An [`Experiment`]
+//! What is measured is an [`Arm`]: a closure or a program that processes bytes, opens connections, asks queries. An [`Experiment`]
 //! runs its arms in interleaved rounds (A B B A …) until the interval of every median is narrow,
 //! and compares them round by round, so that what disturbs the machine disturbs all of them. Every
 //! sample is kept, and [`Environment`] says what machine they come from.
@@ -18,6 +18,7 @@ mod peer;
 mod program;
 mod record;
 mod stats;
+mod tls;
 
 pub use cache::{Residency, forget, residency, warm};
 pub use copy::{
@@ -25,8 +26,12 @@ pub use copy::{
 };
 pub use environment::Environment;
 pub use error::Error;
-pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Work};
+pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
 pub use peer::{Opinion, Peer, PeerKind};
 pub use program::{Peak, find_program, peak_memory};
 pub use record::{ArmRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
 pub use stats::{Interval, median, median_interval, ratio_interval};
+pub use tls::{
+    Address, Carrier, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Relay, Security, TlsSettings, TlsVersion, Way,
+    connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
+};

@@ -28,6 +28,15 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// A program that is told to end when this process does, in whatever way: `setpriv` of util-linux asks the kernel
+/// for it. The signal comes when the thread ends that started it.
+pub(crate) fn tied(program: &Path) -> Command {
+    let Some(setpriv) = find_program(OsStr::new("setpriv")) else { return Command::new(program) };
+    let mut command = Command::new(setpriv);
+    command.args(["--pdeathsig", "TERM", "--"]).arg(program);
+    command
+}
+
 /// Runs a program to its end and returns what it wrote.
 pub(crate) fn output(command: &mut Command) -> Result<Output, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|e| failed(command, &e.to_string()))?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Environment, Interval, Opinion, Program, Stop};
+use crate::{Environment, Interval, Opinion, Program, Stop, Unit};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -48,6 +48,8 @@ pub struct Subject {
 pub struct ExperimentRecord {
     /// Its name.
     pub name: String,
+    /// What is counted.
+    pub unit: Unit,
     /// Rounds that were run.
     pub rounds: u32,
     /// Why not more.
@@ -65,9 +67,9 @@ pub struct ExperimentRecord {
 pub struct ArmRecord {
     /// Its name.
     pub name: String,
-    /// Bytes of one run.
-    pub bytes: u64,
-    /// Bytes per second.
+    /// What one run did at most.
+    pub amount: u64,
+    /// What it did in a second.
     pub rate: Interval,
     /// Wall time of one run.
     pub seconds: Interval,

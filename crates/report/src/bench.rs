@@ -5,7 +5,7 @@ mod html;
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject,
+    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject, Unit,
 };
 
 use crate::Error;
@@ -76,6 +76,9 @@ fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
+    if subject.files == 0 {
+        return Ok(());
+    }
     let files = usize::try_from(subject.files).unwrap_or(usize::MAX);
     let parts = [(subject.opened_bytes, "encrypted and opened"), (subject.clear_bytes, "clear")];
     let parts: Vec<String> =
@@ -103,8 +106,49 @@ fn program_names(record: &Record) -> Vec<String> {
     record.programs.iter().map(name).collect()
 }
 
-const NUMBER: usize = 9;
+const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
+
+/// How what is counted is shown.
+pub(super) struct Shown {
+    /// Heading of the rate.
+    pub(super) rate: &'static str,
+    rate_scale: f64,
+    /// Heading of the time.
+    pub(super) time: &'static str,
+}
+
+pub(super) const fn shown(unit: Unit) -> Shown {
+    match unit {
+        Unit::Bytes => Shown { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
+        Unit::Connections => Shown { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Queries => Shown { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
+    }
+}
+
+impl Shown {
+    /// The rate, in the unit of its heading.
+    pub(super) fn rate_of(&self, arm: &ArmRecord) -> Interval {
+        scaled(&arm.rate, self.rate_scale)
+    }
+}
+
+/// The time of a run, or of each of the many that a run has.
+pub(super) fn time_of(unit: Unit, arm: &ArmRecord) -> f64 {
+    match unit {
+        Unit::Bytes => arm.seconds.estimate,
+        Unit::Connections | Unit::Queries => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
+    }
+}
+
+/// Digits that say something: three of them.
+pub(super) fn figure(value: f64) -> String {
+    match value {
+        ..10.0 => format!("{value:.2}"),
+        ..100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
 
 fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
     let arms = experiment.arms.iter().map(|arm| columns(&arm.name));
@@ -112,9 +156,10 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
     let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
     let name = pad(&visible(&experiment.name), width);
     let rounds = experiment_rounds(experiment);
-    writeln!(out, "{name}{:>NUMBER$}{:>INTERVAL$}{:>NUMBER$}   {rounds}", "MB/s", "95 %", "SECONDS")?;
+    let Shown { rate, time, .. } = shown(experiment.unit);
+    writeln!(out, "{name}{rate:>NUMBER$}{:>INTERVAL$}{time:>NUMBER$}   {rounds}", "95 %")?;
     for one in &experiment.arms {
-        arm(one, width, out)?;
+        arm(experiment.unit, one, width, out)?;
     }
     for one in &experiment.ratios {
         ratio(one, width, out)?;
@@ -132,12 +177,12 @@ fn experiment_rounds(experiment: &ExperimentRecord) -> String {
     format!("{rounds}, {stop}")
 }
 
-fn arm(arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let rate = scaled(&arm.rate, 1e-6);
-    let interval = format!("{:.0} to {:.0}", rate.low, rate.high);
-    let seconds = arm.seconds.estimate;
+fn arm(unit: Unit, arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let rate = shown(unit).rate_of(arm);
+    let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
+    let (rate, seconds) = (figure(rate.estimate), time_of(unit, arm));
     let name = pad(&visible(&arm.name), width);
-    Ok(writeln!(out, "{name}{:>NUMBER$.0}{interval:>INTERVAL$}{seconds:>NUMBER$.3}", rate.estimate)?)
+    Ok(writeln!(out, "{name}{rate:>NUMBER$}{interval:>INTERVAL$}{seconds:>NUMBER$.3}")?)
 }
 
 fn ratio(ratio: &RatioRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
@@ -191,7 +236,7 @@ mod tests {
         let rate = |estimate: f64| Interval { estimate, low: estimate * 0.9, high: estimate * 1.1 };
         let arm = |name: &str, mb: f64| ArmRecord {
             name: name.to_owned(),
-            bytes: 1 << 30,
+            amount: 1 << 30,
             rate: rate(mb * 1e6),
             seconds: rate(1000.0 / mb),
         };
@@ -205,6 +250,7 @@ mod tests {
             missing: vec!["tar-age-socat (needs age)".to_owned()],
             experiments: vec![ExperimentRecord {
                 name: "warm".to_owned(),
+                unit: Unit::Bytes,
                 rounds: 5,
                 stopped: Stop::Narrow,
                 arms: vec![arm("sealant, 1 thread", 2000.0), arm("read only", 8000.0)],
@@ -250,6 +296,20 @@ mod tests {
     }
 
     #[test]
+    fn connections_have_their_own_units() {
+        let mut record = record();
+        record.experiments[0].unit = Unit::Connections;
+        record.experiments[0].arms.truncate(1);
+        let rate = &mut record.experiments[0].arms[0].rate;
+        *rate = Interval { estimate: 36.0, low: 9.5, high: 1250.0 };
+        let table = collect(|out| write_bench_table(&record, out)).unwrap();
+        let normal: Vec<String> =
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert!(normal.iter().any(|line| line.starts_with("warm conn/s 95 % MS EACH")), "{table}");
+        assert!(normal.iter().any(|line| line == "sealant, 1 thread 36.0 9.50 to 1250 27.778"), "{table}");
+    }
+
+    #[test]
     fn the_document_and_the_samples_are_json() {
         let record = record();
         let text = collect(|out| write_bench_json(&record, out)).unwrap();
@@ -261,7 +321,7 @@ mod tests {
             arm: "read only".to_owned(),
             round: 0,
             position: 1,
-            bytes: 1,
+            amount: 1,
             seconds: 0.5,
         };
         let lines = collect(|out| write_bench_samples(&record.environment, &[sample], out)).unwrap();

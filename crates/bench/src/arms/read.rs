@@ -110,7 +110,7 @@ mod tests {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => return,
             Err(error) => panic!("{error}"),
         };
-        let bytes: Vec<u64> = samples.all().iter().map(|sample| sample.bytes).collect();
+        let bytes: Vec<u64> = samples.all().iter().map(|sample| sample.amount).collect();
         assert_eq!(bytes, [(3 * CHUNK_BYTES + 4096 * 3) as u64; 3]);
     }
 }

@@ -17,6 +17,7 @@ mod tree;
 pub use link::{Link, Namespaces, Rate};
 pub use mariabackup::RunningServer;
 pub use ours::Ours;
+pub(crate) use process::listens;
 pub use scratch::Scratch;
 pub use site::Site;
 pub use tree::Tree;

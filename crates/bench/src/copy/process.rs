@@ -168,7 +168,7 @@ fn failed(program: impl Into<String>, reason: impl Into<String>) -> Error {
 }
 
 /// Whether anything in that process's network listens on the port.
-fn listens(process: u32, port: u16) -> bool {
+pub(crate) fn listens(process: u32, port: u16) -> bool {
     fs::read_to_string(format!("/proc/{process}/net/tcp")).is_ok_and(|table| table_listens(&table, port))
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use ::bench::{ExperimentRecord, Record};
 use askama::Template;
 
-use super::{environment, experiment_rounds, programs, ratio_name, scaled, subject};
+use super::{environment, experiment_rounds, figure, programs, ratio_name, shown, subject, time_of};
 use crate::Error;
 use crate::html::content_security;
 use crate::svg::{Bar, BarChart};
@@ -26,6 +26,8 @@ struct Page {
 struct Section {
     name: String,
     rounds: String,
+    rate: &'static str,
+    time: &'static str,
     chart: String,
     arms: Vec<(String, String, String, String)>,
     ratios: Vec<(String, String, String)>,
@@ -54,13 +56,14 @@ pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Erro
 
 fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
     let name = visible(&experiment.name).into_owned();
+    let shown = shown(experiment.unit);
     let mut bars = Vec::new();
     let mut arms = Vec::new();
     for arm in &experiment.arms {
-        let rate = scaled(&arm.rate, 1e-6);
-        let (label, words) = (visible(&arm.name).into_owned(), format!("{:.0}", rate.estimate));
-        let interval = format!("{:.0} to {:.0}", rate.low, rate.high);
-        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", arm.seconds.estimate)));
+        let rate = shown.rate_of(arm);
+        let (label, words) = (visible(&arm.name).into_owned(), figure(rate.estimate));
+        let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
+        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", time_of(experiment.unit, arm))));
         bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, words });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
@@ -69,8 +72,10 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
         (ratio_name(ratio), format!("{:.2}", figures.estimate), interval)
     });
     Ok(Section {
-        chart: BarChart::of(id, &name, "MB/s", bars).render()?,
+        chart: BarChart::of(id, &name, shown.rate, bars).render()?,
         rounds: experiment_rounds(experiment),
+        rate: shown.rate,
+        time: shown.time,
         arms,
         ratios: ratios.collect(),
         name,

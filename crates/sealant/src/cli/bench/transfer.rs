@@ -324,7 +324,7 @@ impl BenchTransfer {
         let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
         let note = |name: String| {
             let sample = samples.all().iter().find(|sample| sample.arm == name)?;
-            let (bytes, version) = (size(sample.bytes), &served.version);
+            let (bytes, version) = (size(sample.amount), &served.version);
             Some(format!(
                 "{name} copied {bytes} from a running {version}, with only what is new of its redo log and no binary \
                  logs; its copy still needs `mariabackup --prepare`, which was not measured"

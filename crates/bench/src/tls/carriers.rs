@@ -1,0 +1,222 @@
+//! What carries a client's clear connection to the server through something encrypted: this program's
+//! tunnel, `ssh -L`, a pair of stunnels.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    net::{Ipv4Addr, SocketAddr},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error,
+    copy::listens,
+    program::{find_program, output, tied},
+    tls::{daemon::KeyPairFiles, daemon::free_port, relay::Relay},
+};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A way to the server that is up, taken down with this value.
+pub struct Carrier {
+    /// Where clients connect to.
+    pub address: SocketAddr,
+    /// The near one first: it is the one to end first.
+    children: Vec<Child>,
+    _relay: Option<Relay>,
+}
+
+/// What both ends need to know each other.
+#[derive(Clone, Debug)]
+pub struct Certificates {
+    /// The authority.
+    pub ca: PathBuf,
+    /// The end beside the server; named `localhost`.
+    pub far: KeyPairFiles,
+    /// The end beside the client.
+    pub near: KeyPairFiles,
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Starts the two ends one after the other, with the network between them.
+struct Starting<'d> {
+    directory: &'d Path,
+    children: Vec<Child>,
+}
+
+impl Starting<'_> {
+    /// Waits until it listens on that port.
+    fn start(&mut self, name: &str, program: &Path, mut command: Command, port: u16) -> Result<(), Error> {
+        let log = self.directory.join(format!("{name}.log"));
+        let file = File::create(&log).map_err(Error::file(&log))?;
+        let program = program.display().to_string();
+        let failed = |reason: String| Error::Program { program: program.clone(), reason };
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).spawn();
+        let child = child.map_err(|error| failed(error.to_string()))?;
+        let process = child.id();
+        self.children.insert(0, child);
+        let begin = Instant::now();
+        while !listens(process, port) {
+            let ended = self.children.first_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+            if ended || begin.elapsed() > START_LIMIT {
+                let words = fs::read(&log).unwrap_or_default();
+                let words = String::from_utf8_lossy(&words).into_owned();
+                return Err(failed(words.lines().last().unwrap_or("does not listen").to_owned()));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, address: SocketAddr, relay: Option<Relay>) -> Carrier {
+        Carrier { address, children: std::mem::take(&mut self.children), _relay: relay }
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        drop(Carrier { address: local(0), children: std::mem::take(&mut self.children), _relay: None });
+    }
+}
+
+/// `sealant tunnel`, the far end on the server's socket.
+///
+/// # Errors
+/// [`Error::Program`] with the last words of the end that did not start, [`Error::File`].
+pub fn tunnel_pair(
+    sealant: &Path,
+    directory: &Path,
+    certificates: &Certificates,
+    server: &Path,
+    round_trip: Duration,
+) -> Result<Carrier, Error> {
+    let mut starting = Starting { directory, children: Vec::new() };
+    let (far, near) = (port()?, port()?);
+    let command = |end: &str, listen: u16, pair: &KeyPairFiles| {
+        let mut command = tied(sealant);
+        command.args(["tunnel", end, "--listen", &local(listen).to_string()]);
+        command.arg("--tls-cert").arg(&pair.certificate).arg("--tls-key").arg(&pair.key);
+        command.arg("--tls-ca").arg(&certificates.ca);
+        command
+    };
+    let mut far_end = command("far", far, &certificates.far);
+    far_end.arg("--server").arg(server);
+    starting.start("tunnel-far", sealant, far_end, far)?;
+    let (through, relay) = network(far, round_trip)?;
+    let mut near_end = command("near", near, &certificates.near);
+    near_end.args(["--far", &format!("localhost:{through}")]);
+    starting.start("tunnel-near", sealant, near_end, near)?;
+    Ok(starting.over(local(near), relay))
+}
+
+/// A pair of stunnels, each knowing the other by certificate.
+///
+/// # Errors
+/// As [`tunnel_pair`].
+pub fn stunnel_pair(
+    directory: &Path,
+    certificates: &Certificates,
+    server: SocketAddr,
+    round_trip: Duration,
+) -> Result<Carrier, Error> {
+    let program = find_program(OsStr::new("stunnel")).or_else(|| find_program(OsStr::new("stunnel4")));
+    let program = program.ok_or_else(|| absent("stunnel"))?;
+    let mut starting = Starting { directory, children: Vec::new() };
+    let (far, near) = (port()?, port()?);
+    let mut start = |name: &str, pair: &KeyPairFiles, listen: u16, to: SocketAddr, more: &str| {
+        let configuration = format!(
+            "foreground = yes\npid =\nsyslog = no\ndebug = err\n[mysql]\naccept = {}\nconnect = {to}\ncert = {}\n\
+             key = {}\nCAfile = {}\nverifyChain = yes\nTIMEOUTclose = 0\n{more}",
+            local(listen),
+            pair.certificate.display(),
+            pair.key.display(),
+            certificates.ca.display(),
+        );
+        let path = directory.join(format!("{name}.conf"));
+        fs::write(&path, configuration).map_err(Error::file(&path))?;
+        let mut command = tied(&program);
+        command.arg(&path);
+        starting.start(name, &program, command, listen)
+    };
+    start("stunnel-far", &certificates.far, far, server, "")?;
+    let (through, relay) = network(far, round_trip)?;
+    start("stunnel-near", &certificates.near, near, local(through), "client = yes\ncheckHost = localhost\n")?;
+    Ok(starting.over(local(near), relay))
+}
+
+/// `ssh -L` to an `sshd` of its own, with keys of their own.
+///
+/// # Errors
+/// As [`tunnel_pair`].
+pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Carrier, Error> {
+    let found = |name: &str| find_program(OsStr::new(name)).ok_or_else(|| absent(name));
+    let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
+    let sshd = found("sshd").or_else(|_| found("/usr/sbin/sshd"))?;
+    let place = |name: &str| directory.join(name);
+    for name in ["ssh-host", "ssh-user"] {
+        if !place(name).exists() {
+            output(Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(place(name)))?;
+        }
+    }
+    let mut starting = Starting { directory, children: Vec::new() };
+    let (far, near) = (port()?, port()?);
+    let configuration = format!(
+        "Port {far}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+         PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nAllowTcpForwarding local\n",
+        place("ssh-host").display(),
+        place("ssh-user.pub").display(),
+    );
+    fs::write(place("sshd.conf"), configuration).map_err(Error::file(place("sshd.conf")))?;
+    let mut command = tied(&sshd);
+    command.args(["-D", "-e", "-f"]).arg(place("sshd.conf"));
+    starting.start("sshd", &sshd, command, far)?;
+    let (through, relay) = network(far, round_trip)?;
+    let host = place("ssh-host.pub");
+    let host = fs::read_to_string(&host).map_err(Error::file(&host))?;
+    fs::write(place("ssh-known"), format!("[127.0.0.1]:{through} {host}")).map_err(Error::file(place("ssh-known")))?;
+    fs::set_permissions(place("ssh-user"), fs::Permissions::from_mode(0o600)).map_err(Error::file(place("ssh-user")))?;
+    let user = output(Command::new("id").arg("-un"))?;
+    let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
+    let mut command = tied(&ssh);
+    command.args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
+    command.args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o"]);
+    command.arg(format!("UserKnownHostsFile={}", place("ssh-known").display())).arg("-i").arg(place("ssh-user"));
+    command.args(["-L", &format!("{}:{server}", local(near)), "-p", &through.to_string()]);
+    command.arg(format!("{user}@127.0.0.1"));
+    starting.start("ssh", &ssh, command, near)?;
+    Ok(starting.over(local(near), relay))
+}
+
+/// A port that leads to `far` over the network that is wanted.
+fn network(far: u16, round_trip: Duration) -> Result<(u16, Option<Relay>), Error> {
+    if round_trip.is_zero() {
+        return Ok((far, None));
+    }
+    let relay = Relay::start(local(far), round_trip).map_err(Error::file("relay"))?;
+    Ok((relay.address().port(), Some(relay)))
+}
+
+fn local(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
+fn port() -> Result<u16, Error> {
+    free_port().map_err(Error::file("a port of the loopback interface"))
+}
+
+fn absent(program: &str) -> Error {
+    Error::Program { program: program.to_owned(), reason: "not in PATH".to_owned() }
+}

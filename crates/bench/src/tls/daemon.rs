@@ -1,0 +1,293 @@
+//! A server of its own to measure on: empty, on the loopback interface, gone with its directory.
+//!
+//! Its one account has no password and may read one table of noise and reload certificates; the administrator's
+//! account is removed. Whoever finds the port finds nothing to do there.
+
+use std::{
+    fs::{self, File},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    Error, program,
+    tls::client::{Address, Client, Security},
+};
+
+/// The account's name.
+pub(super) const USER: &str = "bench";
+/// Bytes of each of a thousand rows of `bench.noise`.
+pub(super) const ROW_BYTES: u64 = 1000;
+/// What the server writes before it opens its log.
+const EARLY_LOG: &str = "early.log";
+const START_LIMIT: Duration = Duration::from_secs(90);
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// MariaDB's system tables in order, the names behind `mysql_` or `mariadb_`.
+const SYSTEM_TABLES: [&str; 4] =
+    ["system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "sys_schema.sql"];
+
+/// A server's certificate and key.
+#[derive(Clone, Debug)]
+pub struct KeyPairFiles {
+    /// The certificate, PEM.
+    pub certificate: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
+/// A running server, stopped with this value. Its directory stays.
+#[derive(Debug)]
+pub struct Daemon {
+    child: Child,
+    /// What this server calls itself.
+    version: String,
+    mariadb: bool,
+    directory: PathBuf,
+    port: u16,
+}
+
+impl Daemon {
+    /// Starts the server program in an empty directory, which has to be private, with these certificates.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with what the server says, [`Error::File`].
+    pub fn start(server: &Path, directory: &Path, ca: &Path, pair: &KeyPairFiles) -> Result<Self, Error> {
+        let version = version_of(server)?;
+        let mariadb = version.contains("MariaDB");
+        let installation = installation(server, directory);
+        let data = directory.join("data");
+        fs::create_dir(&data).map_err(Error::file(&data))?;
+        create(server, &installation, mariadb)?;
+        copy(ca, &directory.join("ca.pem"))?;
+        install(directory, pair)?;
+        let init = directory.join("init.sql");
+        fs::write(&init, statements(mariadb)).map_err(Error::file(&init))?;
+        let port = free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
+        let mut command = program::tied(server);
+        command.arg("--no-defaults").args(&installation).arg(option("init-file", &init));
+        command.arg(option("socket", &directory.join("sql"))).arg(option("pid-file", &directory.join("pid")));
+        command.arg(option("log-error", &directory.join("log"))).arg(format!("--port={port}"));
+        command.args(["--bind-address=127.0.0.1", "--max-connections=4000", "--skip-log-bin", "--skip-name-resolve"]);
+        command.arg(option("ssl-ca", &directory.join("ca.pem"))).arg("--tls-version=TLSv1.2,TLSv1.3");
+        command.arg(option("ssl-cert", &certificate(directory))).arg(option("ssl-key", &key(directory)));
+        // What packages are built with need not be there.
+        command.arg(option("secure-file-priv", directory));
+        if !mariadb {
+            command.arg("--mysqlx=OFF");
+        }
+        // A Ctrl-C is for this program; the server ends in order behind it.
+        let early = directory.join(EARLY_LOG);
+        let early = File::create(&early).map_err(Error::file(&early))?;
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(early);
+        let child = command.spawn().map_err(|e| failed(server, &e.to_string()))?;
+        let mut daemon = Self { child, version, mariadb, directory: directory.to_owned(), port };
+        daemon.wait(server)?;
+        Ok(daemon)
+    }
+
+    /// What it calls itself, for example `10.11.19-MariaDB`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Where it is on the loopback interface.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// Its unix socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join("sql")
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Has it serve another certificate of the same authority.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::Program`] with the server's words.
+    pub fn serve(&self, pair: &KeyPairFiles) -> Result<(), Error> {
+        install(&self.directory, pair)?;
+        let reload = if self.mariadb { "FLUSH SSL" } else { "ALTER INSTANCE RELOAD TLS" };
+        let reloaded = Client::open(&Address::Socket(self.socket()), USER, &Security::Plain)
+            .and_then(|mut client| client.query(reload).map(|_| client.quit()));
+        reloaded.map_err(|error| failed(Path::new(&self.version), &format!("{reload}: {error}")))
+    }
+
+    fn wait(&mut self, server: &Path) -> Result<(), Error> {
+        let begin = Instant::now();
+        loop {
+            let ended = self.child.try_wait().ok().flatten();
+            if let Ok(client) = Client::open(&Address::Socket(self.socket()), USER, &Security::Plain) {
+                client.quit();
+                return Ok(());
+            }
+            if ended.is_some() || begin.elapsed() > START_LIMIT {
+                return Err(failed(server, &last_words(&self.directory)));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let begin = Instant::now();
+        while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && begin.elapsed() < STOP_LIMIT {
+            thread::sleep(LOOK_EVERY);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn version_of(server: &Path) -> Result<String, Error> {
+    let output = program::output(Command::new(server).args(["--no-defaults", "--version"]))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
+    version.map(str::to_owned).ok_or_else(|| failed(server, "is no server: it does not tell its version"))
+}
+
+/// Where the program finds what belongs to it, if that is not where it was built for, and whose files are its own.
+fn installation(server: &Path, directory: &Path) -> Vec<String> {
+    let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
+    let mut options = vec![option("basedir", base), option("datadir", &directory.join("data"))];
+    options.extend(messages(base).map(|place| option("lc-messages-dir", &place)));
+    let plugins = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"].map(|place| base.join(place));
+    options.extend(plugins.iter().find(|place| place.is_dir()).map(|place| option("plugin-dir", place)));
+    if rustix::process::geteuid().is_root() {
+        options.push("--user=root".to_owned());
+    }
+    options
+}
+
+fn messages(base: &Path) -> Option<PathBuf> {
+    ["share/mariadb", "share/mysql", "share"].map(|place| base.join(place)).into_iter().find(|place| place.is_dir())
+}
+
+fn option(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
+}
+
+fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), Error> {
+    let mut command = Command::new(server);
+    command.arg("--no-defaults").args(installation);
+    let input = if mariadb {
+        let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
+        command.arg("--bootstrap");
+        system_tables(server, base)?
+    } else {
+        command.arg("--initialize-insecure");
+        tempfile(b"")?
+    };
+    let output = command.stdin(input).output().map_err(|e| failed(server, &e.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(failed(server, first_error(&words).unwrap_or("cannot make its system tables")))
+}
+
+/// The statements that make MariaDB's system tables, as `mariadb-install-db` gives them to `--bootstrap`.
+fn system_tables(server: &Path, base: &Path) -> Result<File, Error> {
+    let scripts = messages(base).ok_or_else(|| failed(server, "its scripts for system tables are not there"))?;
+    let mut sql = b"CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n".to_vec();
+    for name in SYSTEM_TABLES {
+        let newer = scripts.join(format!("mariadb_{name}"));
+        let path = if newer.exists() { newer } else { scripts.join(format!("mysql_{name}")) };
+        sql.extend(fs::read(&path).map_err(Error::file(&path))?);
+        sql.push(b'\n');
+    }
+    tempfile(&sql)
+}
+
+/// A file without a name, to be read from its beginning.
+fn tempfile(bytes: &[u8]) -> Result<File, Error> {
+    use std::os::unix::fs::FileExt;
+    let file = rustix::fs::memfd_create("input", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let file = file.map_err(|errno| Error::file("memfd")(errno.into()))?;
+    file.write_all_at(bytes, 0).map_err(Error::file("memfd"))?;
+    Ok(file)
+}
+
+/// What the server runs before it takes connections, a statement a line.
+fn statements(mariadb: bool) -> String {
+    let (reload, last) = if mariadb {
+        ("RELOAD", "DELETE FROM mysql.global_priv WHERE user NOT IN ('bench', 'mariadb.sys', 'PUBLIC');")
+    } else {
+        ("CONNECTION_ADMIN", "DROP USER root@localhost;")
+    };
+    let digits = "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 \
+                  UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
+    let noise = ROW_BYTES / 50;
+    format!(
+        "CREATE DATABASE bench;\n\
+         CREATE TABLE bench.noise (v VARCHAR({ROW_BYTES}) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB;\n\
+         INSERT INTO bench.noise SELECT REPEAT(LEFT(SHA2(CONCAT(a.d, b.d, c.d), 256), 50), {noise}) \
+         FROM {digits} a, {digits} b, {digits} c;\n\
+         CREATE USER bench@'%';\n\
+         GRANT SELECT ON bench.* TO bench@'%';\n\
+         GRANT {reload} ON *.* TO bench@'%';\n\
+         {last}\n\
+         FLUSH PRIVILEGES;\n"
+    )
+}
+
+fn certificate(directory: &Path) -> PathBuf {
+    directory.join("server.pem")
+}
+
+fn key(directory: &Path) -> PathBuf {
+    directory.join("server.key")
+}
+
+fn install(directory: &Path, pair: &KeyPairFiles) -> Result<(), Error> {
+    copy(&pair.certificate, &certificate(directory))?;
+    copy(&pair.key, &key(directory))
+}
+
+/// With the permissions of the original: a key stays private.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::copy(from, to).map(drop).map_err(Error::file(from))
+}
+
+/// A port of the loopback interface that nobody uses.
+pub(super) fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// Of the log, or what was said before there was one.
+fn last_words(directory: &Path) -> String {
+    let text = |name: &str| String::from_utf8_lossy(&fs::read(directory.join(name)).unwrap_or_default()).into_owned();
+    let (log, early) = (text("log"), text(EARLY_LOG));
+    let early = || early.lines().last().map(str::trim);
+    first_error(&log).or_else(early).unwrap_or("it does not answer").to_owned()
+}
+
+/// The first error is the cause of the others.
+fn first_error(log: &str) -> Option<&str> {
+    log.lines().find(|line| line.contains("ERROR")).map(str::trim)
+}
+
+fn failed(server: &Path, reason: &str) -> Error {
+    Error::Program { program: server.display().to_string(), reason: reason.to_owned() }
+}

@@ -1,0 +1,195 @@
+//! `sealant tunnel` for long: clients that come, go and are killed, servers and far ends that restart, certificates that
+//! are read again. Every answer is checked, and nothing may grow.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SEALANT_SOAK_SECONDS` | how long [15]; `make soak` gives 1800 |
+
+#![allow(clippy::print_stdout, reason = "the figures of a long run")]
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{Kind, Server, require};
+use rustix::process::Signal;
+use server::{Connection, Endpoint, Options, Password, Target};
+
+use crate::support::chance::{Random, number};
+use crate::support::tunnel::{End, Near, Place, eventually, free_port};
+
+/// Sessions that ask all the time, on each tunnel.
+const CLIENTS: u64 = 3;
+/// Rows whose sum every answer has to have.
+const ROWS: u64 = 2000;
+/// What one end may take more at the end than after it has warmed up.
+const GROWTH_KIB: u64 = 16 << 10;
+
+/// One server behind a tunnel of its own.
+struct Way {
+    server: Server,
+    id: u64,
+    far: Option<End>,
+    far_port: u16,
+    near: Near,
+}
+
+/// What clients saw.
+#[derive(Default)]
+struct Seen {
+    answers: AtomicU64,
+    connections: AtomicU64,
+    failures: AtomicU64,
+}
+
+#[test]
+fn nothing_is_mixed_up_and_nothing_grows() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let seconds = number("SEALANT_SOAK_SECONDS", 15);
+    let place = Place::new();
+    let mut ways: Vec<Way> = [1, 2].map(|id| Way::new(&place, id)).into();
+    let (stop, seen) = (AtomicBool::new(false), Seen::default());
+    let mut chance = Random::of(7);
+    let (before, faults) = thread::scope(|scope| {
+        for way in &ways {
+            let (socket, id) = (way.near.socket.clone(), way.id);
+            for client in 0..CLIENTS {
+                let (socket, stop, seen) = (socket.clone(), &stop, &seen);
+                scope.spawn(move || ask(&socket, id, client, stop, seen));
+            }
+        }
+        // Whatever ends this ends the clients, too.
+        let _stopped = Stopping(&stop);
+        thread::sleep(Duration::from_secs(5));
+        let before: Vec<[u64; 2]> = ways.iter().map(Way::memory_kib).collect();
+        let began = Instant::now();
+        let mut faults = 0;
+        while began.elapsed() < Duration::from_secs(seconds) {
+            let way = chance.below(ways.len() as u64);
+            ways[usize::try_from(way).expect("small")].fault(&place, chance.below(6));
+            faults += 1;
+            thread::sleep(Duration::from_millis(500 + chance.below(1500)));
+        }
+        (before, faults)
+    });
+    let [answers, connections, failures] =
+        [&seen.answers, &seen.connections, &seen.failures].map(|count| count.load(Ordering::Relaxed));
+    assert!(answers > 10 * seconds && connections > 5 * seconds, "{answers} answers of {connections} connections");
+    assert!(failures < connections, "{failures} of {connections} connections failed");
+    for (way, before) in ways.iter().zip(before) {
+        assert_eq!(way.near.said(&way.server, "SELECT 1"), (true, "1\n".to_owned()), "{}", way.near.end.log());
+        let now = way.memory_kib();
+        for (now, before) in now.iter().zip(before) {
+            assert!(*now < before + GROWTH_KIB, "{now} KiB, {before} KiB before {faults} faults");
+        }
+        // Links of the last burst may still wait for another; what leaks goes past any such number.
+        let far = way.far.as_ref().expect("it runs");
+        let few = || way.near.end.descriptors() < 150 && far.descriptors() < 150;
+        assert!(eventually(few), "{} and {} descriptors", way.near.end.descriptors(), far.descriptors());
+    }
+    println!("{seconds} s, {faults} faults: {answers} answers of {connections} connections, {failures} refused");
+}
+
+/// Tells everybody to stop when it goes.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Way {
+    fn new(place: &Place, id: u64) -> Self {
+        let server = Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts");
+        let rows = format!(
+            "CREATE DATABASE d; USE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(300)); \
+             INSERT INTO d.t SELECT seq, CONCAT({id}, ' ', REPEAT(MD5(seq), 8)) FROM seq_1_to_{ROWS}"
+        );
+        server.sql(&rows).expect("filled");
+        let far_port = free_port();
+        let far = Some(place.far(&server, far_port, &[]));
+        let near = place.near(&[far_port], &["--warm-min", "2"]);
+        Self { server, id, far, far_port, near }
+    }
+
+    /// Resident memory of the near and the far end.
+    fn memory_kib(&self) -> [u64; 2] {
+        [self.near.end.pid(), self.far.as_ref().expect("it runs").pid()].map(|pid| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a figure");
+            line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+        })
+    }
+
+    fn fault(&mut self, place: &Place, which: u64) {
+        match which {
+            0 => {
+                self.server.stop().expect("it stops");
+                self.server.start().expect("it starts");
+            }
+            1 => {
+                self.server.kill();
+                self.server.start().expect("it starts");
+            }
+            2 => {
+                // Killed, not asked: sessions are cut.
+                drop(self.far.take());
+                self.far = Some(place.far(&self.server, self.far_port, &[]));
+            }
+            3 => {
+                ["app", "far"].iter().for_each(|name| place.cert(&["renew", "--dir", place.dir(), "--name", name]));
+                self.near.end.signal(Signal::HUP);
+                self.far.as_ref().expect("it runs").signal(Signal::HUP);
+            }
+            _ => self.kill_clients(),
+        }
+        assert!(eventually(|| self.near.said(&self.server, "SELECT 1").0), "{}", self.near.end.log());
+    }
+
+    /// Clients that end in the middle of a result.
+    fn kill_clients(&self) {
+        let clients: Vec<_> = (0..4)
+            .map(|_| {
+                let mut client = self.near.client(&self.server, "root", "");
+                client.args(["-e", "SELECT a.v FROM d.t a, d.t b"]).stdout(Stdio::null()).stderr(Stdio::null());
+                client.spawn().expect("the client starts")
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(150));
+        for mut client in clients {
+            client.kill().expect("it is ours");
+            client.wait().expect("it is ours");
+        }
+    }
+}
+
+/// Connects again and again, and asks a few times each; only connections may fail, never an answer.
+fn ask(socket: &std::path::Path, id: u64, client: u64, stop: &AtomicBool, seen: &Seen) {
+    let target = Target { endpoint: Endpoint::Socket(socket.to_owned()), user: "root".to_owned() };
+    let options = Options { password: Some(Password::new("")), ..Options::default() };
+    let sum = (1..=ROWS).sum::<u64>();
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut connection) = Connection::open(&target, &options) else {
+            seen.failures.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        seen.connections.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..client * 3 {
+            let Ok(rows) = connection.query("SELECT @@server_id, id, v FROM d.t ORDER BY id") else { break };
+            let value = |row: usize, column: &str| rows.value(row, column).expect("a value").to_owned();
+            assert_eq!(rows.rows.len() as u64, ROWS, "an answer that is cut short passed for whole");
+            let ids = (0..rows.rows.len()).map(|row| value(row, "id").parse::<u64>().expect("a number"));
+            assert_eq!(ids.sum::<u64>(), sum);
+            let own = format!("{id} ");
+            assert!((0..rows.rows.len()).all(|row| value(row, "v").starts_with(&own)), "rows of another server");
+            assert_eq!(value(0, "@@server_id"), id.to_string());
+            seen.answers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
