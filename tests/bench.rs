@@ -436,14 +436,17 @@ fn what_tls_costs_is_measured_on_a_server_of_its_own() {
         let version = document["programs"][0]["version"].as_str().expect("a version");
         assert_eq!(version, binaries.version, "{document}");
         let experiments = document["experiments"].as_array().expect("experiments");
-        assert_eq!(names(&document["experiments"], "name"), [
-            "connections, one after the other, loopback",
-            "SELECT 1 on an open connection, loopback",
-            "results of 1 kB",
-            "results of 3 MB",
-            "connections, one after the other, round trip 20 ms",
-            "SELECT 1 on an open connection, round trip 20 ms",
-        ]);
+        assert_eq!(
+            names(&document["experiments"], "name"),
+            [
+                "connections, one after the other, loopback",
+                "SELECT 1 on an open connection, loopback",
+                "results of 1 kB",
+                "results of 3 MB",
+                "connections, one after the other, round trip 20 ms",
+                "SELECT 1 on an open connection, round trip 20 ms",
+            ]
+        );
         let arms = names(&experiments[0]["arms"], "name");
         for wanted in ["plain TCP", "TLS 1.3 ECDSA", "TLS 1.2 RSA-4096", "client program, clear", "sealant tunnel"] {
             assert!(arms.contains(&wanted), "{wanted} is not in {arms:?}");
@@ -482,8 +485,11 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
     refused("/bin/true", into.path(), &["--html=/nowhere/page"], "/nowhere");
     // A server that cannot start says why.
     let script = into.path().join("server");
-    fs::write(&script, "#!/bin/sh\necho 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]\n")
-        .expect("written");
+    fs::write(
+        &script,
+        "#!/bin/sh\necho 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]\n",
+    )
+    .expect("written");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
     refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are not there");
     assert!(fs::read_dir(into.path()).expect("listed").count() == 1, "nothing is left");

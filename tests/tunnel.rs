@@ -308,6 +308,23 @@ fn servers_and_far_ends_may_restart() {
 }
 
 #[test]
+fn the_server_stops_sending_to_a_client_that_was_killed() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT REPEAT%'";
+    for _ in 0..3 {
+        let mut client = site.near.client(&site.server, "root", "");
+        client.args(["--quick", "-e", "SELECT REPEAT('x', 1000) FROM seq_1_to_1000000000", "mysql"]);
+        let mut client = client.stdout(std::process::Stdio::null()).spawn().expect("it starts");
+        assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
+        client.kill().expect("it is ours");
+        client.wait().expect("it is ours");
+        assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "0")), "it goes on");
+        assert_eq!(site.value("SELECT 1"), "1");
+    }
+}
+
+#[test]
 fn far_ends_are_used_in_their_order() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let servers = [1, 2]
@@ -374,9 +391,15 @@ fn certificates_are_read_again_when_told() {
     site.near.end.signal(Signal::HUP);
     site.near.end.wait_for(&|log| log.contains("the certificates are not changed"));
     assert!(ask().0, "what was in use stays");
+    let mut client = site.near.client(&site.server, "root", "");
+    let busy = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 9"])));
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
+    assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
     fs::copy(site.place.path("other.key"), site.place.path("app.key")).expect("copied");
     site.near.end.signal(Signal::HUP);
     site.near.end.wait_for(&|log| log.contains("certificates are read again"));
+    assert_eq!(busy.join().expect("it ends"), "0\t9\n", "a session goes on");
+    (0..5).for_each(|_| assert!(!ask().0, "its link does not"));
     assert!(eventually(|| ask().1.contains("other may not connect here")), "{}", ask().1);
     fs::write(site.place.path("app.pem"), certificate).expect("written");
     fs::write(site.place.path("app.key"), key).expect("written");

@@ -5,7 +5,8 @@ mod html;
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject, Unit,
+    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject,
+    Unit,
 };
 
 use crate::Error;

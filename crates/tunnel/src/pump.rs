@@ -54,6 +54,10 @@ pub(crate) struct Pump<'p> {
     shut: bool,
     /// The local side takes no more; what comes for it is dropped.
     deaf: bool,
+    /// The next server connection is asked for (near end).
+    asked: bool,
+    /// The far end was told to let go of the server (near end).
+    hung_up: bool,
     ended: Option<End>,
     refused: Option<Error>,
 }
@@ -73,6 +77,8 @@ impl<'p> Pump<'p> {
             link_done: false,
             shut: false,
             deaf: false,
+            asked: false,
+            hung_up: false,
             ended: None,
             refused: None,
         }
@@ -208,6 +214,7 @@ impl<'p> Pump<'p> {
 
     /// One turn of the other direction: what there is to read goes out together.
     fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+        self.hang_up()?;
         // What waits for the other end is bounded: nothing is read while the rest of what was read waits.
         if self.link.is_blocked() && self.link.poll_flush(cx)?.is_pending() {
             return Poll::Pending;
@@ -248,14 +255,30 @@ impl<'p> Pump<'p> {
             return Poll::Ready(self.seal(scratch, count));
         }
         self.local_done = true;
+        self.hang_up()?;
+        if self.hung_up {
+            return Poll::Ready(Ok(()));
+        }
         // If the near end has said its last, it hears that all is over, and needs no word of this.
         if self.busy.is_none() || !self.link_done {
             self.link.queue(Kind::Fin, &[])?;
         }
         if self.ending.is_some_and(|ending| ending()) {
             self.link.queue(Kind::Attach, &[])?;
+            self.asked = true;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// A client that is gone needs no more of its result: the server hears so, as it would without a tunnel. Once the
+    /// next server connection is asked for, it would be that one which is let go.
+    fn hang_up(&mut self) -> Result<(), Error> {
+        let near = self.busy.is_none();
+        if near && self.deaf && !self.asked && !self.hung_up && self.ended.is_none() {
+            self.hung_up = true;
+            self.link.queue(Kind::Reset, &[])?;
+        }
+        Ok(())
     }
 
     /// Seals what was read, with its kind written over the byte in front of each part, which has gone already.

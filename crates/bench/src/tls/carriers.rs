@@ -187,7 +187,8 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
     let host = place("ssh-host.pub");
     let host = fs::read_to_string(&host).map_err(Error::file(&host))?;
     fs::write(place("ssh-known"), format!("[127.0.0.1]:{through} {host}")).map_err(Error::file(place("ssh-known")))?;
-    fs::set_permissions(place("ssh-user"), fs::Permissions::from_mode(0o600)).map_err(Error::file(place("ssh-user")))?;
+    fs::set_permissions(place("ssh-user"), fs::Permissions::from_mode(0o600))
+        .map_err(Error::file(place("ssh-user")))?;
     let user = output(Command::new("id").arg("-un"))?;
     let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
     let mut command = tied(&ssh);

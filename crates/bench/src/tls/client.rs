@@ -15,8 +15,8 @@ use std::{
 };
 
 use rustls::{
-    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned, SupportedProtocolVersion, client::Resumption,
-    version,
+    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned, SupportedProtocolVersion,
+    client::Resumption, version,
 };
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 
@@ -151,7 +151,8 @@ impl Client {
                 Stream::Socket(stream)
             }
         };
-        let mut client = Self { stream: BufReader::with_capacity(BUFFER_BYTES, stream), packet: Vec::new(), resumed: false };
+        let mut client =
+            Self { stream: BufReader::with_capacity(BUFFER_BYTES, stream), packet: Vec::new(), resumed: false };
         client.read()?;
         let plugin = plugin_of(&client.packet)?;
         let mut sequence = 1;

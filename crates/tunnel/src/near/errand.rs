@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::pool::{Next, Order, Pool, Ready};
+use super::pool::{Made, Next, Order, Pool, Ready};
 use crate::{
     Error, greeting,
     link::{Link, Message},
@@ -28,13 +28,13 @@ use crate::{
 const PING_EVERY: Duration = Duration::from_secs(45);
 
 /// Opens a link, and has it serve as long as it is wanted.
-pub(super) async fn run(pool: Arc<Pool>, far: usize) {
-    let mut link = match open(&pool, far).await {
+pub(super) async fn run(pool: Arc<Pool>, made: Made) {
+    let mut link = match open(&pool, made.far).await {
         Ok(link) => link,
-        Err(error) => return Pool::not_opened(&pool, far, &error.to_string()),
+        Err(error) => return Pool::not_opened(&pool, made.far, &error.to_string()),
     };
-    pool.opened();
-    if matches!(serve(&pool, far, &mut link).await, Ok(())) {
+    pool.opened(made.far);
+    if matches!(serve(&pool, made, &mut link).await, Ok(())) {
         link.close().await;
     }
 }
@@ -92,7 +92,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
 }
 
 /// One session after the other. An error means that the link is gone.
-async fn serve(pool: &Arc<Pool>, far: usize, link: &mut Link) -> Result<(), Error> {
+async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Error> {
     // A link that was used before may have died meanwhile, which says nothing about the far end.
     let mut used = false;
     // When the next server connection was asked for, if it was.
@@ -102,7 +102,7 @@ async fn serve(pool: &Arc<Pool>, far: usize, link: &mut Link) -> Result<(), Erro
             Some(began) => began,
             None => {
                 link.rest();
-                match Pool::next(pool, far) {
+                match Pool::next(pool, made) {
                     Next::Close => return Ok(()),
                     Next::Attach => {}
                     Next::Rest(told) => {
@@ -118,16 +118,16 @@ async fn serve(pool: &Arc<Pool>, far: usize, link: &mut Link) -> Result<(), Erro
             }
         };
         asked = match attach(pool, link, asked.is_none()).await {
-            Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, far, link, first).await?,
-            Ok(Attached::Greeting(first)) => session(pool, far, link, first, began.elapsed()).await?,
+            Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, made, link, first).await?,
+            Ok(Attached::Greeting(first)) => session(pool, made, link, first, began.elapsed()).await?,
             Ok(Attached::Nothing(why)) => {
-                Pool::not_attached(pool, far, &why);
+                Pool::not_attached(pool, made.far, &why);
                 None
             }
             Err(error) => {
                 match used {
                     true => Pool::lost(pool),
-                    false => Pool::not_attached(pool, far, &error.to_string()),
+                    false => Pool::not_attached(pool, made.far, &error.to_string()),
                 }
                 return Err(error);
             }
@@ -227,9 +227,9 @@ async fn release(link: &mut Link) -> Result<(), Error> {
 }
 
 /// The server's own error goes to whoever waits for a server.
-async fn refused(pool: &Arc<Pool>, far: usize, link: &mut Link, first: Vec<u8>) -> Result<Option<Instant>, Error> {
-    match Pool::refused(pool, far) {
-        Some(client) => relay(pool, far, link, client, first).await,
+async fn refused(pool: &Arc<Pool>, made: Made, link: &mut Link, first: Vec<u8>) -> Result<Option<Instant>, Error> {
+    match Pool::refused(pool, made.far) {
+        Some(client) => relay(pool, made, link, client, first).await,
         None => release(link).await.map(|()| None),
     }
 }
@@ -238,7 +238,7 @@ async fn refused(pool: &Arc<Pool>, far: usize, link: &mut Link, first: Vec<u8>) 
 /// asked for, if it was.
 async fn session(
     pool: &Arc<Pool>,
-    far: usize,
+    made: Made,
     link: &mut Link,
     mut first: Vec<u8>,
     took: Duration,
@@ -246,8 +246,8 @@ async fn session(
     if pool.shared().options.hide_tls {
         greeting::hide_tls(&mut first);
     }
-    match Pool::attached(pool, far, took) {
-        Ready::Serve(client) => relay(pool, far, link, client, first).await,
+    match Pool::attached(pool, made, took) {
+        Ready::Serve(client) => relay(pool, made, link, client, first).await,
         Ready::Recycle => recycle(pool, link).await,
         Ready::Rest(mut told) => {
             link.rest();
@@ -273,7 +273,7 @@ async fn session(
                 }
             };
             match order {
-                Order::Serve(client) => relay(pool, far, link, client, first).await,
+                Order::Serve(client) => relay(pool, made, link, client, first).await,
                 Order::Attach | Order::Close => recycle(pool, link).await,
             }
         }
@@ -288,7 +288,7 @@ async fn recycle(pool: &Pool, link: &mut Link) -> Result<Option<Instant>, Error>
 /// A client's session. Returns when the next server connection was asked for, if it was.
 async fn relay(
     pool: &Arc<Pool>,
-    far: usize,
+    made: Made,
     link: &mut Link,
     mut client: Local,
     first: Vec<u8>,
@@ -297,7 +297,7 @@ async fn relay(
     count(&counters.sessions_total);
     let told = OnceLock::new();
     let ending = || {
-        let again = pool.ending(far);
+        let again = pool.ending(made);
         told.set(again.then(Instant::now)).is_ok() && again
     };
     let ended = {

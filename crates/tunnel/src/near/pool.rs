@@ -25,6 +25,9 @@ const LEAST_IDLE: usize = 2;
 /// After the server refused, nothing is fetched ahead for so long.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
+/// Failures in a row that make a far end one that is down, while it serves others.
+const FAILURES: u32 = 3;
+
 /// What a link is told.
 pub(super) enum Order {
     /// Serve this client.
@@ -49,6 +52,15 @@ pub(super) enum Ready {
     Recycle,
 }
 
+/// How a link was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    /// To which far end.
+    pub(super) far: usize,
+    /// With which certificates: counts how often they were read again.
+    certificates: u64,
+}
+
 struct Waiting {
     far: usize,
     tell: oneshot::Sender<Order>,
@@ -63,6 +75,8 @@ struct Client {
 #[derive(Clone, Debug, Default)]
 struct FarState {
     down: Option<String>,
+    /// Failures since it last answered.
+    failures: u32,
     probing: bool,
 }
 
@@ -81,6 +95,8 @@ struct State {
     refused_until: Option<Instant>,
     next_probe: Instant,
     reported: usize,
+    /// How often certificates were read again.
+    certificates: u64,
     stopping: bool,
 }
 
@@ -106,6 +122,7 @@ impl Pool {
             refused_until: None,
             next_probe: now,
             reported: usize::MAX,
+            certificates: 0,
             stopping: false,
         };
         Arc::new(Self { shared, state: Mutex::new(state) })
@@ -189,7 +206,8 @@ impl Pool {
                     break;
                 }
                 state.opening += 1;
-                tokio::spawn(errand::run(Arc::clone(self), far));
+                let made = Made { far, certificates: state.certificates };
+                tokio::spawn(errand::run(Arc::clone(self), made));
             }
             coming += 1;
         }
@@ -206,10 +224,13 @@ impl Pool {
     }
 
     /// A link was opened.
-    pub(super) fn opened(&self) {
+    pub(super) fn opened(&self, far: usize) {
         count(&self.counters().links_total);
         let mut state = self.lock();
         state.opening = state.opening.saturating_sub(1);
+        if let Some(known) = state.fars.get_mut(far) {
+            known.failures = 0;
+        }
     }
 
     /// A link could not be opened.
@@ -221,9 +242,9 @@ impl Pool {
     }
 
     /// What a link that holds no server connection does next.
-    pub(super) fn next(pool: &Arc<Self>, far: usize) -> Next {
+    pub(super) fn next(pool: &Arc<Self>, made: Made) -> Next {
         let mut state = pool.lock();
-        if state.stopping || state.active() != Some(far) {
+        if !state.wants(made) {
             return Next::Close;
         }
         let now = Instant::now();
@@ -238,27 +259,27 @@ impl Pool {
             return Next::Close;
         }
         let (tell, told) = oneshot::channel();
-        state.idle.push(Waiting { far, tell });
+        state.idle.push(Waiting { far: made.far, tell });
         pool.show(&state);
         Next::Rest(told)
     }
 
     /// A server connection is ready.
-    pub(super) fn attached(pool: &Arc<Self>, far: usize, took: Duration) -> Ready {
+    pub(super) fn attached(pool: &Arc<Self>, made: Made, took: Duration) -> Ready {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
-        pool.is_up(&mut state, far);
+        pool.is_up(&mut state, made.far);
         state.refused_until = None;
         if let Some(client) = state.clients.pop_front() {
             state.in_session += 1;
             return Ready::Serve(client.stream);
         }
-        if state.stopping || state.active() != Some(far) {
+        if !state.wants(made) {
             return Ready::Recycle;
         }
         let (tell, told) = oneshot::channel();
-        state.warm.push_back(Waiting { far, tell });
+        state.warm.push_back(Waiting { far: made.far, tell });
         pool.show(&state);
         Ready::Rest(told)
     }
@@ -294,11 +315,11 @@ impl Pool {
 
     /// A client has said its last: its link will be free in a moment. Returns whether it shall fetch the next
     /// server connection then.
-    pub(super) fn ending(&self, far: usize) -> bool {
+    pub(super) fn ending(&self, made: Made) -> bool {
         let mut state = self.lock();
         state.ending += 1;
         let wanted = self.ahead(&mut state, Instant::now()) + state.clients.len();
-        let again = !state.stopping && state.active() == Some(far) && state.warm.len() + state.attaching < wanted;
+        let again = state.wants(made) && state.warm.len() + state.attaching < wanted;
         state.attaching += usize::from(again);
         again
     }
@@ -319,10 +340,16 @@ impl Pool {
         state.ending = state.ending.saturating_sub(usize::from(told));
     }
 
-    /// A far end does not work: the next one is used, or clients are told.
+    /// A far end does not work: the next one is used, or clients are told. One that serves others at this moment is
+    /// tried again first: in a burst of connections single ones fail.
     fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
         let before = state.active();
+        let serves = before == Some(far) && state.in_session + state.warm.len() + state.idle.len() > 0;
         if let Some(known) = state.fars.get_mut(far) {
+            known.failures = known.failures.saturating_add(1);
+            if serves && known.failures < FAILURES {
+                return self.supply(state, Instant::now());
+            }
             if known.down.is_none() {
                 (self.shared.log)(&format!("far end {} fails: {why}", far + 1));
             }
@@ -341,6 +368,7 @@ impl Pool {
         let before = state.active();
         if let Some(known) = state.fars.get_mut(far) {
             known.down = None;
+            known.failures = 0;
             known.probing = false;
         }
         self.moved(state, before);
@@ -426,15 +454,16 @@ impl Pool {
         self.show(state);
     }
 
-    /// New links use the certificates as they are now; those that wait are let go.
+    /// New links use the certificates as they are now; those that wait are let go, and those in use after their session.
     pub(super) fn reload(&self) {
         match self.shared.config.reload() {
             Ok(()) => {
                 count(&self.counters().reloads_total);
                 let mut state = self.lock();
+                state.certificates += 1;
                 state.dismiss(None);
                 self.show(&state);
-                (self.shared.log)("certificates are read again; sessions go on over the links they have");
+                (self.shared.log)("certificates are read again; sessions go on over the links they have, to their end");
             }
             Err(error) => {
                 count(&self.counters().reload_failures_total);
@@ -455,6 +484,11 @@ impl Pool {
 }
 
 impl State {
+    /// Whether a link may have another session.
+    fn wants(&self, made: Made) -> bool {
+        !self.stopping && self.active() == Some(made.far) && self.certificates == made.certificates
+    }
+
     /// The first far end that is not known to fail.
     fn active(&self) -> Option<usize> {
         self.fars.iter().position(|far| far.down.is_none())

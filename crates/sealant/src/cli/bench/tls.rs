@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::bench::{
-    Carrier, Certificates, ClientKind, Daemon, Environment, Experiment, ExperimentRecord, KeyPairFiles, Program, Record,
-    Relay, Rounds, SCHEMA, Sample, Scratch, Security, Subject, TlsSettings, TlsVersion, Unit, Way, find_program, ssh_forward,
-    stunnel_pair, tunnel_pair,
+    Carrier, Certificates, ClientKind, Daemon, Environment, Experiment, ExperimentRecord, KeyPairFiles, Program,
+    Record, Relay, Rounds, SCHEMA, Sample, Scratch, Security, Subject, TlsSettings, TlsVersion, Unit, Way,
+    find_program, ssh_forward, stunnel_pair, tunnel_pair,
 };
 use ::cert::{Authority, KeyType, Order, Usage};
 use clap::Args;
@@ -366,11 +366,12 @@ fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
 /// How the client is told to be in the clear, and to use TLS.
 fn client_options(mariadb: bool, ca: &Path) -> [(&'static str, Vec<String>); 2] {
     let ca = format!("--ssl-ca={}", ca.display());
-    let (clear, secure) = if mariadb { ("--skip-ssl", "--ssl-verify-server-cert") } else { ("--ssl-mode=DISABLED", "--ssl-mode=VERIFY_CA") };
-    [
-        ("client program, clear", vec![clear.to_owned()]),
-        ("client program, TLS ECDSA", vec![ca, secure.to_owned()]),
-    ]
+    let (clear, secure) = if mariadb {
+        ("--skip-ssl", "--ssl-verify-server-cert")
+    } else {
+        ("--ssl-mode=DISABLED", "--ssl-mode=VERIFY_CA")
+    };
+    [("client program, clear", vec![clear.to_owned()]), ("client program, TLS ECDSA", vec![ca, secure.to_owned()])]
 }
 
 /// `1000`, `64k`, `1M`, `1G`.
