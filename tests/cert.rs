@@ -10,7 +10,7 @@ use harness::certs::{Authority, Profile};
 use harness::{Kind, Server, TlsFiles, require};
 use tempfile::TempDir;
 
-use crate::support::rotation::{Ended, end, mode};
+use crate::support::rotation::{Ended, Rotating, encrypting, end, mode};
 use crate::support::sealant;
 
 /// `sealant cert …`.
@@ -326,4 +326,52 @@ fn a_server_that_names_no_files_is_left_alone() {
     command.arg("--cert").arg(&files.cert).arg("--key").arg(&files.key).arg("--ca").arg(&files.ca);
     command.current_dir(made.0.path());
     end(command).refused(1, "ssl_cert names no file", "option file");
+}
+
+#[test]
+fn rotate_replaces_the_certificate_alone() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011);
+    let old = site.served();
+    let rotate = |files: &TlsFiles, more: &[&str]| {
+        let mut command = sealant();
+        command.current_dir(site.new.0.path()).args(["rotate", "run", "--certificate", "--user", "root"]);
+        command.arg("--socket").arg(site.server.socket()).arg("--cert").arg(&files.cert);
+        command.arg("--key").arg(&files.key).arg("--ca").arg(&files.ca).args(more);
+        end(command)
+    };
+    let good = site.new.issue("server", &[]);
+    let planned = rotate(&good, &["--dry-run"]);
+    fine(&planned);
+    assert!(planned.stdout.contains("cert.pem"), "{}", planned.stdout);
+    rotate(&good, &["--yes", "--host", "elsewhere.example"]).refused(1, "elsewhere.example", "");
+    let other = TlsFiles { key: site.new.issue("other", &[]).key, ..good.clone() };
+    rotate(&other, &["--yes"]).refused(1, "key", "");
+    assert_eq!(site.served(), old);
+    let report = rotate(&good, &["--yes", "--format", "json"]).is_done();
+    assert_eq!(report["tls"]["done"], true, "{report:#}");
+    assert_eq!(site.served(), fingerprint(&good.cert));
+}
+
+#[test]
+fn rotate_replaces_the_certificate_after_the_keys() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (old, new) = (Made::new(), Made::new());
+    let files = old.issue("server", &[]);
+    let server = encrypting().tls(&files).start().expect("MySQL starts");
+    server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY)").expect("made");
+    let at = Rotating::on(server);
+    let good = new.issue("server", &[]);
+    let named = |path: &Path| path.to_str().expect("ASCII").to_owned();
+    let [cert, key, ca] = [&good.cert, &good.key, &good.ca].map(|path| named(path));
+    let tls = ["--master-key", "--certificate", "--cert", &cert, "--key", &key, "--ca", &ca];
+    // Half of it is refused before anything is done.
+    let newest = at.newest();
+    at.run("one.age", &tls[..4]).refused(2, "the new certificate is not named", "--key FILE");
+    at.run("one.age", &["--master-key", "--cert", &cert]).refused(2, "--certificate", "");
+    assert_eq!((at.newest(), at.left()), (newest, Vec::new()));
+    let report = at.run("one.age", &tls).is_done();
+    assert_eq!(at.newest(), newest + 1);
+    assert_eq!((&report["tls"]["done"], &report["tls"]["rolled_back"]), (&true.into(), &false.into()));
+    assert_eq!(fs::read(&files.cert).expect("read"), fs::read(&good.cert).expect("read"));
 }

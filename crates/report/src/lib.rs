@@ -6,6 +6,7 @@
 
 mod bench;
 mod catalogue;
+mod certificate;
 mod change;
 mod checks;
 mod csv;
@@ -42,6 +43,7 @@ use std::str::FromStr;
 use audit::outcome::Outcome;
 
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use certificate::{write_certificate_json, write_certificate_table};
 pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
 pub use drift::{render_drift, write_drift};

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use change::{Outcome, rotate::Report};
 
-use crate::{Error, json, text::visible};
+use crate::{Error, certificate::write_certificate_table, json, text::visible};
 
 /// Writes the contract for scripts, schema `sealant.rotate/1`.
 ///
@@ -19,14 +19,21 @@ pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Err
 /// # Errors
 /// [`Error::Write`].
 pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
-    writeln!(out, "{}", visible(&report.server))?;
+    if !report.steps.is_empty() {
+        writeln!(out, "{}", visible(&report.server))?;
+    }
     for (number, step) in (1_u32..).zip(&report.steps) {
         writeln!(out, "  {number}. {:<18} {}", step.step, visible(&step.what))?;
         for statement in &step.statements {
             writeln!(out, "     {:<18} {}", "", visible(statement))?;
         }
     }
-    leftovers(report, out)
+    leftovers(report, out)?;
+    certificate(report, out)
+}
+
+fn certificate(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    report.tls.as_ref().map_or(Ok(()), |tls| write_certificate_table(tls, out))
 }
 
 /// Writes what was done.
@@ -34,6 +41,9 @@ pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Err
 /// # Errors
 /// [`Error::Write`].
 pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if report.steps.is_empty() {
+        return certificate(report, out);
+    }
     writeln!(out, "{}", visible(&report.server))?;
     for step in &report.steps {
         let (state, why) = match &step.outcome {
@@ -49,7 +59,8 @@ pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     }
     write_proofs(report, out)?;
     write_backups(report, out)?;
-    leftovers(report, out)
+    leftovers(report, out)?;
+    certificate(report, out)
 }
 
 fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {

@@ -96,6 +96,9 @@ pub struct Report {
     pub lagging: Vec<Lagging>,
     /// What keeps its key on this server, whatever is done.
     pub leftovers: Vec<Leftover>,
+    /// The certificate that was installed after the keys, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<crate::tls::Report>,
     /// Whether every proof holds.
     pub done: bool,
 }
@@ -134,6 +137,13 @@ pub struct After {
 }
 
 impl Report {
+    /// Of a run that installs a certificate and rotates no key.
+    #[must_use]
+    pub fn of_certificate(tls: crate::tls::Report) -> Self {
+        let server = tls.server.clone();
+        Self { done: tls.done, tls: Some(tls), ..Self::new(&server, Vec::new()) }
+    }
+
     fn new(server: &str, steps: Vec<StepReport>) -> Self {
         Self {
             schema: SCHEMA,
@@ -146,6 +156,7 @@ impl Report {
             removed_keys: Vec::new(),
             lagging: Vec::new(),
             leftovers: Vec::new(),
+            tls: None,
             done: false,
         }
     }

@@ -1,7 +1,7 @@
 //! `sealant cert`: a small private authority, and certificates in running servers.
 
-mod check;
-mod install;
+pub(crate) mod check;
+pub(crate) mod install;
 mod show;
 
 use std::path::PathBuf;

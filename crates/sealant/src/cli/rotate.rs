@@ -1,5 +1,7 @@
 //! `sealant rotate`: new master keys, with a proof before and after.
 
+mod tls;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use clap::{Args, Subcommand};
 use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
+use self::tls::{Installation, NewCertificate};
 use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
@@ -16,11 +19,14 @@ use crate::exit::Exit;
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
 
-/// Give a running MySQL server new master keys, and prove from the bytes that nothing is lost
+/// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
 /// Proves that the keyring on disk opens every encrypted file, backs up exactly these bytes as an age
 /// file, lets the server make a new key, backs up the keyring again, and reads all files once more: each
 /// must open with the keyring, and each must carry the new key. No key is removed.
+///
+/// With --certificate the server's certificate is replaced, after the keys or alone: judged, installed, reloaded without a
+/// restart, seen in a handshake from outside, and rolled back if it is not (as `sealant cert install`).
 ///
 /// A run that was interrupted is finished by the same command. The privileges that are needed: PROCESS,
 /// SELECT on performance_schema.keyring_component_status and keyring_keys, ENCRYPTION_KEY_ADMIN and
@@ -46,6 +52,8 @@ struct Common {
     server: Server,
     #[command(flatten)]
     keys: Keys,
+    #[command(flatten)]
+    new: NewCertificate,
     #[command(flatten)]
     copies: Copies,
     /// The server's data directory as seen from here, if it is elsewhere than the server says
@@ -84,6 +92,16 @@ struct Keys {
     /// MariaDB: move every table to the key of this number, which is in the key file already
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     mariadb_key_id: Option<u32>,
+    /// The server's certificate and its key: --cert, --key, --ca
+    #[arg(long)]
+    certificate: bool,
+}
+
+impl Keys {
+    /// Whether anything but the certificate is rotated.
+    fn any(&self) -> bool {
+        self.master_key || self.binlog_key || self.data_keys || self.mariadb_key_id.is_some()
+    }
 }
 
 /// Where the backup goes, and who can open it.
@@ -91,10 +109,10 @@ struct Keys {
 #[command(next_help_heading = "Backup of the keyring")]
 struct Copies {
     /// Write it to this file, which must not exist yet
-    #[arg(long, value_name = "FILE")]
-    keyring_backup: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "certificate")]
+    keyring_backup: Option<PathBuf>,
     /// Encrypt it to this X25519 recipient of age (repeatable)
-    #[arg(long, value_name = "AGE1…", required_unless_present = "recipients_file")]
+    #[arg(long, value_name = "AGE1…", required_unless_present_any = ["recipients_file", "certificate"])]
     recipient: Vec<String>,
     /// Encrypt it to the recipients in this file, one a line (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -121,6 +139,8 @@ Examples:
       --keyring-backup /backup/keyring-2026-11.age --recipient age1…
   sealant rotate run mysql://admin@127.0.0.1:3306 --master-key --binlog-key \\
       --keyring-backup /backup/keyring-2026-11.age --recipients-file /etc/sealant/recipients --yes
+  sealant rotate run --socket /run/mysqld/mysqld.sock --user root --certificate \\
+      --cert /etc/sealant/ca/db1.pem --key /etc/sealant/ca/db1.key --ca /etc/sealant/ca/ca.pem --yes
   age -d -i IDENTITY /backup/keyring-2026-11.age > keyring    # to use a backup
 
 Exit codes:
@@ -145,12 +165,13 @@ struct Work<'c> {
     common: &'c Common,
     target: Target,
     options: Options,
-    request: Request,
+    /// Keys, if any are rotated.
+    request: Option<Request>,
 }
 
 impl<'c> Work<'c> {
     fn new(common: &'c Common) -> Result<Self, Failure> {
-        let request = request(common)?;
+        let request = common.keys.any().then(|| request(common)).transpose()?;
         let (target, options) = common.server.connection()?;
         Ok(Self { common, target, options, request })
     }
@@ -163,7 +184,15 @@ impl<'c> Work<'c> {
 
     fn planned(&self) -> Result<Report, Failure> {
         let log = not_logged(&self.target)?;
-        plan(&self.target, &self.options, &self.request, &log).map_err(|error| failure(&error))
+        let keys = self.request.as_ref().map(|request| plan(&self.target, &self.options, request, &log)).transpose();
+        let keys = keys.map_err(|error| failure(&error))?;
+        let tls = self.installation()?.map(|installation| installation.plan(&log)).transpose()?;
+        together(keys, tls).ok_or_else(|| Failure::usage("nothing is to be rotated"))
+    }
+
+    fn installation(&self) -> Result<Option<Installation<'_>>, Failure> {
+        let wanted = self.common.keys.certificate;
+        wanted.then(|| self.common.new.installation(&self.target, &self.options)).transpose()
     }
 
     fn run(&self, run_options: &Run) -> Result<Exit, Failure> {
@@ -172,12 +201,30 @@ impl<'c> Work<'c> {
         if !run_options.going.yes {
             confirm("rotate plan", &|out| write_rotate_plan(&planned, out).map_err(std::io::Error::from))?;
         }
-        let status = StatusLine::new(self.common.output.quiet);
-        let (report, ended) = run(&self.target, &self.options, &self.request, &log, &|text| status.show(text));
-        status.clear();
+        let keys = self.request.as_ref().map(|request| self.rotate(request, &log));
+        // A certificate is not touched if the keys could not be rotated.
+        let keys = match keys {
+            Some((report, Err(error))) => {
+                self.write(&report, write_rotate_run)?;
+                return Err(failure(&error));
+            }
+            Some((report, Ok(()))) => Some(report),
+            None => None,
+        };
+        let (tls, ended) = match self.installation()? {
+            Some(installation) => installation.run(&log),
+            None => (None, Ok(())),
+        };
+        let Some(report) = together(keys, tls) else { return ended.map(|()| Exit::Clean) };
         self.write(&report, write_rotate_run)?;
-        ended.map_err(|error| failure(&error))?;
-        Ok(self.judge(&report))
+        ended.map(|()| self.judge(&report))
+    }
+
+    fn rotate(&self, request: &Request, log: &StatementLog) -> (Report, Result<(), Error>) {
+        let status = StatusLine::new(self.common.output.quiet);
+        let ended = run(&self.target, &self.options, request, log, &|text| status.show(text));
+        status.clear();
+        ended
     }
 
     fn judge(&self, report: &Report) -> Exit {
@@ -204,6 +251,15 @@ impl<'c> Work<'c> {
     }
 }
 
+/// One report of both, if there is any.
+fn together(keys: Option<Report>, tls: Option<::change::tls::Report>) -> Option<Report> {
+    match (keys, tls) {
+        (Some(keys), Some(tls)) => Some(Report { done: keys.done && tls.done, tls: Some(tls), ..keys }),
+        (keys, None) => keys,
+        (None, Some(tls)) => Some(Report::of_certificate(tls)),
+    }
+}
+
 fn request(common: &Common) -> Result<Request, Failure> {
     let copies = &common.copies;
     let usage = |error: Error| Failure { exit: Exit::Usage, ..failure(&error) };
@@ -215,8 +271,11 @@ fn request(common: &Common) -> Result<Request, Failure> {
         return Err(Failure::usage("no recipient is named").hint("give --recipient age1…"));
     }
     let identities = copies.identity.as_deref().map(Identities::read).transpose().map_err(usage)?;
-    let backup = std::path::absolute(&copies.keyring_backup)
-        .map_err(|error| Failure::usage(format!("{}: {error}", copies.keyring_backup.display())))?;
+    let Some(backup) = &copies.keyring_backup else {
+        return Err(Failure::usage("no backup is named").hint("give --keyring-backup FILE"));
+    };
+    let backup =
+        std::path::absolute(backup).map_err(|error| Failure::usage(format!("{}: {error}", backup.display())))?;
     Ok(Request {
         master_key: common.keys.master_key,
         binlog_key: common.keys.binlog_key,

@@ -189,7 +189,7 @@ fn monitor(checked: &[Checked], level: Option<Level>, out: &mut dyn Write) -> io
 }
 
 /// `HOST:PORT`, or the path of a socket.
-pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
+pub(crate) fn endpoint(text: &str) -> Result<Endpoint, String> {
     if text.starts_with('/') {
         return Ok(Endpoint::Socket(PathBuf::from(text)));
     }

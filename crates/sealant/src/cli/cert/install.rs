@@ -1,18 +1,17 @@
 //! `sealant cert install`: another certificate for a running server.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ::change::tls::{Error, Report, Request, plan, run};
-use ::change::{Outcome, StatementLog};
-use clap::{Args, ValueEnum};
-use server::{Endpoint, Options, Target};
+use clap::Args;
+use report::{write_certificate_json, write_certificate_table};
+use server::Endpoint;
 
 use super::check::endpoint;
-use crate::cli::change::{Server, confirm};
+use crate::cli::change::{Going, LogFile, Server, Shape, confirm, not_logged, open_log};
 use crate::exit::Exit;
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
@@ -49,44 +48,32 @@ pub(super) struct Install {
     /// Where to look at the server from outside [default: its port on this host, or its socket]
     #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint)]
     outside: Option<Endpoint>,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-    /// Show the plan and change nothing
-    #[arg(long, conflicts_with = "yes")]
-    dry_run: bool,
-    /// Append every change to this file, before it is made
-    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
-    log: PathBuf,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.cert-install/1
-    Json,
+    #[command(flatten)]
+    going: Going,
+    #[command(flatten)]
+    log: LogFile,
+    #[command(flatten)]
+    shape: Shape,
 }
 
 /// For the handshakes from outside.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Install {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (target, options) = self.server.connection()?;
         let request = self.request();
-        if self.dry_run || !self.yes {
-            let planned = self.planned(&target, &options, &request)?;
-            if self.dry_run {
+        if self.going.dry_run || !self.going.yes {
+            let log = not_logged(&target)?;
+            let planned = plan(&target, &options, &request, &log).map_err(|error| failure(&error))?;
+            if self.going.dry_run {
                 self.write(&planned)?;
                 return Ok(Exit::Clean);
             }
-            confirm("cert install --dry-run", &|out| write_table(&planned, out))?;
+            let show = |out: &mut dyn Write| write_certificate_table(&planned, out).map_err(std::io::Error::from);
+            confirm("cert install --dry-run", &show)?;
         }
-        let log = open(&self.log, &target)?;
+        let log = open_log(&self.log.log, &target)?;
         let (report, ended) = run(&target, &options, &request, &log);
         if let Some(report) = &report {
             self.write(report)?;
@@ -100,11 +87,6 @@ impl Install {
             }
             (Err(error), _) => Err(failure(&error)),
         }
-    }
-
-    fn planned(&self, target: &Target, options: &Options, request: &Request) -> Result<Report, Failure> {
-        let log = open(Path::new("/dev/null"), target)?;
-        plan(target, options, request, &log).map_err(|error| failure(&error))
     }
 
     fn request(&self) -> Request {
@@ -122,45 +104,12 @@ impl Install {
     }
 
     fn write(&self, report: &Report) -> Result<(), Failure> {
-        match self.format {
-            Format::Table => to_stdout(&|out| write_table(report, out)),
-            Format::Json => to_stdout(&|out| {
-                serde_json::to_writer_pretty(&mut *out, report)?;
-                writeln!(out)
-            }),
-        }
+        self.shape.write(report, write_certificate_json, write_certificate_table)
     }
 }
 
-fn open(log: &Path, target: &Target) -> Result<StatementLog, Failure> {
-    let log = StatementLog::open(log, &target.to_string(), &target.user);
-    log.map_err(|error| failure(&Error::from(error)))
-}
-
-fn write_table(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", report.server)?;
-    for step in &report.steps {
-        let (state, why) = match &step.outcome {
-            Outcome::Planned => ("planned", None),
-            Outcome::Done => ("done", None),
-            Outcome::Skipped { reason } => ("skipped", Some(reason)),
-            Outcome::Failed { reason } => ("failed", Some(reason)),
-        };
-        writeln!(out, "  {:<8} {state:<8} {}", step.step, step.what)?;
-        for line in step.statements.iter().chain(why) {
-            writeln!(out, "  {:<8} {:<8} {line}", "", "")?;
-        }
-    }
-    report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
-    let served = |what: &str, sha256: &Option<String>, out: &mut dyn Write| match sha256 {
-        Some(sha256) => writeln!(out, "served {what}: {sha256}"),
-        None => Ok(()),
-    };
-    served("before", &report.served_before, out)?;
-    served("now   ", &report.served_after, out)
-}
-
-fn failure(error: &Error) -> Failure {
+/// An error with what to do about it.
+pub(crate) fn failure(error: &Error) -> Failure {
     let failure = Failure::new(error.to_string());
     match error.hint() {
         Some(hint) => failure.hint(hint),

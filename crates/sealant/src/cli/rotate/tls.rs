@@ -1,0 +1,90 @@
+//! `sealant rotate --certificate`: the server's certificate, along with its keys or alone.
+
+use std::path::PathBuf;
+
+use ::change::StatementLog;
+use ::change::tls::{Error, Report, Request, plan, run};
+use clap::Args;
+use server::{Endpoint, Options, Target};
+
+use crate::cli::cert::check::endpoint;
+use crate::cli::cert::install::{PATIENCE, failure};
+use crate::output::message::{Failure, warning};
+
+/// The certificate that `--certificate` installs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Certificate")]
+pub(super) struct NewCertificate {
+    /// With --certificate: the server's new certificate, PEM, from `sealant cert renew` or any authority
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    cert: Option<PathBuf>,
+    /// With --certificate: its key, PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// With --certificate: its authority, PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    ca: Option<PathBuf>,
+    /// With --certificate: a name that the certificate must be for (repeatable)
+    #[arg(long, value_name = "NAME", requires = "certificate")]
+    host: Vec<String>,
+    /// With --certificate: the authorities that the server trusts now stay trusted beside the new one
+    #[arg(long, requires = "certificate")]
+    trust_old_ca: bool,
+    /// With --certificate: where to look at the server from outside [default: its port on this host, or its socket]
+    #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint, requires = "certificate")]
+    outside: Option<Endpoint>,
+}
+
+/// What is to be installed where.
+pub(super) struct Installation<'c> {
+    target: &'c Target,
+    options: &'c Options,
+    request: Request,
+}
+
+impl NewCertificate {
+    /// What is to be installed, if all of it is named.
+    pub(super) fn installation<'c>(
+        &self,
+        target: &'c Target,
+        options: &'c Options,
+    ) -> Result<Installation<'c>, Failure> {
+        let (Some(certificate), Some(key), Some(ca)) = (&self.cert, &self.key, &self.ca) else {
+            let missing = Failure::usage("--certificate: the new certificate is not named");
+            return Err(missing.hint("give --cert FILE, --key FILE and --ca FILE"));
+        };
+        let request = Request {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            ca: ca.clone(),
+            keep_ca: false,
+            trust_old_ca: self.trust_old_ca,
+            hosts: self.host.clone(),
+            outside: self.outside.clone(),
+            skip_checks: false,
+            timeout: PATIENCE,
+        };
+        Ok(Installation { target, options, request })
+    }
+}
+
+impl Installation<'_> {
+    /// What would be done; the certificate is judged.
+    pub(super) fn plan(&self, log: &StatementLog) -> Result<Report, Failure> {
+        plan(self.target, self.options, &self.request, log).map_err(|error| failure(&error))
+    }
+
+    /// Does it. What was rolled back is an error with a report.
+    pub(super) fn run(&self, log: &StatementLog) -> (Option<Report>, Result<(), Failure>) {
+        let (report, ended) = run(self.target, self.options, &self.request, log);
+        let ended = match (ended, &report) {
+            // Only the old files could not be removed.
+            (Err(error), Some(report)) if report.done => {
+                warning(&error.to_string());
+                Ok(())
+            }
+            (ended, _) => ended.map_err(|error: Error| failure(&error)),
+        };
+        (report, ended)
+    }
+}
