@@ -52,8 +52,12 @@ impl Replacement {
     }
 
     fn kept(&self) -> PathBuf {
+        self.beside(".sealant-before")
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.as_os_str().to_owned();
-        name.push(".sealant-before");
+        name.push(suffix);
         PathBuf::from(name)
     }
 
@@ -97,6 +101,10 @@ pub(super) fn check(files: &[Replacement]) -> Result<(), Error> {
 
 /// Keeps all of them, before the first is replaced.
 pub(super) fn keep(files: &[Replacement]) -> Result<(), Error> {
+    if over(files).is_some_and(|mark| mark.symlink_metadata().is_ok()) {
+        // A run was killed while it forgot: what it left is older than what is served.
+        forget(files)?;
+    }
     files.iter().try_for_each(Replacement::keep)
 }
 
@@ -111,9 +119,21 @@ pub(super) fn put_back(files: &[Replacement], log: &StatementLog) -> Result<(), 
     ended.into_iter().collect()
 }
 
-/// Removes what was kept.
+/// Removes what was kept: all of it or, for the next run, nothing that counts. Of a pair of which one half was gone that run
+/// would bring back the other.
 pub(super) fn forget(files: &[Replacement]) -> Result<(), Error> {
-    files.iter().try_for_each(Replacement::forget)
+    let Some(mark) = over(files) else { return Ok(()) };
+    put(&mark, b"", Placing::SECRET.replacing(true))?;
+    files.iter().try_for_each(Replacement::forget)?;
+    let failed = |source| Error::File { path: mark.clone(), source };
+    // No copy may come back after a power cut once the mark is gone.
+    files.iter().try_for_each(|file| place::sync(&file.path)).map_err(failed)?;
+    fs::remove_file(&mark).map_err(failed)
+}
+
+/// The mark that says that nothing kept counts any more.
+fn over(files: &[Replacement]) -> Option<PathBuf> {
+    files.first().map(|file| file.beside(".sealant-over"))
 }
 
 /// Permissions and owner of that file.
@@ -133,4 +153,32 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
 
 fn put(path: &Path, bytes: &[u8], placing: Placing) -> Result<(), Error> {
     place::place(path, bytes, placing).map_err(|source| Error::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replacement(path: PathBuf) -> Replacement {
+        Replacement { what: "file", path, bytes: Zeroizing::new(b"new".to_vec()), placing: Placing::SECRET }
+    }
+
+    #[test]
+    fn a_run_that_was_killed_while_it_forgot_leaves_nothing_that_counts() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let files: Vec<_> = ["cert", "key"].map(|name| replacement(directory.path().join(name))).into();
+        let log = StatementLog::open(&directory.path().join("log"), "server", "user").unwrap();
+        files.iter().for_each(|file| fs::write(&file.path, b"old").unwrap());
+        keep(&files).unwrap();
+        write(&files, &log).unwrap();
+        // As a kill leaves it after the first of both is removed.
+        fs::write(over(&files).unwrap(), b"").unwrap();
+        files[0].forget().unwrap();
+        assert_eq!(fs::read(files[1].kept()).unwrap(), b"old");
+        keep(&files).unwrap();
+        put_back(&files, &log).unwrap();
+        assert!(files.iter().all(|file| fs::read(&file.path).unwrap() == b"new"), "a pair of two runs");
+        forget(&files).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "both files and the log");
+    }
 }
