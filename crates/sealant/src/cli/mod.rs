@@ -15,6 +15,7 @@ mod manifest;
 mod receive;
 mod rotate;
 mod send;
+mod snapshot;
 mod transfer;
 mod tunnel;
 mod verify;
@@ -46,6 +47,7 @@ enum Verb {
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
+    Snapshot(Box<snapshot::Snapshot>),
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
@@ -67,6 +69,7 @@ impl Cli {
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
+            Verb::Snapshot(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
