@@ -54,6 +54,24 @@ pub enum Error {
         /// The locked file.
         path: PathBuf,
     },
+    /// Where the server keeps its files cannot be seen by this user.
+    #[error("process {pid}: its open files are hidden from this user, so what it keeps elsewhere could be missed")]
+    Hidden {
+        /// The server.
+        pid: Pid,
+    },
+    /// A table is outside the data directory.
+    #[error("{}: a table outside the data directory, which a copy cannot hold in its place", path.display())]
+    TablespaceElsewhere {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The server keeps other files outside the data directory.
+    #[error("{}: holds files of the server, outside the data directory", path.display())]
+    KeptElsewhere {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A server runs, and the provider is for those that do not.
     #[error("{}: its server runs, as process {pid}", path.display())]
     Runs {
@@ -61,6 +79,14 @@ pub enum Error {
         pid: Pid,
         /// The data directory.
         path: PathBuf,
+    },
+    /// No server runs, and something of the data is elsewhere.
+    #[error("{}: {missing} is not in it, and no server runs that could tell where it is", path.display())]
+    Incomplete {
+        /// The data directory.
+        path: PathBuf,
+        /// What is elsewhere.
+        missing: &'static str,
     },
     /// The server was stopped before.
     #[error("process {pid}: is stopped already, by someone else")]

@@ -1,10 +1,14 @@
 //! What a copy will cost, before anything is done.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::Serialize;
 
 use crate::{
+    elsewhere::Elsewhere,
     error::Error,
     listing::{self, Listing},
     provider::Provider,
@@ -51,9 +55,13 @@ pub(crate) struct Size {
 
 impl Size {
     /// Looks at all files.
-    pub(crate) fn of(root: &Path, listing: &Listing) -> Result<Self, Error> {
-        let mut size = Self { files: listing.files.len() as u64, ..Self::default() };
-        for path in listing.files.iter().map(|path| root.join(path)) {
+    pub(crate) fn of(root: &Path, listing: &Listing, elsewhere: &[Elsewhere]) -> Result<Self, Error> {
+        let mut files: Vec<PathBuf> = listing.files.iter().map(|path| root.join(path)).collect();
+        for place in elsewhere {
+            files.extend(place.files()?.into_iter().map(|file| file.from));
+        }
+        let mut size = Self { files: files.len() as u64, ..Self::default() };
+        for path in files {
             let file = match listing::open(&path) {
                 Ok(file) => file,
                 // A running server renames and removes files all the time.

@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod datadir;
+mod elsewhere;
 mod error;
 mod estimate;
 mod freeze;

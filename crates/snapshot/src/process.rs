@@ -109,17 +109,30 @@ fn own_files(datadir: &Path) -> BTreeSet<(u64, u64)> {
 
 /// Whether a process has one of these files open for writing.
 fn has_open(pid: Pid, files: &BTreeSet<(u64, u64)>) -> bool {
-    open_files(pid).any(|open| files.contains(&open))
+    open_files(pid).is_ok_and(|mut open| open.any(|open| files.contains(&open.identity)))
 }
 
-/// Device and number of the regular files that a process has open for writing; none if that is hidden.
-fn open_files(pid: Pid) -> impl Iterator<Item = (u64, u64)> {
+/// A regular file that a process has open for writing.
+pub(crate) struct OpenFile {
+    /// As that process sees it.
+    pub(crate) path: PathBuf,
+    /// Device and number.
+    pub(crate) identity: (u64, u64),
+}
+
+/// Regular files that a process has open for writing.
+///
+/// # Errors
+/// Of the system: the descriptors of other users' processes are hidden.
+pub(crate) fn open_files(pid: Pid) -> io::Result<impl Iterator<Item = OpenFile>> {
     let process = of_process(pid);
-    fs::read_dir(process.join("fd")).into_iter().flatten().flatten().filter_map(move |descriptor| {
+    let descriptors = fs::read_dir(process.join("fd"))?;
+    Ok(descriptors.flatten().filter_map(move |descriptor| {
         let metadata = fs::metadata(descriptor.path()).ok().filter(fs::Metadata::is_file)?;
         let info = fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).ok()?;
-        is_for_writing(&info).then_some((metadata.dev(), metadata.ino()))
-    })
+        let path = fs::read_link(descriptor.path()).ok()?;
+        is_for_writing(&info).then_some(OpenFile { path, identity: (metadata.dev(), metadata.ino()) })
+    }))
 }
 
 /// Whether `/proc/PID/fdinfo/N` is of a descriptor that was opened for writing.
@@ -182,7 +195,10 @@ mod tests {
     fn a_descriptor_for_reading_proves_nothing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let identity = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).unwrap();
-        let own = || open_files(rustix::process::getpid()).collect::<Vec<_>>();
+        let own = || {
+            let open = open_files(rustix::process::getpid()).unwrap();
+            open.map(|open| open.identity).collect::<Vec<_>>()
+        };
         assert!(own().contains(&identity(file.as_file())));
         let other = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let reading = File::open(&other).unwrap();

@@ -1,5 +1,6 @@
 //! `sealant snapshot`: a still copy of a live data directory.
 
+mod live;
 mod source;
 
 use std::io::Write;
@@ -11,7 +12,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use report::size;
 use serde::Serialize;
 
-pub(crate) use self::source::{Freezing, Source, failure};
+pub(crate) use self::live::Live;
+use self::source::{Freezing, Source, failure};
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, info};

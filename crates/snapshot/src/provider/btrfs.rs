@@ -90,5 +90,9 @@ fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     let elsewhere = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
     let other = source.listing.directories.iter().find(elsewhere).or_else(|| source.listing.outward.first());
-    other.map_or(Ok(()), |path| Err(Error::OtherSubvolume { path: datadir.join(path) }))
+    if let Some(path) = other {
+        return Err(Error::OtherSubvolume { path: datadir.join(path) });
+    }
+    // Nothing can be added to a snapshot afterwards.
+    source.elsewhere.first().map_or(Ok(()), |kept| Err(Error::KeptElsewhere { path: kept.directory.clone() }))
 }

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Options,
     datadir::{DataDir, ServerProcess},
+    elsewhere::{self, Elsewhere},
     error::Error,
     estimate::{Estimate, Size},
     listing::Listing,
@@ -118,6 +119,8 @@ pub(crate) struct Source<'d> {
     pub(crate) datadir: &'d DataDir,
     pub(crate) server: Option<ServerProcess>,
     pub(crate) listing: Listing,
+    /// What the server has outside its data directory.
+    pub(crate) elsewhere: Vec<Elsewhere>,
 }
 
 /// A provider that will do, and what it takes.
@@ -133,8 +136,9 @@ pub(crate) struct Prepared<'d> {
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let server = datadir.server()?;
     let listing = Listing::of(datadir.path())?;
-    let size = Size::of(datadir.path(), &listing)?;
-    let source = Source { datadir, server, listing };
+    let elsewhere = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| elsewhere::of(server, datadir.path()))?;
+    let size = Size::of(datadir.path(), &listing, &elsewhere)?;
+    let source = Source { datadir, server, listing, elsewhere };
     let tried = match options.provider {
         Choice::Only(provider) => vec![provider],
         Choice::Auto => Provider::ALL.to_vec(),

@@ -12,6 +12,7 @@ use rustix::fs::ioctl_ficlone;
 use super::{Prepared, Source, Way};
 use crate::{
     Options,
+    elsewhere::Elsewhere,
     error::Error,
     freeze::Freeze,
     listing::{self, Listing},
@@ -41,7 +42,7 @@ impl Way for Reflink {
             Some(server) => Some(Freeze::begin(server, &options.watchdog, options.max_freeze)?),
             None => None,
         };
-        let cloned = clone_all(from, &to, freeze.as_ref())?;
+        let cloned = clone_all(from, &to, &prepared.source.elsewhere, freeze.as_ref())?;
         let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
         dress(from, &to, &cloned)?;
         taking.finish(frozen, options.keep)
@@ -55,7 +56,10 @@ impl Way for Reflink {
 /// What was cloned, and what each file was like.
 struct Cloned {
     listing: Listing,
-    files: Vec<(File, Metadata)>,
+    /// In the copy.
+    files: Vec<(PathBuf, File, Metadata)>,
+    /// Lists of binary logs by their paths, in the copy.
+    indexes: Vec<PathBuf>,
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
@@ -87,17 +91,29 @@ fn write_out(from: &Path, listing: &Listing) {
 }
 
 /// Lists and clones everything; the list is made only now, since servers make and remove files all the time.
-fn clone_all(from: &Path, to: &Path, freeze: Option<&Freeze>) -> Result<Cloned, Error> {
+fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Freeze>) -> Result<Cloned, Error> {
     let listing = Listing::of(from)?;
     for directory in &listing.directories {
         make_directory(&to.join(directory))?;
     }
-    let mut files = Vec::with_capacity(listing.files.len());
-    for path in &listing.files {
-        files.push(clone_one(&from.join(path), &to.join(path))?);
-        freeze.map_or(Ok(()), Freeze::check_time)?;
+    let mut cloned = Cloned { files: Vec::with_capacity(listing.files.len()), indexes: Vec::new(), listing };
+    let mut clone = |from: &Path, to: PathBuf| {
+        let (file, metadata) = clone_one(from, &to)?;
+        cloned.files.push((to, file, metadata));
+        freeze.map_or(Ok(()), Freeze::check_time)
+    };
+    for path in &cloned.listing.files {
+        clone(&from.join(path), to.join(path))?;
     }
-    Ok(Cloned { listing, files })
+    for file in elsewhere.iter().map(Elsewhere::files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        let copy = to.join(&file.to);
+        if let Some(above) = copy.parent() {
+            make_directory(above)?;
+        }
+        cloned.indexes.extend(file.is_index.then(|| copy.clone()));
+        clone(&file.from, copy)?;
+    }
+    Ok(cloned)
 }
 
 fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
@@ -113,8 +129,11 @@ fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
 
 /// Owners, permissions and times, which the server need not wait for.
 fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
-    for (path, (file, metadata)) in cloned.listing.files.iter().zip(&cloned.files) {
-        dress_one(file, metadata).map_err(failed(&to.join(path)))?;
+    for index in &cloned.indexes {
+        lead_here(index).map_err(failed(index))?;
+    }
+    for (path, file, metadata) in &cloned.files {
+        dress_one(file, metadata).map_err(failed(path))?;
     }
     for link in &cloned.listing.links {
         // A link that is gone by now led to nothing the server needs.
@@ -133,6 +152,14 @@ fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
         dressed.map_err(failed(&to))?;
     }
     Ok(())
+}
+
+/// Makes a list of binary logs say that they are beside it.
+fn lead_here(index: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(index)?;
+    let names = text.lines().filter_map(|line| Path::new(line).file_name());
+    let here: String = names.map(|name| format!("./{}\n", name.to_string_lossy())).collect();
+    fs::write(index, here)
 }
 
 fn dress_one(file: &File, like: &Metadata) -> io::Result<()> {

@@ -23,7 +23,7 @@ pub(crate) struct Source {
 }
 
 /// How its server is known.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Named {
     /// Socket of its server [default: the server is known by the files it has locked]
     #[arg(long, value_name = "PATH")]
@@ -100,6 +100,10 @@ fn next_step(error: &Error) -> Option<&'static str> {
         ),
         Error::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
         Error::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
+        Error::TablespaceElsewhere { .. } => {
+            Some("move the table into the data directory, or stop the server for the copy")
+        }
+        Error::Hidden { .. } => Some("run it as root"),
         Error::Signal { .. } => Some("run it as root or as the server's user"),
         Error::OutOfSight { .. } => Some("run it where the server's process can be seen, on the host of the container"),
         Error::InUse { .. } => Some("wait for that program, or end it"),
