@@ -13,6 +13,7 @@ use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::moving::Receiving;
 use crate::support::sealant;
 use crate::support::still::{Load, Volume, assert_whole, options, prepare};
 
@@ -276,4 +277,121 @@ fn on_ext4_and_the_like_the_message_says_what_to_do() {
     let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
     let message = refused("create", server.datadir(), &[]);
     assert!(message.contains("ext4 cannot clone files") && message.contains("mariadb-backup"), "{message}");
+}
+
+#[test]
+fn logs_that_are_kept_elsewhere_are_in_the_same_copy() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
+    let elsewhere = |name: &str| {
+        let path = volume.directory(name);
+        path.to_str().expect("ASCII").to_owned()
+    };
+    let (redo, undo, double, logs) = (elsewhere("redo"), elsewhere("undo"), elsewhere("dblwr"), elsewhere("logs"));
+    let mut server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
+    server.stop().expect("it stops");
+    let moved = |name: &str, to: &str| {
+        let from = server.datadir().join(name);
+        fs::rename(&from, Path::new(to).join(name)).expect("moved");
+    };
+    moved("#innodb_redo", &redo);
+    moved("undo_001", &undo);
+    moved("undo_002", &undo);
+    let options = [
+        format!("--innodb-log-group-home-dir={redo}"),
+        format!("--innodb-undo-directory={undo}"),
+        format!("--innodb-doublewrite-dir={double}"),
+        format!("--log-bin={logs}/binary"),
+    ];
+    server.restart_with(&options.each_ref().map(String::as_str)).expect("it starts");
+    prepare(&server, "");
+    let load = Load::start(&server, 4);
+    for _ in 0..rounds() {
+        load.goes_on(200);
+        let acknowledged = load.acknowledged();
+        let taken = snapshot("create", server.datadir(), &[]);
+        let root = Path::new(taken["root"].as_str().expect("a path"));
+        assert!(root.join("#innodb_redo").is_dir() && root.join("undo_001").exists());
+        let index = fs::read_to_string(root.join("binary.index")).expect("an index");
+        assert!(index.lines().all(|line| line.starts_with("./binary.")), "{index}");
+        let copy = plain(Kind::MySql97).option("--log-bin=binary").datadir_seed(root).start();
+        assert_whole(&copy.expect("the copy starts"), &acknowledged);
+        drop_all(server.datadir());
+    }
+    let Some(other) = Volume::new("xfs", 512) else { return };
+    drop(load);
+    let there = other.path().join("bin");
+    server.restart_with(&[&format!("--log-bin={}", there.display())]).expect("it starts");
+    let message = refused("create", server.datadir(), &[]);
+    assert!(message.contains("is on another file system than the rest"), "{message}");
+    assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
+}
+
+/// `sealant send --live` to a receiver of this host.
+fn send_live(server: &Server, code: &str, more: &[&str]) -> Command {
+    let mut command = sealant();
+    command.args(["send", "--live", "--datadir"]).arg(server.datadir()).arg(code).args(more);
+    command
+}
+
+#[test]
+fn a_running_server_is_sent_and_the_copy_released() {
+    for (kind, file_system) in [(Kind::MySql97, "xfs"), (Kind::MariaDb1011, "btrfs")] {
+        let (Some(_), Some(volume)) = (require(kind), Volume::new(file_system, 2048)) else { return };
+        let server = plain(kind).within(volume.directory("s")).start().expect("it starts");
+        prepare(&server, "");
+        let load = Load::start(&server, 4);
+        load.goes_on(200);
+        let acknowledged = load.acknowledged();
+        let target = tempfile::tempdir().expect("a directory");
+        let receiving = Receiving::begin(&target.path().join("data"), &[]);
+        let sent = send_live(&server, &receiving.code, &[]).output().expect("the binary starts");
+        let (code, stderr) = receiving.end();
+        assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
+        load.goes_on(20);
+        let root = target.path().join("data");
+        assert!(!root.join("auto.cnf").exists() && !root.join("ibtmp1").exists());
+        let copy = plain(kind).datadir_seed(root).start().expect("the copy starts");
+        assert_whole(&copy, &acknowledged);
+    }
+}
+
+#[test]
+fn an_interrupted_send_releases_the_copy_and_a_killed_one_is_found() {
+    let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
+    let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
+    prepare(&server, "");
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let target = tempfile::tempdir().expect("a directory");
+        let receiving = Receiving::begin(&target.path().join("data"), &[]);
+        let slow = ["--bwlimit", "1MiB", "--compress", "none"];
+        let mut sender = send_live(&server, &receiving.code, &slow).stderr(Stdio::piped()).spawn().expect("it starts");
+        while snapshot("list", server.datadir(), &[])[0]["freeze_ms"].is_null() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(snapshot("list", server.datadir(), &[])[0]["state"], "in-use");
+        kill_process(Pid::from_child(&sender), signal).expect("it runs");
+        let mut said = String::new();
+        sender.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        let status = sender.wait().expect("it ends");
+        receiving.kill();
+        let left = snapshot("list", server.datadir(), &[]);
+        if signal == Signal::KILL {
+            assert_eq!(left[0]["state"], "stale", "{left}");
+            drop_all(server.datadir());
+        } else {
+            assert_eq!(status.code(), Some(1), "{said}");
+            assert!(said.contains("ended by a signal"), "{said}");
+            assert_eq!(left, serde_json::json!([]));
+        }
+    }
+    server.value("SELECT 1").expect("it runs");
+}
+
+#[test]
+fn live_and_a_source_exclude_each_other() {
+    for args in [&["send", "--live", "--datadir", "/nowhere", "/tmp", "sealant1-x"][..], &["send", "sealant1-x"]] {
+        let output = sealant().args(args).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -17,6 +17,9 @@ use crate::{
     process::{OpenFile, of_process, open_files},
 };
 
+/// Where MySQL keeps its redo log since 8.0.30.
+pub(crate) const REDO: &str = "#innodb_redo";
+
 /// A directory that holds some of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Elsewhere {
@@ -82,7 +85,7 @@ impl Elsewhere {
     pub(crate) fn files(&self) -> Result<Vec<Gathered>, Error> {
         let unreadable = |source| Error::Unreadable { path: self.directory.clone(), source };
         // MySQL keeps its redo log in a directory of its own, wherever that is.
-        let redo = self.directory.file_name().filter(|name| *name == "#innodb_redo").map(Path::new);
+        let redo = self.directory.file_name().filter(|name| *name == REDO).map(Path::new);
         let mut files = Vec::new();
         for item in fs::read_dir(&self.directory).map_err(unreadable)? {
             let item = item.map_err(unreadable)?;

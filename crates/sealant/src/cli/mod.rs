@@ -12,6 +12,7 @@ mod keyring;
 mod keys;
 mod luks;
 mod manifest;
+mod provision;
 mod receive;
 mod rotate;
 mod send;
@@ -44,6 +45,7 @@ enum Verb {
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
     Luks(luks::Luks),
+    Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
@@ -66,6 +68,7 @@ impl Cli {
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),
             Verb::Luks(verb) => verb.run(),
+            Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),

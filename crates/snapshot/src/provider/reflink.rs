@@ -1,6 +1,7 @@
 //! Clones of all files, made while the server stands still.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, symlink},
@@ -12,7 +13,7 @@ use rustix::fs::ioctl_ficlone;
 use super::{Prepared, Source, Way};
 use crate::{
     Options,
-    elsewhere::Elsewhere,
+    elsewhere::{Elsewhere, REDO},
     error::Error,
     freeze::Freeze,
     listing::{self, Listing},
@@ -96,24 +97,29 @@ fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Fr
     for directory in &listing.directories {
         make_directory(&to.join(directory))?;
     }
-    let mut cloned = Cloned { files: Vec::with_capacity(listing.files.len()), indexes: Vec::new(), listing };
+    let (mut files, mut indexes) = (Vec::with_capacity(listing.files.len()), Vec::new());
+    let mut in_use = BTreeSet::new();
     let mut clone = |from: &Path, to: PathBuf| {
         let (file, metadata) = clone_one(from, &to)?;
-        cloned.files.push((to, file, metadata));
+        files.push((to, file, metadata));
         freeze.map_or(Ok(()), Freeze::check_time)
     };
-    for path in &cloned.listing.files {
-        clone(&from.join(path), to.join(path))?;
-    }
     for file in elsewhere.iter().map(Elsewhere::files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         let copy = to.join(&file.to);
         if let Some(above) = copy.parent() {
             make_directory(above)?;
         }
-        cloned.indexes.extend(file.is_index.then(|| copy.clone()));
+        indexes.extend(file.is_index.then(|| copy.clone()));
         clone(&file.from, copy)?;
+        in_use.insert(file.to);
     }
-    Ok(cloned)
+    // What the server has elsewhere is what it uses; the same here is left from before it was moved.
+    let redo_is_elsewhere = in_use.iter().any(|path| path.starts_with(REDO));
+    let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_elsewhere && path.starts_with(REDO));
+    for path in listing.files.iter().filter(|path| !left_from_before(path)) {
+        clone(&from.join(path), to.join(path))?;
+    }
+    Ok(Cloned { listing, files, indexes })
 }
 
 fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
