@@ -147,7 +147,10 @@ fn copies_hold(
         let taken = snapshot("create", server.datadir(), &[]);
         load.goes_on(20);
         assert_eq!(taken["provider"], expected);
-        eprintln!("{kind:?} on {file_system}, round {round}: {} ms", taken["freeze_ms"]);
+        #[allow(clippy::print_stderr, reason = "the figures of a long test")]
+        {
+            eprintln!("{kind:?} on {file_system}, round {round}: {} ms", taken["freeze_ms"]);
+        }
         let root = Path::new(taken["root"].as_str().expect("a path"));
         assert!(!root.join("#innodb_temp").exists() || file_system == "btrfs", "temporary files are left out");
         let copy = like.clone().datadir_seed(root).start().expect("the copy starts");

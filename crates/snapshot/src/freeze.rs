@@ -9,7 +9,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+    process::{Pid, PidfdFlags, Signal, getpriority_process, pidfd_open, pidfd_send_signal, setpriority_process},
 };
 
 use crate::{
@@ -31,6 +31,7 @@ pub(crate) struct Freeze {
     began: Instant,
     limit: Duration,
     thawed: bool,
+    _hurry: Hurry,
 }
 
 impl Freeze {
@@ -49,7 +50,8 @@ impl Freeze {
         // Alive after the watchdog has opened it by its number, so that both mean the same process.
         pidfd_send_signal(&process, Signal::CONT).map_err(refused)?;
         watchdog.arm()?;
-        let freeze = Self { pid, process, watchdog, began: Instant::now(), limit, thawed: false };
+        let hurry = Hurry::begin();
+        let freeze = Self { pid, process, watchdog, began: Instant::now(), limit, thawed: false, _hurry: hurry };
         pidfd_send_signal(&freeze.process, Signal::STOP).map_err(refused)?;
         freeze.wait_until_still()?;
         Ok(freeze)
@@ -110,6 +112,28 @@ impl Freeze {
 impl Drop for Freeze {
     fn drop(&mut self) {
         self.thaw();
+    }
+}
+
+/// This thread before all others, for as long as a server waits for it, if this user may have that.
+#[derive(Debug)]
+struct Hurry {
+    before: Option<i32>,
+}
+
+impl Hurry {
+    fn begin() -> Self {
+        let before = getpriority_process(None).ok();
+        let raised = setpriority_process(None, -20);
+        Self { before: before.filter(|_| raised.is_ok()) }
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            let _ = setpriority_process(None, before);
+        }
     }
 }
 

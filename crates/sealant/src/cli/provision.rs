@@ -116,8 +116,7 @@ impl Provision {
     fn connect(&self) -> Result<Pair, Failure> {
         let datadir = ::snapshot::DataDir::at(&self.into).map_err(|error| Failure::new(error.to_string()))?;
         let socket = self.socket.clone();
-        let server =
-            datadir.clone().socket(socket.clone()).server().map_err(|error| Failure::new(error.to_string()))?;
+        let server = datadir.socket(socket.clone()).server().map_err(|error| Failure::new(error.to_string()))?;
         let (Some(_), Some(socket)) = (server, socket) else {
             if self.into.join("auto.cnf").exists() {
                 hint("remove auto.cnf before the first start: two servers must not have one uuid");
@@ -135,8 +134,9 @@ impl Provision {
         };
         let to = Target { endpoint: Endpoint::Socket(socket), user: self.local_user.clone() };
         let password = self.local_password_file.as_deref().map(from_file).transpose()?;
-        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options.clone() };
-        Pair::open(&from, &options, &to, &local, (host, port))
+        let read_only = options.clone();
+        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options };
+        Pair::open(&from, &read_only, &to, &local, (host, port))
     }
 
     fn statements(&self, pair: &Pair, position: &str, password: Option<Password>) -> Statements {
