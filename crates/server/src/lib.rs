@@ -26,6 +26,7 @@ pub mod option_file;
 mod packet;
 mod privileges;
 pub mod probe;
+pub mod replication;
 mod secret;
 mod socket;
 pub mod tls;

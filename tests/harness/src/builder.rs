@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::certs::TlsFiles;
 use crate::options::{Ports, installation, instance};
-use crate::server::new_directory;
+use crate::server::{new_directory, new_directory_in};
 use crate::template;
 use crate::{Error, Kind, Server};
 
@@ -34,6 +34,7 @@ pub struct ServerBuilder {
     option_file: String,
     seed: Option<PathBuf>,
     admin_port: bool,
+    base: Option<PathBuf>,
 }
 
 impl ServerBuilder {
@@ -47,6 +48,7 @@ impl ServerBuilder {
             option_file: String::new(),
             seed: None,
             admin_port: false,
+            base: None,
         }
     }
 
@@ -120,6 +122,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Makes the private directory in this one, for example on a file system of its own; its path has to be
+    /// short, since that of the socket is.
+    #[must_use]
+    pub fn within(mut self, base: impl Into<PathBuf>) -> Self {
+        self.base = Some(base.into());
+        self
+    }
+
     /// Starts without privilege checks.
     #[must_use]
     pub fn skip_grant_tables(self) -> Self {
@@ -140,7 +150,7 @@ impl ServerBuilder {
     /// with the end of its error log if it gives up or stays silent.
     pub fn start(self) -> Result<Server, Error> {
         let binaries = self.kind.locate()?;
-        let dir = new_directory()?;
+        let dir = self.base.as_deref().map_or_else(new_directory, new_directory_in)?;
         let datadir = dir.path().join("data");
         match &self.seed {
             Some(seed) => template::copy(seed, &datadir)?,

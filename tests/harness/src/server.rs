@@ -287,8 +287,13 @@ pub(crate) fn new_directory() -> Result<TempDir, Error> {
         base = PathBuf::from("/tmp");
     }
     SWEEP.call_once(|| sweep(&base));
+    new_directory_in(&base)
+}
+
+/// The same in another place, which whoever made it removes.
+pub(crate) fn new_directory_in(base: &Path) -> Result<TempDir, Error> {
     let prefix = format!("sealant-{}-", std::process::id());
-    tempfile::Builder::new().prefix(&prefix).tempdir_in(&base).map_err(Error::file(&base))
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(base).map_err(Error::file(base))
 }
 
 /// Removes the directories of test processes that were killed.

@@ -206,7 +206,7 @@ fn ask(account: &str) -> Result<Password, Failure> {
     Ok(Password::new(typed.as_bytes()))
 }
 
-fn from_file(path: &Path) -> Result<Password, Failure> {
+pub(crate) fn from_file(path: &Path) -> Result<Password, Failure> {
     let fail = |e: std::io::Error| Failure::new(format!("{}: {e}", path.display()));
     read_line(std::fs::File::open(path).map_err(fail)?).map_err(fail)
 }

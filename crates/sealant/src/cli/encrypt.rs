@@ -260,7 +260,7 @@ impl Run {
 }
 
 /// Set by the first signal; the second ends the program at once.
-fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     use signal_hook::{
         consts::{SIGINT, SIGTERM},
         flag,

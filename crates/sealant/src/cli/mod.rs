@@ -12,9 +12,11 @@ mod keyring;
 mod keys;
 mod luks;
 mod manifest;
+mod provision;
 mod receive;
 mod rotate;
 mod send;
+mod snapshot;
 mod transfer;
 mod tunnel;
 mod verify;
@@ -43,9 +45,11 @@ enum Verb {
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
     Luks(luks::Luks),
+    Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
+    Snapshot(Box<snapshot::Snapshot>),
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
@@ -64,9 +68,11 @@ impl Cli {
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),
             Verb::Luks(verb) => verb.run(),
+            Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
+            Verb::Snapshot(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),

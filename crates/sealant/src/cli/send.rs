@@ -1,6 +1,7 @@
 //! `sealant send`: a data directory to another host.
 
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::time::Duration;
 
 use ::transfer::codec::effort::Compression;
@@ -14,6 +15,7 @@ use innodb::keys::KeySource;
 use report::size;
 use zeroize::Zeroizing;
 
+use super::snapshot::Live;
 use super::transfer::{
     Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure, parse_bytes, parse_time,
 };
@@ -29,20 +31,22 @@ use crate::output::message::{Failure, hint, warning};
 /// that was cut off goes on where it stopped when both sides are started again.
 ///
 /// SOURCE has to be still: the directory of a stopped server, or a snapshot. A file that changes is
-/// named, and nothing is committed.
+/// named, and nothing is committed. Of a running server, --live takes a still copy first, of one instant for
+/// all files, and removes it at the end; see `sealant snapshot`.
 ///
 /// With the keys of the server, pages of encrypted tablespaces and MySQL's encrypted logs are opened, so
 /// that they compress, and sealed again by the receiver to the identical bytes. Between the two they are
 /// inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Send {
-    /// The directory to send
-    source: PathBuf,
-    /// Pairing code that `sealant receive` printed, or - to read it from standard input, where other
-    /// users of this host cannot see it; HOST:PORT with certificates
-    #[arg(value_name = "CODE|HOST:PORT")]
-    destination: String,
+    /// The directory to send (not with --live), and where to: the pairing code that `sealant receive` printed,
+    /// or - to read it from standard input, where other users of this host cannot see it; HOST:PORT with
+    /// certificates
+    #[arg(value_names = ["SOURCE", "CODE|HOST:PORT"], num_args = 1..=2, required = true)]
+    places: Vec<OsString>,
+    #[command(flatten)]
+    running: Live,
     /// Connections that carry data at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
@@ -88,11 +92,16 @@ enum Cipher {
     Chacha20,
 }
 
+const USAGE: &str = "\
+sealant send [OPTIONS] <SOURCE> <CODE|HOST:PORT>
+       sealant send [OPTIONS] --live --datadir <DIR> <CODE|HOST:PORT>";
+
 const EXAMPLES: &str = "\
 Examples:
   sealant send /snap/mysql sealant1-…
   ssh joiner cat code | sealant send /snap/mysql -
   sealant send /snap/mysql sealant1-… --keyring-config /etc/mysql/component_keyring_file.cnf
+  sealant send --live --datadir /var/lib/mysql sealant1-…
   sealant send /snap/mysql joiner:4444 --tls-cert donor.pem --tls-key donor-key.pem --tls-ca ca.pem
 
 Exit codes:
@@ -101,15 +110,33 @@ Exit codes:
   2  wrong usage";
 
 impl Send {
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    pub(crate) fn run(mut self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.following.check()?;
-        check_source(&self.source)?;
-        ::transfer::tls::speed::prepare();
-        let destination = self.destination()?;
-        let keys = if self.keys.any() { Some(self.keys.read(Some(&self.source))?) } else { None };
+        let to = self.places.pop().unwrap_or_default();
+        match (self.places.pop(), self.running.live) {
+            (Some(source), false) => {
+                check_source(Path::new(&source))?;
+                ::transfer::tls::speed::prepare();
+                self.send(Path::new(&source), &self.destination(&to)?)
+            }
+            (None, true) => {
+                self.exclude.extend(Live::exclusions());
+                // Before the copy is taken: a wrong code is found out while there is nothing to undo.
+                let destination = self.destination(&to)?;
+                ::transfer::tls::speed::prepare();
+                let held = self.running.take()?;
+                self.send(held.root(), &destination)
+            }
+            (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
+            (None, false) => Err(Failure::usage("give SOURCE and CODE, or --live --datadir DIR and CODE")),
+        }
+    }
+
+    fn send(&self, source: &Path, destination: &Destination) -> Result<Exit, Failure> {
+        let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let plan = Plan::of(&self.source, &selection).map_err(|error| failure(&error))?;
+        let plan = Plan::of(source, &selection).map_err(|error| failure(&error))?;
         self.tell(&plan);
         if self.dry_run {
             return self.show(&plan);
@@ -123,7 +150,7 @@ impl Send {
         };
         let progress = Progress::default();
         let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
-        let outcome = self.following.follow(&progress, || send(&plan, &destination, keys, &settings, &progress));
+        let outcome = self.following.follow(&progress, || send(&plan, destination, keys, &settings, &progress));
         match outcome {
             Ok(sent) => {
                 let summary = summary(&plan, &sent, &progress);
@@ -140,10 +167,11 @@ impl Send {
         }
     }
 
-    fn destination(&self) -> Result<Destination, Failure> {
+    fn destination(&self, to: &OsStr) -> Result<Destination, Failure> {
+        let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
             None => {
-                let code: PairingCode = self.code()?.parse().map_err(|error: ::transfer::pairing::CodeError| {
+                let code: PairingCode = code(to)?.parse().map_err(|error: ::transfer::pairing::CodeError| {
                     let failure = Failure::usage(error.to_string());
                     match error {
                         ::transfer::pairing::CodeError::Prefix => {
@@ -155,25 +183,13 @@ impl Send {
                 Ok(Destination::Paired(code))
             }
             Some((identity, authorities)) => {
-                let parts = self.destination.rsplit_once(':');
+                let parts = to.rsplit_once(':');
                 let parts = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
                 let (host, port) =
                     parts.ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT"))?;
                 Ok(Destination::Certified { host, port, identity, authorities })
             }
         }
-    }
-
-    fn code(&self) -> Result<Zeroizing<String>, Failure> {
-        let mut code = Zeroizing::new(self.destination.clone());
-        if *code == "-" {
-            code.clear();
-            let read = std::io::stdin().read_line(&mut code);
-            read.map_err(|error| {
-                Failure::new(format!("the pairing code cannot be read from standard input: {error}"))
-            })?;
-        }
-        Ok(code)
     }
 
     fn tell(&self, plan: &Plan) {
@@ -204,6 +220,17 @@ impl Send {
         }
         Ok(Exit::Clean)
     }
+}
+
+/// A pairing code, perhaps from standard input.
+fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
+    let mut code = Zeroizing::new(to.to_owned());
+    if *code == "-" {
+        code.clear();
+        let read = std::io::stdin().read_line(&mut code);
+        read.map_err(|error| Failure::new(format!("the pairing code cannot be read from standard input: {error}")))?;
+    }
+    Ok(code)
 }
 
 fn summary(plan: &Plan, sent: &Sent, progress: &Progress) -> Summary {

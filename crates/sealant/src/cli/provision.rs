@@ -1,0 +1,362 @@
+//! `sealant provision`: a copy becomes a replica or a member of a group.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ::server::replication::{self, Source, Statements};
+use ::server::{Connection, Endpoint, Identity, Options, Password, Target, TlsOptions, describe};
+use clap::{Args, ValueEnum};
+
+use super::connect::{Login, about, connection, from_file};
+use super::transfer::parse_time;
+use super::verify::forbid_dumps;
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, hint, info, warning};
+
+/// Make a server that runs on a copy of another's data follow that other server
+///
+/// The copy comes from `sealant send --live` or `sealant snapshot`, and its server runs, with a server_id of its
+/// own. The position is the copy's own: MySQL's comes with the copied binary log, MariaDB's is its
+/// gtid_binlog_pos. If none is found, or the source no longer has the changes since, nothing is done. Without
+/// --yes the statements are written to standard output, with dots in place of the password.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct Provision {
+    /// The server whose data was copied: mysql://USER@HOST:PORT
+    #[arg(long, value_name = "URL")]
+    source: String,
+    /// Data directory of the new server
+    #[arg(long, value_name = "DIR")]
+    into: PathBuf,
+    /// What it is to become
+    #[arg(long = "as", value_enum)]
+    role: Role,
+    /// Socket of the new server
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Account on the new server, by its socket
+    #[arg(long, value_name = "NAME", default_value = "root")]
+    local_user: String,
+    /// Password of that account, in a file
+    #[arg(long, value_name = "FILE")]
+    local_password_file: Option<PathBuf>,
+    /// Account on the source that replication uses
+    #[arg(long, value_name = "NAME")]
+    replication_user: String,
+    /// Its password, in a file
+    #[arg(long, value_name = "FILE")]
+    replication_password_file: Option<PathBuf>,
+    /// Authorities that the source's certificate has to come from, PEM, for the replication link
+    #[arg(long, value_name = "FILE")]
+    replication_ca: Option<PathBuf>,
+    /// Run the statements, and wait until the new server has caught up
+    #[arg(long)]
+    yes: bool,
+    /// Wait so long for that
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_time)]
+    wait: Duration,
+    #[command(flatten)]
+    login: Login,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// A replica, by GTID and TLS
+    Replica,
+    /// A member of the source's replication group
+    GroupMember,
+    /// A node of the source's Galera cluster
+    Galera,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant provision --source mysql://admin@db1:3306 --into /var/lib/mysql --socket /run/mysqld/mysqld.sock \\
+      --as replica --replication-user repl --replication-ca ca.pem
+  sealant provision … --replication-password-file pw --yes
+
+Exit codes:
+  0  done, or the statements were written
+  1  not done: no position, or the server did not catch up
+  2  wrong usage";
+
+impl Provision {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        if self.role == Role::Galera {
+            return Err(Failure::usage("a Galera node needs no statements: it joins by state transfer")
+                .hint("set wsrep_sst_method=sealant on it and start it"));
+        }
+        if self.yes && self.replication_password_file.is_none() {
+            return Err(Failure::usage("--yes needs --replication-password-file"));
+        }
+        let mut pair = self.connect()?;
+        let position = pair.position()?;
+        info(&format!("the copy is at {}", position.replace('\n', "")));
+        if self.replication_ca.is_none() {
+            warning(
+                "without --replication-ca the link is encrypted, but whoever answers at the source's address is believed",
+            );
+        }
+        if !self.yes {
+            self.show(&self.statements(&pair, &position, None))?;
+            return Ok(Exit::Clean);
+        }
+        let password = self.replication_password_file.as_deref().map(from_file).transpose()?;
+        let statements = self.statements(&pair, &position, password);
+        pair.carry_out(&statements)?;
+        match self.role {
+            Role::GroupMember => pair.wait_until_online(self.wait)?,
+            _ => pair.wait_until_caught_up(self.wait)?,
+        }
+        Ok(Exit::Clean)
+    }
+
+    fn connect(&self) -> Result<Pair, Failure> {
+        let datadir = ::snapshot::DataDir::at(&self.into).map_err(|error| Failure::new(error.to_string()))?;
+        let socket = self.socket.clone();
+        let server = datadir.socket(socket.clone()).server().map_err(|error| Failure::new(error.to_string()))?;
+        let (Some(_), Some(socket)) = (server, socket) else {
+            if self.into.join("auto.cnf").exists() {
+                hint("remove auto.cnf before the first start: two servers must not have one uuid");
+            }
+            return Err(Failure::new(format!(
+                "{}: no server runs on it, or --socket was not given",
+                self.into.display()
+            ))
+            .hint("start it with a server_id of its own, and give its --socket"));
+        };
+        let nothing = ["no source is named", "give --source mysql://USER@HOST:PORT"];
+        let (from, options) = connection(Some(&self.source), None, &self.login, nothing)?;
+        let Endpoint::Tcp { host, port } = from.endpoint.clone() else {
+            return Err(Failure::usage("the source has to be named by host and port: replication goes over TCP"));
+        };
+        let to = Target { endpoint: Endpoint::Socket(socket), user: self.local_user.clone() };
+        let password = self.local_password_file.as_deref().map(from_file).transpose()?;
+        let read_only = options.clone();
+        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options };
+        Pair::open(&from, &read_only, &to, &local, (host, port))
+    }
+
+    fn statements(&self, pair: &Pair, position: &str, password: Option<Password>) -> Statements {
+        let (host, port) = pair.address.clone();
+        let source =
+            Source { host, port, user: self.replication_user.clone(), password, ca: self.replication_ca.clone() };
+        match self.role {
+            Role::GroupMember => replication::group_member(&pair.identity.version, &source),
+            _ => replication::replica(&pair.identity.version, &source, position),
+        }
+    }
+
+    fn show(&self, statements: &Statements) -> Result<(), Failure> {
+        to_stdout(&|out| statements.iter().try_for_each(|statement| writeln!(out, "{};", statement.as_str())))?;
+        hint("run them on the new server, or run this again with --yes and --replication-password-file");
+        Ok(())
+    }
+}
+
+/// The source and the new server.
+struct Pair {
+    source: Connection,
+    new: Connection,
+    names: (String, String),
+    identity: Identity,
+    address: (String, u16),
+}
+
+impl Pair {
+    fn open(
+        from: &Target,
+        options: &Options,
+        to: &Target,
+        local: &Options,
+        address: (String, u16),
+    ) -> Result<Self, Failure> {
+        let open = |target: &Target, options: &Options| {
+            Connection::open(target, options).map_err(|error| about(&target.endpoint, error.into()))
+        };
+        let (mut source, mut new) = (open(from, options)?, open(to, local)?);
+        let names = (from.endpoint.to_string(), to.endpoint.to_string());
+        let who = |connection: &mut Connection, name: &str| {
+            describe(connection).map_err(|error| Failure::new(format!("{name}: {error}")))
+        };
+        let (theirs, identity) = (who(&mut source, &names.0)?, who(&mut new, &names.1)?);
+        let pair = Self { source, new, names, identity, address };
+        pair.check(&theirs)?;
+        Ok(pair)
+    }
+
+    fn check(&self, source: &Identity) -> Result<(), Failure> {
+        let wrong = |what: String| Err(Failure::new(format!("{}: {what}", self.names.1)));
+        if source.flavor().is_mysql_like() != self.identity.flavor().is_mysql_like() {
+            return wrong(format!("is {}, and the source is {}", self.identity.version, source.version));
+        }
+        if source.server_id == self.identity.server_id {
+            return wrong(format!("has the source's server_id, {}; each needs its own", source.server_id));
+        }
+        if source.server_uuid.is_some() && source.server_uuid == self.identity.server_uuid {
+            return wrong("has the source's server_uuid; stop it, remove auto.cnf and start it again".to_owned());
+        }
+        Ok(())
+    }
+
+    fn is_mysql(&self) -> bool {
+        self.identity.flavor().is_mysql_like()
+    }
+
+    fn ask_source(&mut self, sql: &str) -> Result<String, Failure> {
+        let rows = self.source.query(sql).map_err(|error| Failure::new(format!("{}: {error}", self.names.0)))?;
+        Ok(rows.scalar().unwrap_or_default().to_owned())
+    }
+
+    fn ask_new(&mut self, sql: &str) -> Result<String, Failure> {
+        let rows = self.new.query(sql).map_err(|error| Failure::new(format!("{}: {error}", self.names.1)))?;
+        Ok(rows.scalar().unwrap_or_default().to_owned())
+    }
+
+    /// Where the copy is, if it can go on from there.
+    fn position(&mut self) -> Result<String, Failure> {
+        if self.is_mysql() { self.position_of_mysql() } else { self.position_of_mariadb() }
+    }
+
+    fn position_of_mysql(&mut self) -> Result<String, Failure> {
+        if self.ask_source("SELECT @@GLOBAL.gtid_mode")? != "ON" {
+            return Err(Failure::new(format!(
+                "{}: gtid_mode is not ON, so there is no position to go on from",
+                self.names.0
+            )));
+        }
+        let executed = self.ask_new("SELECT @@GLOBAL.gtid_executed")?;
+        if executed.is_empty() {
+            return Err(self.no_position("gtid_executed is empty"));
+        }
+        // Sets of GTIDs hold hexadecimal digits, and - : , _ and letters of tags: nothing to quote.
+        if self.ask_source(&format!("SELECT GTID_SUBSET('{executed}', @@GLOBAL.gtid_executed)"))? != "1" {
+            return Err(Failure::new(format!(
+                "{}: has transactions that the source does not have ({executed}), so it is not a copy of it, or was \
+                 written to",
+                self.names.1
+            )));
+        }
+        if self.ask_source(&format!("SELECT GTID_SUBSET(@@GLOBAL.gtid_purged, '{executed}')"))? != "1" {
+            return Err(Failure::new(format!(
+                "{}: has purged the binary logs since the copy, so it cannot be followed from there",
+                self.names.0
+            ))
+            .hint("take a new copy"));
+        }
+        Ok(executed)
+    }
+
+    fn position_of_mariadb(&mut self) -> Result<String, Failure> {
+        let position = self.ask_new("SELECT @@GLOBAL.gtid_binlog_pos")?;
+        if position.is_empty() {
+            return Err(self.no_position("gtid_binlog_pos is empty"));
+        }
+        let newest = self.ask_source("SELECT @@GLOBAL.gtid_binlog_pos")?;
+        if let Some(own) = position.split(',').find(|gtid| !is_reached(gtid, &newest)) {
+            return Err(Failure::new(format!(
+                "{}: is at {own}, which the source has not reached ({newest}), so it is not a copy of it, or was \
+                 written to",
+                self.names.1
+            )));
+        }
+        Ok(position)
+    }
+
+    fn no_position(&self, what: &str) -> Failure {
+        Failure::new(format!("{}: {what}, so there is no position to go on from", self.names.1)).hint(
+            "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to include it",
+        )
+    }
+
+    fn carry_out(&mut self, statements: &Statements) -> Result<(), Failure> {
+        // As the texts in the statements are quoted.
+        self.ask_new("SET SESSION sql_mode = ''")?;
+        for statement in statements {
+            self.ask_new(statement)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for what the source has now; what comes later comes by the same way.
+    fn wait_until_caught_up(&mut self, patience: Duration) -> Result<(), Failure> {
+        let (variable, wait) = if self.is_mysql() {
+            ("gtid_executed", "WAIT_FOR_EXECUTED_GTID_SET")
+        } else {
+            ("gtid_binlog_pos", "MASTER_GTID_WAIT")
+        };
+        let newest = self.ask_source(&format!("SELECT @@GLOBAL.{variable}"))?;
+        let until = Instant::now() + patience;
+        while self.ask_new(&format!("SELECT {wait}('{newest}', 2)"))? != "0" {
+            if let Some(error) = self.error_of_replication()? {
+                return Err(Failure::new(format!("{}: {error}", self.names.1)));
+            }
+            if Instant::now() > until {
+                return Err(Failure::new(format!("{}: has not caught up in {} s", self.names.1, patience.as_secs()))
+                    .hint("replication is set up and may still be working; look at its status"));
+            }
+        }
+        info(&format!("{} follows {} and has caught up", self.names.1, self.names.0));
+        Ok(())
+    }
+
+    fn error_of_replication(&mut self) -> Result<Option<String>, Failure> {
+        let status = if self.is_mysql() && self.identity.version.at_least(8, 0, 22) {
+            "SHOW REPLICA STATUS"
+        } else {
+            "SHOW SLAVE STATUS"
+        };
+        let rows = self.new.query(status).map_err(|error| Failure::new(format!("{}: {error}", self.names.1)))?;
+        let text = |column: &str| rows.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);
+        Ok(text("Last_SQL_Error").or_else(|| text("Last_IO_Error")))
+    }
+
+    fn wait_until_online(&mut self, patience: Duration) -> Result<(), Failure> {
+        let state = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members \
+                     WHERE MEMBER_ID = @@GLOBAL.server_uuid";
+        let until = Instant::now() + patience;
+        loop {
+            match self.ask_new(state)?.as_str() {
+                "ONLINE" => break,
+                "ERROR" => {
+                    return Err(Failure::new(format!("{}: the group refused it; see its error log", self.names.1)));
+                }
+                _ if Instant::now() > until => {
+                    return Err(Failure::new(format!(
+                        "{}: is not ONLINE after {} s",
+                        self.names.1,
+                        patience.as_secs()
+                    )));
+                }
+                _ => std::thread::sleep(Duration::from_millis(200)),
+            }
+        }
+        info(&format!("{} is ONLINE in the group of {}", self.names.1, self.names.0));
+        Ok(())
+    }
+}
+
+/// Whether a MariaDB GTID (`domain-server-number`) is reached by a position, which has one for each domain.
+fn is_reached(gtid: &str, position: &str) -> bool {
+    let parts = |gtid: &str| -> Option<(u64, u64)> {
+        let mut parts = gtid.trim().split('-');
+        Some((parts.next()?.parse().ok()?, parts.nth(1)?.parse().ok()?))
+    };
+    let Some((domain, number)) = parts(gtid) else { return false };
+    position.split(',').filter_map(parts).any(|(of, reached)| of == domain && reached >= number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_compared_domain_by_domain() {
+        assert!(is_reached("0-1-77", "0-2-80,1-1-5"));
+        assert!(!is_reached("0-1-81", "0-2-80,1-1-5"));
+        assert!(!is_reached("2-1-1", "0-2-80,1-1-5"));
+        assert!(!is_reached("nonsense", "0-2-80"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Statements that make a server follow another after its files were copied, by fork and version.
+//!
+//! Sources: "CHANGE REPLICATION SOURCE TO" of the MySQL manual (from 8.0.23; `CHANGE MASTER TO` and `START
+//! SLAVE` are gone in 8.4), "CHANGE MASTER TO" of the MariaDB documentation; both run on real servers.
+
+use std::path::PathBuf;
+
+use zeroize::Zeroizing;
+
+use crate::{secret::Password, version::ServerVersion};
+
+/// Where the changes come from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Account for replication.
+    pub user: String,
+    /// Its password; statements to be shown hold dots in its place.
+    pub password: Option<Password>,
+    /// Authorities that the source's certificate has to come from, on the replica's host. Without, the link is
+    /// encrypted and the source is not known for sure.
+    pub ca: Option<PathBuf>,
+}
+
+/// Statements in order. They may hold a password, so that they are wiped.
+pub type Statements = Vec<Zeroizing<String>>;
+
+/// What makes a MySQL server or a MariaDB follow `source` from the position that its copied files are at.
+///
+/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log.
+#[must_use]
+pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
+    if version.flavor.is_mysql_like() {
+        let words = Words::of(version);
+        let mut clauses = link(words.prefix, source);
+        clauses.push_str(&format!(", {}_AUTO_POSITION=1", words.prefix));
+        return statements([format!("{} {}", words.change, *clauses), words.start.to_owned()]);
+    }
+    let clauses = link("MASTER", source);
+    statements([
+        format!("SET GLOBAL gtid_slave_pos = {}", text(position)),
+        format!("CHANGE MASTER TO {}, MASTER_USE_GTID=slave_pos", *clauses),
+        "START SLAVE".to_owned(),
+    ])
+}
+
+/// What makes a copy of a member of a replication group join it; MySQL only.
+#[must_use]
+pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
+    let words = Words::of(version);
+    let password = shown(source);
+    let (change, prefix) = (words.change, words.prefix);
+    statements([
+        format!(
+            "{change} {prefix}_USER={}, {prefix}_PASSWORD={} FOR CHANNEL 'group_replication_recovery'",
+            text(&source.user),
+            *password
+        ),
+        "START GROUP_REPLICATION".to_owned(),
+    ])
+}
+
+/// How a version spells it.
+struct Words {
+    change: &'static str,
+    start: &'static str,
+    prefix: &'static str,
+}
+
+impl Words {
+    fn of(version: &ServerVersion) -> Self {
+        if version.at_least(8, 0, 23) {
+            Self { change: "CHANGE REPLICATION SOURCE TO", start: "START REPLICA", prefix: "SOURCE" }
+        } else {
+            Self { change: "CHANGE MASTER TO", start: "START SLAVE", prefix: "MASTER" }
+        }
+    }
+}
+
+/// Host, account and TLS; there is no link without TLS.
+fn link(prefix: &str, source: &Source) -> Zeroizing<String> {
+    let (host, port, user, password) = (text(&source.host), source.port, text(&source.user), shown(source));
+    let mut clauses = Zeroizing::new(format!(
+        "{prefix}_HOST={host}, {prefix}_PORT={port}, {prefix}_USER={user}, {prefix}_PASSWORD={}, {prefix}_SSL=1",
+        *password
+    ));
+    let verify = match &source.ca {
+        Some(ca) => format!(", {prefix}_SSL_CA={}, {prefix}_SSL_VERIFY_SERVER_CERT=1", text(&ca.to_string_lossy())),
+        None => format!(", {prefix}_SSL_VERIFY_SERVER_CERT=0"),
+    };
+    clauses.push_str(&verify);
+    clauses
+}
+
+fn shown(source: &Source) -> Zeroizing<String> {
+    match &source.password {
+        Some(password) => {
+            Zeroizing::new(text(&Zeroizing::new(String::from_utf8_lossy(password.expose()).into_owned())))
+        }
+        None => Zeroizing::new("'…'".to_owned()),
+    }
+}
+
+/// A text for a session whose `sql_mode` is empty.
+fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+fn statements<const N: usize>(each: [String; N]) -> Statements {
+    each.into_iter().map(Zeroizing::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Signs;
+
+    fn source(ca: Option<&str>) -> Source {
+        let password = Some(Password::new(*b"it's\\"));
+        Source { host: "db1".to_owned(), port: 3306, user: "repl".to_owned(), password, ca: ca.map(PathBuf::from) }
+    }
+
+    fn all(text: &str, comment: &str, position: &str) -> String {
+        let version = ServerVersion::parse(text, Signs { comment, ..Signs::default() }).unwrap();
+        replica(&version, &source(Some("/ca.pem")), position)
+            .iter()
+            .map(|text| text.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    #[test]
+    fn each_version_gets_its_own_words() {
+        assert_eq!(
+            all("9.7.4", "MySQL", ""),
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='db1', SOURCE_PORT=3306, SOURCE_USER='repl', \
+             SOURCE_PASSWORD='it''s\\\\', SOURCE_SSL=1, SOURCE_SSL_CA='/ca.pem', SOURCE_SSL_VERIFY_SERVER_CERT=1, \
+             SOURCE_AUTO_POSITION=1; START REPLICA"
+        );
+        assert!(all("8.0.22", "MySQL", "").starts_with("CHANGE MASTER TO MASTER_HOST='db1'"));
+        let mariadb = all("10.11.19-MariaDB", "Debian", "0-1-77");
+        assert!(mariadb.starts_with("SET GLOBAL gtid_slave_pos = '0-1-77'; CHANGE MASTER TO"), "{mariadb}");
+        assert!(mariadb.contains("MASTER_SSL=1") && mariadb.ends_with("MASTER_USE_GTID=slave_pos; START SLAVE"));
+    }
+
+    #[test]
+    fn what_is_shown_holds_no_password() {
+        let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
+        let shown = replica(&version, &Source { password: None, ..source(None) }, "");
+        assert!(shown[0].contains("SOURCE_PASSWORD='…'") && shown[0].contains("SOURCE_SSL=1"));
+    }
+}

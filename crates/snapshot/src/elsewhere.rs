@@ -1,0 +1,159 @@
+//! What a server keeps outside its data directory and needs in the same instant: redo and undo logs, system
+//! tablespace, doublewrite buffer, Aria's logs, binary logs.
+//!
+//! The server's open files say where that is, whatever its variables are. In a copy, all of it goes where a
+//! server looks by default: into the data directory.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    datadir::ServerProcess,
+    error::Error,
+    process::{OpenFile, of_process, open_files},
+};
+
+/// Where MySQL keeps its redo log since 8.0.30.
+pub(crate) const REDO: &str = "#innodb_redo";
+
+/// A directory that holds some of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Elsewhere {
+    pub(crate) directory: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// InnoDB's own files: `ib_logfile0`, `#ib_redo12`, `ibdata1`, `undo_001`, `#ib_16384_0.dblwr`.
+    InnoDb,
+    /// `aria_log_control`, `aria_log.00000001`.
+    Aria,
+    /// Logs that are called like this, with a number behind it, and their index.
+    Logs(String),
+}
+
+impl Kind {
+    fn of(name: &str) -> Option<Self> {
+        if is_innodb(name) {
+            Some(Self::InnoDb)
+        } else if name.starts_with("aria_log") {
+            Some(Self::Aria)
+        } else {
+            numbered(name).map(|base| Self::Logs(base.to_owned()))
+        }
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        match self {
+            Self::InnoDb => is_innodb(name),
+            Self::Aria => name.starts_with("aria_log"),
+            Self::Logs(base) => numbered(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index"),
+        }
+    }
+}
+
+fn is_innodb(name: &str) -> bool {
+    let all_digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = |start: &str| name.strip_prefix(start).is_some_and(all_digits);
+    ["ib_logfile", "ibdata", "undo_", "undo"].into_iter().any(numbered)
+        || name.starts_with("#ib_redo")
+        || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
+}
+
+/// The name of a binary log without its number, which has six digits or more.
+fn numbered(name: &str) -> Option<&str> {
+    let (base, number) = name.rsplit_once('.')?;
+    (number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
+}
+
+/// One file of it.
+pub(crate) struct Gathered {
+    pub(crate) from: PathBuf,
+    /// Where it goes, relative to the copy's data directory.
+    pub(crate) to: PathBuf,
+    /// Whether it lists other files by their paths.
+    pub(crate) is_index: bool,
+}
+
+impl Elsewhere {
+    /// What is in the directory now.
+    pub(crate) fn files(&self) -> Result<Vec<Gathered>, Error> {
+        let unreadable = |source| Error::Unreadable { path: self.directory.clone(), source };
+        // MySQL keeps its redo log in a directory of its own, wherever that is.
+        let redo = self.directory.file_name().filter(|name| *name == REDO).map(Path::new);
+        let mut files = Vec::new();
+        for item in fs::read_dir(&self.directory).map_err(unreadable)? {
+            let item = item.map_err(unreadable)?;
+            let name = item.file_name();
+            if name.to_str().is_some_and(|name| self.kind.holds(name)) {
+                files.push(Gathered {
+                    from: item.path(),
+                    to: redo.unwrap_or_else(|| Path::new("")).join(&name),
+                    is_index: matches!(self.kind, Kind::Logs(_)) && numbered(&name.to_string_lossy()).is_none(),
+                });
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Finds what a server has open outside its data directory.
+///
+/// # Errors
+/// [`Error::TablespaceElsewhere`] for a table: the copy could not put it where the server would look.
+pub(crate) fn of(server: &ServerProcess, datadir: &Path) -> Result<Vec<Elsewhere>, Error> {
+    let open = open_files(server.pid).map_err(|source| match source.kind() {
+        io::ErrorKind::PermissionDenied => Error::Hidden { pid: server.pid },
+        _ => Error::Unreadable { path: of_process(server.pid).join("fd"), source },
+    })?;
+    let inside = |open: &OpenFile| open.path.starts_with(datadir) || linked_from(datadir, &open.path);
+    let mut found = BTreeSet::new();
+    for open in open.filter(|open| !inside(open)) {
+        let (Some(directory), Some(name)) = (open.path.parent(), open.path.file_name()) else { continue };
+        let name = name.to_string_lossy();
+        if name.ends_with(".ibd") {
+            return Err(Error::TablespaceElsewhere { path: open.path });
+        }
+        let Some(kind) = Kind::of(&name) else { continue };
+        // The path is as the server sees it, which may be in a container.
+        let same = fs::metadata(&open.path).is_ok_and(|seen| (seen.dev(), seen.ino()) == open.identity);
+        if !same {
+            return Err(Error::OutOfSight { path: open.path });
+        }
+        found.insert(Elsewhere { directory: directory.to_owned(), kind });
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Whether a file is in a directory that a link in the data directory leads to: that is copied in its place.
+fn linked_from(datadir: &Path, path: &Path) -> bool {
+    let links = fs::read_dir(datadir).into_iter().flatten().flatten();
+    let mut links = links.filter(|item| item.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.any(|link| fs::canonicalize(link.path()).is_ok_and(|target| path.starts_with(target)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_server_are_known_by_their_names() {
+        for name in ["ib_logfile0", "ibdata1", "undo_001", "undo001", "#ib_redo7", "#ib_redo8_tmp", "#ib_16384_0.dblwr"]
+        {
+            assert_eq!(Kind::of(name), Some(Kind::InnoDb), "{name}");
+        }
+        assert_eq!(Kind::of("aria_log.00000001"), Some(Kind::Aria));
+        assert_eq!(Kind::of("mysql-bin.000012"), Some(Kind::Logs("mysql-bin".to_owned())));
+        for name in ["error.log", "slow.log", "ibtmp1", "undo", "x.12", "general.log.1"] {
+            assert_eq!(Kind::of(name), None, "{name}");
+        }
+        let logs = Kind::Logs("mysql-bin".to_owned());
+        assert!(logs.holds("mysql-bin.000001") && logs.holds("mysql-bin.index"));
+        assert!(!logs.holds("relay-bin.000001") && !logs.holds("mysql-bin.index.bak"));
+    }
+}

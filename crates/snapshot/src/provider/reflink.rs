@@ -1,0 +1,177 @@
+//! Clones of all files, made while the server stands still.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, symlink},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::ioctl_ficlone;
+
+use super::{Prepared, Source, Way};
+use crate::{
+    Options,
+    elsewhere::{Elsewhere, REDO},
+    error::Error,
+    freeze::Freeze,
+    listing::{self, Listing},
+    location,
+    still::{Still, Taking},
+    sys,
+};
+
+pub(super) struct Reflink;
+
+impl Way for Reflink {
+    fn freezes(&self) -> bool {
+        true
+    }
+
+    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+        location::for_clones(source.datadir.path(), options.place.as_deref())
+    }
+
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+        let from = prepared.source.datadir.path();
+        let taking = Taking::begin(&prepared.place, from, Path::new("data"), prepared.provider, options)?;
+        let to = taking.root().to_owned();
+        make_directories(&to, &prepared.source.listing)?;
+        write_out(from, &prepared.source.listing);
+        let freeze = match &prepared.source.server {
+            Some(server) => Some(Freeze::begin(server, &options.watchdog, options.max_freeze)?),
+            None => None,
+        };
+        let cloned = clone_all(from, &to, &prepared.source.elsewhere, freeze.as_ref())?;
+        let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
+        dress(from, &to, &cloned)?;
+        taking.finish(frozen, options.keep)
+    }
+
+    fn remove(&self, _: &Path) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// What was cloned, and what each file was like.
+struct Cloned {
+    listing: Listing,
+    /// In the copy.
+    files: Vec<(PathBuf, File, Metadata)>,
+    /// Lists of binary logs by their paths, in the copy.
+    indexes: Vec<PathBuf>,
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
+    |source| Error::Copy { path: path.to_owned(), source }
+}
+
+/// Makes the directories beforehand: the server need not wait for that.
+fn make_directories(to: &Path, listing: &Listing) -> Result<(), Error> {
+    fs::create_dir(to).map_err(failed(to))?;
+    for directory in &listing.directories {
+        make_directory(&to.join(directory))?;
+    }
+    Ok(())
+}
+
+fn make_directory(path: &Path) -> Result<(), Error> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes out dirty pages beforehand: a clone has to wait for them.
+fn write_out(from: &Path, listing: &Listing) {
+    for path in &listing.files {
+        // What is not written now is written by the clone.
+        let _ = listing::open(&from.join(path)).and_then(|file| sys::write_out(&file));
+    }
+}
+
+/// Lists and clones everything; the list is made only now, since servers make and remove files all the time.
+fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Freeze>) -> Result<Cloned, Error> {
+    let listing = Listing::of(from)?;
+    for directory in &listing.directories {
+        make_directory(&to.join(directory))?;
+    }
+    let (mut files, mut indexes) = (Vec::with_capacity(listing.files.len()), Vec::new());
+    let mut in_use = BTreeSet::new();
+    let mut clone = |from: &Path, to: PathBuf| {
+        let (file, metadata) = clone_one(from, &to)?;
+        files.push((to, file, metadata));
+        freeze.map_or(Ok(()), Freeze::check_time)
+    };
+    for file in elsewhere.iter().map(Elsewhere::files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        let copy = to.join(&file.to);
+        if let Some(above) = copy.parent() {
+            make_directory(above)?;
+        }
+        indexes.extend(file.is_index.then(|| copy.clone()));
+        clone(&file.from, copy)?;
+        in_use.insert(file.to);
+    }
+    // What the server has elsewhere is what it uses; the same here is left from before it was moved.
+    let redo_is_elsewhere = in_use.iter().any(|path| path.starts_with(REDO));
+    let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_elsewhere && path.starts_with(REDO));
+    for path in listing.files.iter().filter(|path| !left_from_before(path)) {
+        clone(&from.join(path), to.join(path))?;
+    }
+    Ok(Cloned { listing, files, indexes })
+}
+
+fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
+    let source = listing::open(from).map_err(failed(from))?;
+    let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed(to))?;
+    ioctl_ficlone(&copy, &source).map_err(|error| match error {
+        rustix::io::Errno::XDEV => Error::TwoFileSystems { path: from.to_owned() },
+        error => failed(from)(error.into()),
+    })?;
+    let metadata = source.metadata().map_err(failed(from))?;
+    Ok((copy, metadata))
+}
+
+/// Owners, permissions and times, which the server need not wait for.
+fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
+    for index in &cloned.indexes {
+        lead_here(index).map_err(failed(index))?;
+    }
+    for (path, file, metadata) in &cloned.files {
+        dress_one(file, metadata).map_err(failed(path))?;
+    }
+    for link in &cloned.listing.links {
+        // A link that is gone by now led to nothing the server needs.
+        if let Ok(target) = fs::read_link(from.join(link)) {
+            let link = to.join(link);
+            symlink(target, &link).map_err(failed(&link))?;
+        }
+    }
+    // The inner first, since a directory's time changes with what is in it.
+    let directories = cloned.listing.directories.iter().rev().map(PathBuf::as_path);
+    for directory in directories.chain([Path::new("")]) {
+        let (from, to) = (from.join(directory), to.join(directory));
+        // A directory that was dropped since is as the one above it.
+        let metadata = fs::metadata(&from).or_else(|_| fs::metadata(from.parent().unwrap_or(&from)));
+        let dressed = metadata.and_then(|metadata| dress_one(&File::open(&to)?, &metadata));
+        dressed.map_err(failed(&to))?;
+    }
+    Ok(())
+}
+
+/// Makes a list of binary logs say that they are beside it.
+fn lead_here(index: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(index)?;
+    let names = text.lines().filter_map(|line| Path::new(line).file_name());
+    let here: String = names.map(|name| format!("./{}\n", name.to_string_lossy())).collect();
+    fs::write(index, here)
+}
+
+fn dress_one(file: &File, like: &Metadata) -> io::Result<()> {
+    if rustix::process::geteuid().is_root() {
+        fchown(file, Some(like.uid()), Some(like.gid()))?;
+    }
+    file.set_permissions(Permissions::from_mode(like.mode() & 0o7777))?;
+    file.set_times(FileTimes::new().set_modified(like.modified()?))
+}

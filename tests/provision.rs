@@ -1,0 +1,218 @@
+//! `sealant provision`: copies of running servers become replicas and group members.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use harness::certs::{Authority, Profile};
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, TlsFiles, require};
+use tempfile::TempDir;
+
+use crate::support::moving::Receiving;
+use crate::support::sealant;
+use crate::support::still::{Load, Volume, options, prepare};
+
+/// Certificates, passwords and received copies.
+struct Desk {
+    dir: TempDir,
+    tls: TlsFiles,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let authority = Authority::create(dir.path()).expect("an authority");
+        let profile =
+            Profile { alternative_names: Some("IP:127.0.0.1,DNS:localhost".to_owned()), ..Profile::default() };
+        let tls = authority.issue("server", &profile).expect("a certificate");
+        fs::write(dir.path().join("pw"), "It's-\\Repl-1\n").expect("room");
+        Self { dir, tls }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A running server's data, sent to this host.
+    fn copy_of(&self, server: &Server, name: &str) -> PathBuf {
+        let into = self.path(name);
+        let receiving = Receiving::begin(&into, &[]);
+        let mut send = sealant();
+        send.args(["send", "--live", "--datadir"]).arg(server.datadir()).arg(&receiving.code);
+        let sent = send.output().expect("the binary starts");
+        let (code, stderr) = receiving.end();
+        assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", said(&sent));
+        into
+    }
+
+    fn provision(&self, source: &Server, new: &Server, role: &str, more: &[&str]) -> Output {
+        let mut command = sealant();
+        command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--as", role]);
+        command.arg("--into").arg(new.datadir()).arg("--socket").arg(new.socket());
+        command.arg("--password-file").arg(self.path("pw")).arg("--tls-ca").arg(&self.tls.ca);
+        command.args(["--replication-user", "repl", "--replication-ca"]).arg(&self.tls.ca);
+        command.arg("--replication-password-file").arg(self.path("pw"));
+        command.args(more).output().expect("the binary starts")
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const ACCOUNTS: &str = "CREATE USER admin@'%' IDENTIFIED BY 'It''s-\\\\Repl-1' REQUIRE SSL; \
+     CREATE USER repl@'%' IDENTIFIED BY 'It''s-\\\\Repl-1' REQUIRE SSL; \
+     GRANT REPLICATION SLAVE ON *.* TO repl@'%';";
+
+fn checksums(server: &Server) -> String {
+    server.sql("CHECKSUM TABLE bank.account, bank.journal").expect("checksums")
+}
+
+/// Rows written on `source` after the copy are on `new`, and both hold the same.
+fn assert_follows(source: &Server, new: &Server, load: Load) {
+    load.goes_on(50);
+    drop(load);
+    source.sql("INSERT INTO bank.journal VALUES (99, 1, 'after the copy')").expect("written");
+    let count = "SELECT COUNT(*) FROM bank.journal WHERE writer = 99";
+    for _ in 0..600 {
+        if new.value(count).expect("it answers") == "1" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(new.value(count).expect("it answers"), "1", "a row that was written after the copy");
+    assert_eq!(checksums(source), checksums(new));
+}
+
+#[test]
+fn an_encrypted_mysql_gets_a_replica() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
+    let desk = Desk::new();
+    let builder = |keyring: &str| {
+        let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
+        let keyring = KeyringPlace::Path(desk.path(keyring));
+        Server::builder(Kind::MySql97)
+            .options(options(Kind::MySql97))
+            .options(encrypted)
+            .tls(&desk.tls)
+            .keyring(keyring)
+    };
+    let source = builder("keyring").within(volume.path()).start().expect("it starts");
+    source.sql(ACCOUNTS).expect("accounts");
+    prepare(&source, "ENCRYPTION='Y'");
+    let load = Load::start(&source, 4);
+    load.goes_on(200);
+    let copy = desk.copy_of(&source, "copy");
+    fs::copy(desk.path("keyring"), desk.path("keyring2")).expect("copied");
+    let new = builder("keyring2").datadir_seed(copy).start().expect("the copy starts");
+    follows(&desk, &source, &new, load);
+    let link = "SELECT CONCAT(SSL_ALLOWED, SSL_VERIFY_SERVER_CERTIFICATE, AUTO_POSITION) \
+                FROM performance_schema.replication_connection_configuration";
+    assert_eq!(new.value(link).expect("it answers"), "YESYES1");
+
+    source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
+    let later = builder("keyring2").datadir_seed(desk.path("copy")).start().expect("the copy starts");
+    refuses(&desk, &source, &later, "has purged the binary logs since the copy");
+    later.sql("CREATE DATABASE of_its_own").expect("written");
+    refuses(&desk, &source, &later, "has transactions that the source does not have");
+    later.sql("RESET BINARY LOGS AND GTIDS").expect("reset");
+    refuses(&desk, &source, &later, "there is no position to go on from");
+}
+
+fn follows(desk: &Desk, source: &Server, new: &Server, load: Load) {
+    let shown = desk.provision(source, new, "replica", &[]);
+    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("_SSL=1") && text.contains("_PASSWORD='…'") && !text.contains("Repl-1"), "{text}");
+    let done = desk.provision(source, new, "replica", &["--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(!said(&done).contains("Repl-1"), "{}", said(&done));
+    assert_follows(source, new, load);
+}
+
+fn refuses(desk: &Desk, source: &Server, new: &Server, why: &str) {
+    let refused = desk.provision(source, new, "replica", &["--yes"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains(why), "{}", said(&refused));
+}
+
+#[test]
+fn a_mariadb_gets_a_replica() {
+    for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
+        let (Some(_), Some(volume)) = (require(kind), Volume::new("btrfs", 2048)) else { return };
+        let desk = Desk::new();
+        let builder = || Server::builder(kind).options(options(kind)).tls(&desk.tls);
+        let source = builder().within(volume.directory("s")).start().expect("it starts");
+        source.sql(ACCOUNTS).expect("accounts");
+        source.sql("GRANT BINLOG MONITOR ON *.* TO admin@'%'").expect("granted");
+        prepare(&source, "");
+        let load = Load::start(&source, 4);
+        load.goes_on(200);
+        let new = builder().datadir_seed(desk.copy_of(&source, "copy")).start().expect("the copy starts");
+        follows(&desk, &source, &new, load);
+
+        let bare = Server::builder(kind).tls(&desk.tls).start().expect("it starts");
+        refuses(&desk, &source, &bare, "there is no position to go on from");
+    }
+}
+
+/// A member of a group of 127.0.0.1.
+fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
+    let own = ["--binlog-checksum=NONE", "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so"];
+    Server::builder(Kind::MySql97).options(options(Kind::MySql97)).tls(&desk.tls).options(own).options([
+        "--loose-group-replication-group-name=5ea1a1a1-0000-4000-8000-000000000001".to_owned(),
+        format!("--loose-group-replication-local-address=127.0.0.1:{port}"),
+        format!("--loose-group-replication-group-seeds={seeds}"),
+        "--loose-group-replication-start-on-boot=OFF".to_owned(),
+        "--loose-group-replication-ssl-mode=REQUIRED".to_owned(),
+        "--loose-group-replication-recovery-use-ssl=ON".to_owned(),
+        "--loose-group-replication-ip-allowlist=127.0.0.1/8".to_owned(),
+    ])
+}
+
+#[test]
+fn a_copy_of_a_member_joins_the_group() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
+    let desk = Desk::new();
+    let [one, two] = free_ports();
+    let seeds = format!("127.0.0.1:{one},127.0.0.1:{two}");
+    let source = member(&desk, one, &seeds).within(volume.path()).start().expect("it starts");
+    source.sql(ACCOUNTS).expect("accounts");
+    source.sql("GRANT GROUP_REPLICATION_STREAM, CONNECTION_ADMIN ON *.* TO repl@'%'").expect("granted");
+    let boot = "SET GLOBAL group_replication_bootstrap_group=ON; START GROUP_REPLICATION; \
+                SET GLOBAL group_replication_bootstrap_group=OFF";
+    source.sql(boot).expect("a group");
+    prepare(&source, "");
+    let load = Load::start(&source, 3);
+    load.goes_on(100);
+    let copy = desk.copy_of(&source, "copy");
+    let new = member(&desk, two, &seeds).datadir_seed(copy).start().expect("the copy starts");
+    let done = desk.provision(&source, &new, "group-member", &["--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}\n{}", said(&done), new.error_log());
+    assert!(said(&done).contains("is ONLINE in the group"), "{}", said(&done));
+    assert!(new.error_log().contains("Incremental recovery"), "{}", new.error_log());
+    assert_follows(&source, &new, load);
+}
+
+fn free_ports() -> [u16; 2] {
+    [0; 2].map(|_: u8| std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port())
+}
+
+#[test]
+fn a_server_that_does_not_run_and_a_galera_node_are_told_what_to_do() {
+    let datadir = tempfile::tempdir().expect("a directory");
+    fs::write(datadir.path().join("ibdata1"), "").expect("room");
+    let run = |role: &str| {
+        let into: &Path = datadir.path();
+        let args = ["provision", "--source", "mysql://admin@127.0.0.1:1", "--as", role, "--replication-user", "r"];
+        sealant().args(args).arg("--into").arg(into).output().expect("the binary starts")
+    };
+    let down = run("replica");
+    assert_eq!(down.status.code(), Some(1));
+    assert!(said(&down).contains("no server runs on it"), "{}", said(&down));
+    let galera = run("galera");
+    assert_eq!(galera.status.code(), Some(2));
+    assert!(said(&galera).contains("wsrep_sst_method=sealant"), "{}", said(&galera));
+}

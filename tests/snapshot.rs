@@ -1,0 +1,400 @@
+//! `sealant snapshot`: copies of real servers' data directories under load, and what goes wrong.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::moving::Receiving;
+use crate::support::sealant;
+use crate::support::still::{Load, Volume, assert_whole, options, prepare};
+
+/// A process to be frozen: it only sleeps.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn new() -> Self {
+        Self(Command::new("sleep").arg("600").spawn().expect("sleep runs"))
+    }
+
+    fn send(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.0);
+        kill_process(pid, signal).expect("it runs");
+    }
+
+    fn is_stopped(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it runs");
+        stat.contains(") T ")
+    }
+
+    /// How long it takes until it runs again.
+    fn thawed_after(&self) -> Duration {
+        let start = Instant::now();
+        while self.is_stopped() {
+            assert!(start.elapsed() < Duration::from_secs(20), "it never runs again");
+            thread::sleep(Duration::from_millis(1));
+        }
+        start.elapsed()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A watchdog that is ready.
+fn watchdog(sleeper: &Sleeper, limit_ms: u64) -> Child {
+    let mut command = sealant();
+    command.args(["snapshot", "watchdog", &sleeper.0.id().to_string(), &limit_ms.to_string()]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary starts");
+    child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("it gets ready");
+    child
+}
+
+fn freeze(sleeper: &Sleeper, watchdog: &mut Child) {
+    watchdog.stdin.as_mut().expect("piped").write_all(b"f").expect("it listens");
+    sleeper.send(Signal::STOP);
+    while !sleeper.is_stopped() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn the_watchdog_lets_a_server_go_when_its_time_is_up() {
+    let sleeper = Sleeper::new();
+    let mut watchdog = watchdog(&sleeper, 300);
+    freeze(&sleeper, &mut watchdog);
+    let after = sleeper.thawed_after();
+    assert!(after > Duration::from_millis(100), "too early: {after:?}");
+    assert_eq!(watchdog.wait().expect("it ends").code(), Some(3));
+}
+
+#[test]
+fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
+    let sleeper = Sleeper::new();
+    let mut watchdog = watchdog(&sleeper, 60_000);
+    freeze(&sleeper, &mut watchdog);
+    // Whatever ends the whole service does not end it before its work.
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        kill_process(Pid::from_child(&watchdog), signal).expect("it runs");
+    }
+    thread::sleep(Duration::from_millis(100));
+    assert!(sleeper.is_stopped());
+    drop(watchdog.stdin.take());
+    sleeper.thawed_after();
+    assert_eq!(watchdog.wait().expect("it ends").code(), Some(0));
+}
+
+/// Rounds of each kind; the long test sets more.
+fn rounds() -> u32 {
+    std::env::var("SEALANT_SNAPSHOT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+/// `sealant snapshot … --datadir D`, which must succeed: its JSON.
+#[track_caller]
+fn snapshot(command: &str, datadir: &Path, more: &[&str]) -> Value {
+    let mut sealant = sealant();
+    sealant.args(["snapshot", command, "--format", "json", "--datadir"]).arg(datadir).args(more);
+    let output = sealant.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The same, which must fail: its message.
+#[track_caller]
+fn refused(command: &str, datadir: &Path, more: &[&str]) -> String {
+    let output = sealant().args(["snapshot", command, "--datadir"]).arg(datadir).args(more).output();
+    let output = output.expect("the binary starts");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn drop_all(datadir: &Path) {
+    for copy in snapshot("list", datadir, &[]).as_array().expect("a list") {
+        let name = copy["name"].as_str().expect("a name");
+        let dropped = sealant().args(["snapshot", "drop", name, "--datadir"]).arg(datadir).output();
+        assert!(dropped.expect("the binary starts").status.success());
+    }
+}
+
+/// Copies of a server under load start, and hold every commit that was acknowledged before.
+fn copies_hold(
+    kind: Kind,
+    file_system: &'static str,
+    builder: ServerBuilder,
+    table_options: &str,
+    like: ServerBuilder,
+) {
+    let Some(volume) = Volume::new(file_system, 2048) else { return };
+    let server = builder.within(volume.directory("s")).start().expect("it starts");
+    prepare(&server, table_options);
+    let load = Load::start(&server, 4);
+    let expected = if file_system == "btrfs" { "btrfs" } else { "reflink" };
+    for round in 0..rounds() {
+        load.goes_on(200);
+        let acknowledged = load.acknowledged();
+        let taken = snapshot("create", server.datadir(), &[]);
+        load.goes_on(20);
+        assert_eq!(taken["provider"], expected);
+        #[allow(clippy::print_stderr, reason = "the figures of a long test")]
+        {
+            eprintln!("{kind:?} on {file_system}, round {round}: {} ms", taken["freeze_ms"]);
+        }
+        let root = Path::new(taken["root"].as_str().expect("a path"));
+        assert!(!root.join("#innodb_temp").exists() || file_system == "btrfs", "temporary files are left out");
+        let copy = like.clone().datadir_seed(root).start().expect("the copy starts");
+        assert_whole(&copy, &acknowledged);
+        drop(copy);
+        drop_all(server.datadir());
+    }
+    let left = fs::read_dir(server.dir()).expect("listed").flatten();
+    assert!(left.into_iter().all(|item| item.file_name() != ".sealant-snapshots"), "nothing is left");
+}
+
+fn plain(kind: Kind) -> ServerBuilder {
+    Server::builder(kind).options(options(kind))
+}
+
+#[test]
+fn mysql_on_xfs() {
+    if require(Kind::MySql97).is_some() {
+        copies_hold(Kind::MySql97, "xfs", plain(Kind::MySql97), "", plain(Kind::MySql97));
+    }
+}
+
+#[test]
+fn mysql_on_btrfs() {
+    if require(Kind::MySql97).is_some() {
+        copies_hold(Kind::MySql97, "btrfs", plain(Kind::MySql97), "", plain(Kind::MySql97));
+    }
+}
+
+#[test]
+fn mariadb_on_xfs() {
+    if require(Kind::MariaDb1011).is_some() {
+        copies_hold(Kind::MariaDb1011, "xfs", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
+    }
+}
+
+#[test]
+fn mariadb_on_btrfs() {
+    if require(Kind::MariaDb1011).is_some() {
+        copies_hold(Kind::MariaDb1011, "btrfs", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
+    }
+}
+
+#[test]
+fn mysql_with_everything_encrypted() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let keys = tempfile::tempdir().expect("a directory");
+    let builder = || {
+        let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
+        plain(Kind::MySql97).keyring(KeyringPlace::Path(keys.path().join("keyring"))).options(encrypted)
+    };
+    copies_hold(Kind::MySql97, "xfs", builder(), "ENCRYPTION='Y'", builder());
+}
+
+#[test]
+fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
+    let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
+    let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
+    prepare(&server, "");
+    // Many files make the freeze long enough to be hit.
+    let many = server.datadir().join("many");
+    fs::create_dir(&many).expect("made");
+    for number in 0..8000 {
+        fs::write(many.join(format!("f{number}")), "x").expect("room");
+    }
+    let load = Load::start(&server, 2);
+    let mut hit = 0;
+    for _ in 0..20 {
+        let mut child = sealant();
+        child.args(["snapshot", "create", "--max-freeze", "20s", "--datadir"]).arg(server.datadir());
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        while child.try_wait().expect("waited").is_none() && !is_stopped(&server) {
+            thread::sleep(Duration::from_micros(200));
+        }
+        hit += u32::from(is_stopped(&server));
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        load.goes_on(20);
+        if hit >= 3 {
+            break;
+        }
+    }
+    assert!(hit > 0, "the freeze was never hit");
+    let listed = snapshot("list", server.datadir(), &[]);
+    assert!(listed.as_array().expect("a list").iter().any(|copy| copy["state"] == "stale"), "{listed}");
+    let dropped = sealant().args(["snapshot", "drop", "--stale", "--datadir"]).arg(server.datadir()).output();
+    assert!(dropped.expect("it starts").status.success());
+    drop_all(server.datadir());
+    assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
+}
+
+fn is_stopped(server: &Server) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid().expect("it runs")));
+    stat.expect("it runs").contains(") T ")
+}
+
+#[test]
+fn what_is_not_sound_is_refused_with_the_reason() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 1024)) else { return };
+    let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
+    let datadir = server.datadir();
+    let estimate = snapshot("estimate", datadir, &[]);
+    assert_eq!(estimate["provider"], "reflink");
+    assert!(estimate["files"].as_u64() > Some(100) && estimate["extents"].as_u64() > Some(100), "{estimate}");
+    assert!(estimate["dirty_bytes"].is_u64() && estimate["freeze_ms"].as_f64() > Some(5.0), "{estimate}");
+
+    let slow = refused("create", datadir, &["--max-freeze", "1ms"]);
+    assert!(slow.contains("longer than the 1 ms allowed") && slow.contains("--max-freeze"), "{slow}");
+    let other = refused("create", datadir, &["--place", "/tmp"]);
+    assert!(other.contains("on another file system"), "{other}");
+    let runs = refused("create", datadir, &["--provider", "stopped"]);
+    assert!(runs.contains("its server runs, as process"), "{runs}");
+    let file = server.dir().join("wrong.pid");
+    fs::write(&file, "1").expect("room");
+    let wrong = refused("create", datadir, &["--pid-file", file.to_str().expect("ASCII")]);
+    assert!(wrong.contains("process 1, its pid file, does not have this data directory open"), "{wrong}");
+    let socket = server.socket().to_str().expect("ASCII").to_owned();
+    assert_eq!(snapshot("estimate", datadir, &["--socket", &socket])["provider"], "reflink");
+    assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
+}
+
+#[test]
+fn on_ext4_and_the_like_the_message_says_what_to_do() {
+    let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("ext4", 512)) else { return };
+    let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
+    let message = refused("create", server.datadir(), &[]);
+    assert!(message.contains("ext4 cannot clone files") && message.contains("mariadb-backup"), "{message}");
+}
+
+#[test]
+fn logs_that_are_kept_elsewhere_are_in_the_same_copy() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
+    let elsewhere = |name: &str| {
+        let path = volume.directory(name);
+        path.to_str().expect("ASCII").to_owned()
+    };
+    let (redo, undo, double, logs) = (elsewhere("redo"), elsewhere("undo"), elsewhere("dblwr"), elsewhere("logs"));
+    let mut server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
+    server.stop().expect("it stops");
+    let moved = |name: &str, to: &str| {
+        let from = server.datadir().join(name);
+        fs::rename(&from, Path::new(to).join(name)).expect("moved");
+    };
+    moved("#innodb_redo", &redo);
+    moved("undo_001", &undo);
+    moved("undo_002", &undo);
+    let options = [
+        format!("--innodb-log-group-home-dir={redo}"),
+        format!("--innodb-undo-directory={undo}"),
+        format!("--innodb-doublewrite-dir={double}"),
+        format!("--log-bin={logs}/binary"),
+    ];
+    server.restart_with(&options.each_ref().map(String::as_str)).expect("it starts");
+    prepare(&server, "");
+    let load = Load::start(&server, 4);
+    for _ in 0..rounds() {
+        load.goes_on(200);
+        let acknowledged = load.acknowledged();
+        let taken = snapshot("create", server.datadir(), &[]);
+        let root = Path::new(taken["root"].as_str().expect("a path"));
+        assert!(root.join("#innodb_redo").is_dir() && root.join("undo_001").exists());
+        let index = fs::read_to_string(root.join("binary.index")).expect("an index");
+        assert!(index.lines().all(|line| line.starts_with("./binary.")), "{index}");
+        let copy = plain(Kind::MySql97).option("--log-bin=binary").datadir_seed(root).start();
+        assert_whole(&copy.expect("the copy starts"), &acknowledged);
+        drop_all(server.datadir());
+    }
+    let Some(other) = Volume::new("xfs", 512) else { return };
+    drop(load);
+    let there = other.path().join("bin");
+    server.restart_with(&[&format!("--log-bin={}", there.display())]).expect("it starts");
+    let message = refused("create", server.datadir(), &[]);
+    assert!(message.contains("is on another file system than the rest"), "{message}");
+    assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
+}
+
+/// `sealant send --live` to a receiver of this host.
+fn send_live(server: &Server, code: &str, more: &[&str]) -> Command {
+    let mut command = sealant();
+    command.args(["send", "--live", "--datadir"]).arg(server.datadir()).arg(code).args(more);
+    command
+}
+
+#[test]
+fn a_running_server_is_sent_and_the_copy_released() {
+    for (kind, file_system) in [(Kind::MySql97, "xfs"), (Kind::MariaDb1011, "btrfs")] {
+        let (Some(_), Some(volume)) = (require(kind), Volume::new(file_system, 2048)) else { return };
+        let server = plain(kind).within(volume.directory("s")).start().expect("it starts");
+        prepare(&server, "");
+        let load = Load::start(&server, 4);
+        load.goes_on(200);
+        let acknowledged = load.acknowledged();
+        let target = tempfile::tempdir().expect("a directory");
+        let receiving = Receiving::begin(&target.path().join("data"), &[]);
+        let sent = send_live(&server, &receiving.code, &[]).output().expect("the binary starts");
+        let (code, stderr) = receiving.end();
+        assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
+        load.goes_on(20);
+        let root = target.path().join("data");
+        assert!(!root.join("auto.cnf").exists() && !root.join("ibtmp1").exists());
+        let copy = plain(kind).datadir_seed(root).start().expect("the copy starts");
+        assert_whole(&copy, &acknowledged);
+    }
+}
+
+#[test]
+fn an_interrupted_send_releases_the_copy_and_a_killed_one_is_found() {
+    let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
+    let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
+    prepare(&server, "");
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let target = tempfile::tempdir().expect("a directory");
+        let receiving = Receiving::begin(&target.path().join("data"), &[]);
+        let slow = ["--bwlimit", "1MiB", "--compress", "none"];
+        let mut sender = send_live(&server, &receiving.code, &slow).stderr(Stdio::piped()).spawn().expect("it starts");
+        while snapshot("list", server.datadir(), &[])[0]["freeze_ms"].is_null() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(snapshot("list", server.datadir(), &[])[0]["state"], "in-use");
+        kill_process(Pid::from_child(&sender), signal).expect("it runs");
+        let mut said = String::new();
+        sender.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        let status = sender.wait().expect("it ends");
+        receiving.kill();
+        let left = snapshot("list", server.datadir(), &[]);
+        if signal == Signal::KILL {
+            assert_eq!(left[0]["state"], "stale", "{left}");
+            drop_all(server.datadir());
+        } else {
+            assert_eq!(status.code(), Some(1), "{said}");
+            assert!(said.contains("ended by a signal"), "{said}");
+            assert_eq!(left, serde_json::json!([]));
+        }
+    }
+    server.value("SELECT 1").expect("it runs");
+}
+
+#[test]
+fn live_and_a_source_exclude_each_other() {
+    for args in [&["send", "--live", "--datadir", "/nowhere", "/tmp", "sealant1-x"][..], &["send", "sealant1-x"]] {
+        let output = sealant().args(args).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

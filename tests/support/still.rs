@@ -1,0 +1,207 @@
+//! File systems in plain files, and a load whose every acknowledged commit can be looked for in a copy.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use harness::{Kind, Server};
+use tempfile::TempDir;
+
+/// A file system of its own, mounted from an image.
+pub(crate) struct Volume {
+    kind: &'static str,
+    mount: PathBuf,
+    _dir: TempDir,
+}
+
+impl Volume {
+    /// Makes and mounts one; says on stderr that the test is skipped if that cannot be done here.
+    ///
+    /// # Panics
+    /// If `CI` is set: a skipped test must not pass for a test there.
+    pub(crate) fn new(kind: &'static str, mib: u64) -> Option<Self> {
+        // Short, and in /tmp: the path of a socket below it has at most 107 bytes.
+        let dir = tempfile::Builder::new().prefix("sealant-fs-").tempdir_in("/tmp").expect("a directory");
+        let (image, mount) = (dir.path().join("image"), dir.path().join("m"));
+        File::create(&image).expect("room").set_len(mib << 20).expect("room");
+        std::fs::create_dir(&mount).expect("room");
+        let made = run(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
+        let mounted = made.and_then(|()| run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&mount)));
+        if let Err(why) = mounted {
+            assert!(std::env::var_os("CI").is_none(), "{kind} cannot be mounted: {why}");
+            #[allow(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+            {
+                eprintln!("SKIPPED: {kind} cannot be mounted here: {why}");
+            }
+            return None;
+        }
+        Some(Self { kind, mount, _dir: dir })
+    }
+
+    /// Where it is mounted.
+    pub(crate) fn path(&self) -> &Path {
+        &self.mount
+    }
+
+    /// A directory in it; on btrfs a subvolume.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        let path = self.mount.join(name);
+        if self.kind == "btrfs" {
+            run(Command::new("btrfs").args(["subvolume", "create"]).arg(&path)).expect("a subvolume");
+        } else {
+            std::fs::create_dir(&path).expect("a directory");
+        }
+        path
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.mount).status();
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let Output { status, stderr, .. } = command.output().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&stderr).trim().to_owned()) }
+}
+
+/// Accounts; every transfer between two leaves the sum as it is.
+const ACCOUNTS: u64 = 500;
+const BALANCE: u64 = 1000;
+
+/// Makes the tables of the load.
+pub(crate) fn prepare(server: &Server, table_options: &str) {
+    let numbers = (1..=ACCOUNTS).map(|id| format!("({id}, {BALANCE}, REPEAT('x', 300))")).collect::<Vec<_>>().join(",");
+    let tables = format!(
+        "CREATE DATABASE bank; USE bank;
+         CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, note VARCHAR(400), KEY (balance)) {table_options};
+         CREATE TABLE journal (writer INT, seq BIGINT, filler VARCHAR(600), PRIMARY KEY (writer, seq)) {table_options};
+         INSERT INTO account VALUES {numbers};"
+    );
+    server.sql(&tables).expect("the tables are made");
+}
+
+/// Writers that move money and write down each move, as fast as the server commits.
+pub(crate) struct Load {
+    writers: Vec<Writer>,
+    stop: Arc<AtomicBool>,
+}
+
+struct Writer {
+    client: Child,
+    threads: Vec<JoinHandle<()>>,
+    acknowledged: Arc<AtomicU64>,
+}
+
+impl Load {
+    pub(crate) fn start(server: &Server, writers: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers = (0..writers).map(|number| Writer::start(server, number, &stop)).collect();
+        Self { writers, stop }
+    }
+
+    /// What each writer was told to be committed.
+    pub(crate) fn acknowledged(&self) -> Vec<u64> {
+        self.writers.iter().map(|writer| writer.acknowledged.load(Ordering::SeqCst)).collect()
+    }
+
+    /// Waits until every writer has gone on by so many commits.
+    pub(crate) fn goes_on(&self, by: u64) {
+        let then = self.acknowledged();
+        for _ in 0..3000 {
+            if self.acknowledged().iter().zip(&then).all(|(now, then)| *now >= then + by) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the server does not commit any more: {then:?}, {:?}", self.acknowledged());
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        for writer in &mut self.writers {
+            let _ = writer.client.kill();
+            let _ = writer.client.wait();
+            for thread in writer.threads.drain(..) {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Writer {
+    fn start(server: &Server, number: u64, stop: &Arc<AtomicBool>) -> Self {
+        let mut client = server.client();
+        client.args(["--unbuffered", "bank"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut client = client.spawn().expect("the client starts");
+        let (mut input, output) = (client.stdin.take().expect("piped"), client.stdout.take().expect("piped"));
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let (stop, told) = (Arc::clone(stop), Arc::clone(&acknowledged));
+        let feeding = thread::spawn(move || {
+            for seq in 1_u64.. {
+                let (from, to) = (seq.wrapping_mul(7919 + number * 31) % ACCOUNTS + 1, seq % ACCOUNTS + 1);
+                let statement = format!(
+                    "START TRANSACTION; UPDATE account SET balance = balance - 7 WHERE id = {0}; \
+                     UPDATE account SET balance = balance + 7 WHERE id = {1}; \
+                     INSERT INTO journal VALUES ({number}, {seq}, REPEAT('j', {2})); COMMIT; SELECT {seq};\n",
+                    from.min(to),
+                    from.max(to),
+                    seq % 600
+                );
+                if stop.load(Ordering::SeqCst) || input.write_all(statement.as_bytes()).is_err() {
+                    return;
+                }
+            }
+        });
+        let reading = thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if let Ok(seq) = line.trim().parse() {
+                    told.store(seq, Ordering::SeqCst);
+                }
+            }
+        });
+        Self { client, threads: vec![feeding, reading], acknowledged }
+    }
+}
+
+/// What was committed before the copy is in it, money is neither made nor lost, and no move is missing.
+#[track_caller]
+pub(crate) fn assert_whole(copy: &Server, acknowledged: &[u64]) {
+    let value = |query: &str| copy.value(query).expect("the copy answers");
+    assert_eq!(
+        value("SELECT SUM(balance) FROM bank.account"),
+        (ACCOUNTS * BALANCE).to_string(),
+        "transactions are torn"
+    );
+    for (writer, seq) in acknowledged.iter().enumerate() {
+        let found = value(&format!("SELECT COUNT(*), IFNULL(MAX(seq), 0) FROM bank.journal WHERE writer = {writer}"));
+        let (count, last) = found.split_once('\t').expect("two columns");
+        assert_eq!(count, last, "writer {writer}: commits are missing in the middle");
+        let last: u64 = last.parse().expect("a number");
+        assert!(last >= *seq, "writer {writer}: {seq} was acknowledged, the copy ends with {last}");
+    }
+    let checked = copy.sql("CHECK TABLE bank.account, bank.journal").expect("checked");
+    assert!(checked.lines().all(|line| line.ends_with("OK")), "{checked}");
+    let by_index = value("SELECT COUNT(*) FROM bank.account FORCE INDEX (balance) WHERE balance > -1000000");
+    assert_eq!(by_index, ACCOUNTS.to_string(), "the index does not agree with the table");
+}
+
+/// Options that make a server's redo log small, so that it wraps, and its binary log part of the copy.
+pub(crate) fn options(kind: Kind) -> Vec<String> {
+    let mut options = vec!["--log-bin=binlog".to_owned(), "--innodb-buffer-pool-size=24M".to_owned()];
+    if kind.is_mariadb() {
+        options.push("--binlog-format=ROW".to_owned());
+        options.push("--gtid-strict-mode=ON".to_owned());
+    } else {
+        options.extend(["--gtid-mode=ON", "--enforce-gtid-consistency=ON"].map(str::to_owned));
+    }
+    options
+}
