@@ -15,6 +15,7 @@ mod manifest;
 mod receive;
 mod rotate;
 mod send;
+pub(crate) mod sst;
 mod transfer;
 mod tunnel;
 mod verify;
@@ -49,6 +50,8 @@ enum Verb {
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
+    Sst(sst::Sst),
+    #[command(hide = true)]
     Generate(generate::Generate),
 }
 
@@ -69,6 +72,7 @@ impl Cli {
             Verb::Send(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
+            Verb::Sst(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }
     }
