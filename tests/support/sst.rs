@@ -3,14 +3,18 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use harness::Server;
+use harness::galera::{Cluster, SetUp, wait_until_synced};
+use harness::{Error, Kind, Server, ServerBuilder, require};
 use server::{Connection, Endpoint, Options, Target};
 use tempfile::TempDir;
+
+use super::chance::number;
 
 /// A directory with `wsrep_sst_sealant` in it.
 pub(crate) struct Programs {
@@ -78,16 +82,9 @@ pub(crate) fn fill(server: &Server, mebibytes: usize) {
         INSERT INTO myisam_like SELECT seq, seq FROM seq_1_to_1000;";
     server.sql(made).expect("tables are made");
     for part in 0..mebibytes.div_ceil(8) {
-        let from = part * 8192;
-        server
-            .sql(&format!("INSERT INTO bank.bulk SELECT seq, RANDOM_BYTES(1000) FROM seq_{}_to_{}", from + 1, from + 8192))
-            .unwrap_or_else(|_| {
-                // Before 10.10 there is no RANDOM_BYTES.
-                let text = "CONCAT(SHA2(RAND(seq), 512), SHA2(RAND(seq + 1), 512), SHA2(RAND(seq + 2), 512), SHA2(RAND(seq + 3), 512))";
-                server
-                    .sql(&format!("INSERT INTO bank.bulk SELECT seq, {text} FROM seq_{}_to_{}", from + 1, from + 8192))
-                    .expect("rows")
-            });
+        let (from, to) = (part * 8192 + 1, (part + 1) * 8192);
+        let rows = format!("USE bank; INSERT INTO bulk SELECT seq, RANDOM_BYTES(1000) FROM seq_{from}_to_{to}");
+        server.sql(&rows).expect("rows");
     }
 }
 
@@ -206,4 +203,138 @@ pub(crate) fn until(what: &str, seconds: u64, mut is_so: impl FnMut() -> bool) {
 pub(crate) fn staged(datadir: &Path) -> u64 {
     let journal = datadir.join(".sealant_in/.sealant-staging/journal");
     fs::metadata(journal).map_or(0, |journal| journal.len() / 60 << 20)
+}
+
+/// So slow that there is time for something to happen.
+pub(crate) const SLOW: &str = "[sst]\nrlimit=6m\nencrypt=0\n";
+
+/// How much there is to send.
+pub(crate) fn mebibytes() -> usize {
+    number("SEALANT_SST_MIB", 48) as usize
+}
+
+/// Nodes that join by this program.
+pub(crate) fn set_up(kind: Kind, programs: &Programs) -> SetUp {
+    SetUp::new(kind).method("sealant").programs(programs.path()).options(["--innodb-log-file-size=16M"])
+}
+
+/// Starts a node that joins, and waits until it serves.
+#[track_caller]
+pub(crate) fn join(node: &mut Server) -> Duration {
+    let began = Instant::now();
+    if let Err(error) = node.start() {
+        panic!("{error}\n{}", node.new_log());
+    }
+    wait_until_synced(node).expect("it is synced");
+    began.elapsed()
+}
+
+/// Starts a node that is not to come up, and returns its log.
+#[track_caller]
+pub(crate) fn fails(node: &mut Server) -> String {
+    match node.start() {
+        Err(Error::NotStarted { .. }) => node.new_log(),
+        other => panic!("{other:?}\n{}", node.new_log()),
+    }
+}
+
+/// A node with nothing of its own.
+pub(crate) fn empty(builder: ServerBuilder) -> ServerBuilder {
+    builder.empty_datadir()
+}
+
+#[track_caller]
+/// A line of a side of the transfer is in a log.
+pub(crate) fn says(log: &str, side: &str, text: &str) {
+    let line = log.lines().find(|line| line.contains("WSREP_SST: ") && line.contains(side) && line.contains(text));
+    assert!(line.is_some(), "no line of {side} with {text:?} in\n{log}");
+}
+
+/// A cluster of one node, whose programs are its own, and joiners that fail at first.
+pub(crate) struct Place {
+    programs: Programs,
+    pub(crate) donors: Programs,
+    cluster: Cluster,
+}
+
+impl Place {
+    pub(crate) fn new(kind: Kind) -> Option<Self> {
+        require(kind)?;
+        let (programs, donors) = (Programs::new(), Programs::new());
+        let cluster = set_up(kind, &donors).start(1).expect("a node");
+        fill(&cluster.nodes[0], mebibytes());
+        cluster.nodes[0].sql("INSERT INTO bank.transfer (a, b, amount) VALUES (1, 1, 0)").expect("a row");
+        Some(Self { programs, donors, cluster })
+    }
+
+    pub(crate) fn donor(&self) -> &Server {
+        &self.cluster.nodes[0]
+    }
+
+    pub(crate) fn node(&mut self, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Server {
+        let programs = self.programs.path();
+        self.cluster.prepare(|builder| more(builder.empty_datadir().programs(programs))).expect("a node")
+    }
+
+    /// The option file of the donor, which its program reads each time.
+    pub(crate) fn options(&self, text: &str) {
+        fs::write(self.donor().dir().join("my.cnf"), text).expect("an option file");
+    }
+
+    /// Launches a node, and waits until part of the data has come.
+    #[track_caller]
+    pub(crate) fn half_way(&self, node: &mut Server) {
+        self.options(SLOW);
+        node.launch().expect("it starts");
+        until("a part of the data", 30, || staged(node.datadir()) > 8 << 20);
+    }
+
+    /// After a failure the donor serves and has said what happened, and the next try of the same node works.
+    #[track_caller]
+    pub(crate) fn goes_on(&self, node: &mut Server, reason: &str) {
+        let donor = self.donor();
+        until("the donor goes on", 20, || {
+            let state = "SHOW STATUS LIKE 'wsrep_local_state_comment'";
+            donor.sql(state).is_ok_and(|state| state.contains("Synced"))
+        });
+        says(&donor.error_log(), "[ERROR] sealant donor", reason);
+        donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (2, 2, 0)").expect("the donor writes");
+        assert_eq!(program("donor", donor.datadir()), None);
+        assert_eq!(program("joiner", node.datadir()), None);
+        self.options("");
+        join(node);
+        same_rows(donor, node);
+        node.stop().expect("it stops");
+    }
+}
+
+/// A file system of its own, in a file.
+pub(crate) struct Image {
+    directory: TempDir,
+}
+
+impl Image {
+    /// Makes and mounts one; `None` if that cannot be done here.
+    pub(crate) fn mount(system: &str, mebibytes: u64) -> Option<Self> {
+        let image = Self { directory: tempfile::tempdir().expect("a directory") };
+        let file = image.directory.path().join("image");
+        fs::File::create(&file).expect("a file").set_len(mebibytes << 20).expect("room");
+        fs::create_dir(image.path()).expect("a directory");
+        let run = |program: &str, args: &[&std::ffi::OsStr]| {
+            Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+        };
+        let made = run(&format!("mkfs.{system}"), &["-q".as_ref(), file.as_os_str()]);
+        (made && run("mount", &["-o".as_ref(), "loop".as_ref(), file.as_os_str(), image.path().as_os_str()]))
+            .then_some(image)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("mounted")
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
 }

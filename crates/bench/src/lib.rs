@@ -10,6 +10,7 @@
 
 pub mod arms;
 mod cache;
+mod cluster;
 mod copy;
 mod environment;
 mod error;
@@ -20,6 +21,7 @@ mod record;
 mod stats;
 
 pub use cache::{Residency, forget, residency, warm};
+pub use cluster::{Installation, Node, Writer};
 pub use copy::{
     COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, RunningServer, Scratch, Site, Tree, programs_of,
 };

@@ -4,14 +4,14 @@
 use std::{
     net::ToSocketAddrs,
     path::Path,
-    sync::atomic::Ordering,
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
+use snapshot::{DataDir, Still};
 use transfer::{
     codec::effort::Compression,
     pairing::{PairingCode, Token},
-    plan::Plan,
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
 };
@@ -78,7 +78,9 @@ pub fn run(
     }
     session.say(FULL)?;
     let layout = Layout::of(arguments, options)?;
-    let outcome = full(&layout, session, &progress, speech, report);
+    let ordered = ordered.map(|position| position.with_domain(domain));
+    let giving = Giving { arguments, options, layout: &layout, progress: &progress, speech, report };
+    let outcome = giving.full(session, ordered);
     // Its rest must not be taken for the marker of another try.
     let cleared = marker::clear(layout.datadir());
     let position = outcome?;
@@ -86,96 +88,142 @@ pub fn run(
     speech.done(&position)
 }
 
-/// Sends everything.
-fn full(
-    layout: &Layout,
-    mut session: Session<'_>,
-    progress: &Progress,
-    speech: &Speech,
-    report: &Report<'_>,
-) -> Result<Position, SstError> {
-    let began = Instant::now();
-    match while_it_works(layout, &mut session, progress, speech, report).and_then(|()| {
-        let position = while_it_stands_still(layout, &mut session, speech, report)?;
-        session.say(&format!("{POSITION} {position}"))?;
-        speech.go_on()?;
-        Ok(position)
-    }) {
-        Ok(position) => {
-            let sent = session.finish()?;
-            report.line(format!(
-                "the joiner has everything, {} over the network in {:.1} s, {}; position {position}",
-                size(progress.wire_bytes.load(Ordering::Relaxed)),
-                began.elapsed().as_secs_f64(),
-                sent.suite,
-            ));
+/// What a transfer of everything needs.
+struct Giving<'g> {
+    arguments: &'g Arguments,
+    options: &'g Options,
+    layout: &'g Layout,
+    progress: &'g Progress,
+    speech: &'g Speech,
+    report: &'g Report<'g>,
+}
+
+impl Giving<'_> {
+    /// Sends everything.
+    fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
+        let (began, progress, report) = (Instant::now(), self.progress, self.report);
+        let copy = ordered.and_then(|ordered| Some((self.copy()?, ordered)));
+        let sent = match &copy {
+            Some((copy, ordered)) => self.from_copy(copy, &mut session).map(|()| ordered.clone()),
+            None => self.while_it_works(&mut session).and_then(|()| self.while_it_stands_still(&mut session)),
+        };
+        let sent = sent.and_then(|position| {
+            session.say(&format!("{POSITION} {position}"))?;
+            self.speech.go_on()?;
             Ok(position)
-        }
-        Err(error) => {
-            session.give_up(&error.to_string());
-            Err(error)
+        });
+        match sent {
+            Ok(position) => {
+                let sent = session.finish()?;
+                report.line(format!(
+                    "the joiner has everything, {} over the network in {:.1} s, {}; position {position}",
+                    size(progress.wire_bytes.load(Ordering::Relaxed)),
+                    began.elapsed().as_secs_f64(),
+                    sent.suite,
+                ));
+                Ok(position)
+            }
+            Err(error) => {
+                session.give_up(&error.to_string());
+                Err(error)
+            }
         }
     }
-}
 
-/// Sends everything, and then what changed meanwhile, until little is left.
-fn while_it_works(
-    layout: &Layout,
-    session: &mut Session<'_>,
-    progress: &Progress,
-    speech: &Speech,
-    report: &Report<'_>,
-) -> Result<(), SstError> {
-    let mut before = u64::MAX;
-    for number in 1..=MOST_ROUNDS {
-        let (plan, began) = (layout.plan()?, Instant::now());
-        // A file system of its own may hold more than the memory: then the disk is read twice.
-        let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
-        let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
-        report.line(format!(
-            "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
+    /// A copy of one instant, if the file system can give one. The server takes no lock for it: what it
+    /// wrote since the position of the request, the joiner has twice or takes from the group.
+    fn copy(&self) -> Option<Still> {
+        let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
+        if choice == "off" {
+            return None;
+        }
+        let refused = |reason: String| {
+            self.report.line(format!("no snapshot: {reason}; the server's own lock is used for the end of the copy"));
+        };
+        let provider = match choice.parse() {
+            Ok(provider) => provider,
+            Err(names) => {
+                refused(format!("[sst] sealant-snapshot is none of off, {names}"));
+                return None;
+            }
+        };
+        if !self.layout.is_in_one_place() {
+            refused("InnoDB or Aria have files outside of the data directory".to_owned());
+            return None;
+        }
+        let options = snapshot::Options { provider, ..snapshot::Options::default() };
+        let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
+        match datadir.and_then(|datadir| snapshot::take(&datadir, &options)) {
+            Ok(copy) => {
+                let stood = match copy.frozen().as_millis() {
+                    0 => "the server worked on".to_owned(),
+                    time => format!("the server stood still for {time} ms"),
+                };
+                self.report.line(format!("a snapshot by {}; {stood}", copy.provider()));
+                Some(copy)
+            }
+            Err(error) => {
+                refused(error.to_string());
+                None
+            }
+        }
+    }
+
+    fn from_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
+        let plan = self.layout.plan_of_copy(copy.root())?;
+        session.round(&plan, None, Source::Still)?;
+        Ok(())
+    }
+
+    /// Sends everything, and then what changed meanwhile, until little is left.
+    fn while_it_works(&self, session: &mut Session<'_>) -> Result<(), SstError> {
+        let mut before = u64::MAX;
+        for number in 1..=MOST_ROUNDS {
+            let (plan, began) = (self.layout.plan()?, Instant::now());
+            // More than fits into memory would push itself out of it.
+            let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
+            let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
+            self.report.line(format!(
+                "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
+                size(round.read_bytes),
+                size(plan.bytes),
+                size(round.sent_bytes),
+                began.elapsed().as_secs_f64(),
+            ));
+            let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            self.speech.far(load(&self.progress.bytes), load(&self.progress.total_bytes));
+            let settled = round.sent_bytes <= LITTLE_BYTES || round.sent_bytes > before / 2;
+            if number > 1 && settled {
+                break;
+            }
+            before = round.sent_bytes;
+        }
+        Ok(())
+    }
+
+    /// Asks the server to stop writing, and sends what is left.
+    fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
+        let datadir = self.layout.datadir();
+        marker::clear(datadir)?;
+        let asked = Instant::now();
+        self.speech.flush_tables()?;
+        let position = loop {
+            session.rest(TICK)?;
+            if let Some(position) = marker::take(datadir)? {
+                break position;
+            }
+        };
+        let still = Instant::now();
+        let round = session.round(&self.layout.plan()?, None, Source::Still)?;
+        self.report.line(format!(
+            "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
             size(round.read_bytes),
-            size(plan.bytes),
             size(round.sent_bytes),
-            began.elapsed().as_secs_f64(),
+            still.elapsed().as_millis(),
+            (still - asked).as_millis(),
         ));
-        speech.far(progress.bytes.load(Ordering::Relaxed), progress.total_bytes.load(Ordering::Relaxed));
-        let settled = round.sent_bytes <= LITTLE_BYTES || round.sent_bytes > before / 2;
-        if number > 1 && settled {
-            break;
-        }
-        before = round.sent_bytes;
+        Ok(position)
     }
-    Ok(())
-}
-
-/// Asks the server to stop writing, and sends what is left.
-fn while_it_stands_still(
-    layout: &Layout,
-    session: &mut Session<'_>,
-    speech: &Speech,
-    report: &Report<'_>,
-) -> Result<Position, SstError> {
-    marker::clear(layout.datadir())?;
-    let asked = Instant::now();
-    speech.flush_tables()?;
-    let position = loop {
-        session.rest(TICK)?;
-        if let Some(position) = marker::take(layout.datadir())? {
-            break position;
-        }
-    };
-    let still = Instant::now();
-    let plan: Plan = layout.plan()?;
-    let round = session.round(&plan, None, Source::Still)?;
-    report.line(format!(
-        "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
-        size(round.read_bytes),
-        size(round.sent_bytes),
-        still.elapsed().as_millis(),
-        (still - asked).as_millis(),
-    ));
-    Ok(position)
 }
 
 /// `rlimit`, as `pv` and so the servers' own methods have it: bytes a second, with k, m, g or t behind.

@@ -42,6 +42,8 @@ const DATA: [&str; 4] = ["mysql.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
 /// Files of a joiner's old data that must not meet the new, and are not sent.
 const OLD: [&str; 6] =
     ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
+/// What a server that was cut off needs besides, to finish a statement that it was in.
+const RECOVERY: [&str; 1] = ["ddl_recovery.log"];
 /// What is in directories of databases or beside them, and does not go.
 const LEFT_OUT: [&str; 12] = [
     ".*",
@@ -103,57 +105,57 @@ impl Layout {
         &self.datadir
     }
 
-    /// Looks at everything that goes.
+    /// Looks at everything that goes from the server's own files.
     ///
     /// # Errors
     /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data that lies elsewhere.
     pub fn plan(&self) -> Result<Plan, SstError> {
+        self.plan_at(&self.datadir, &[])
+    }
+
+    /// Looks at everything that goes from a copy of the data directory, of one instant.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_of_copy(&self, copy: &Path) -> Result<Plan, SstError> {
+        self.plan_at(copy, &RECOVERY)
+    }
+
+    /// Whether all of it is in the data directory, so that a copy of that is a copy of all.
+    #[must_use]
+    pub fn is_in_one_place(&self) -> bool {
+        self.places.iter().all(|place| place.directory.starts_with(&self.datadir))
+    }
+
+    fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
         let pattern = |text: &str| Pattern::new(text).ok();
-        let mut include: Vec<Pattern> = DATA.iter().copied().chain(["*/*"]).filter_map(pattern).collect();
+        let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
         let mut exclude: Vec<Pattern> = LEFT_OUT.iter().copied().filter_map(pattern).collect();
+        let mut others = Vec::new();
         for place in &self.places {
             match place.directory.strip_prefix(&self.datadir) {
                 Ok(below) if below.as_os_str().is_empty() => include.extend(place.names.iter().cloned()),
-                Ok(below) => exclude.extend(place.names.iter().filter_map(|name| below_of(below, name.as_str()))),
-                Err(_) => {}
+                Ok(below) => {
+                    exclude.extend(place.names.iter().filter_map(|name| below_of(below, name.as_str())));
+                    others.push((root.join(below), &place.names));
+                }
+                Err(_) => others.push((place.directory.clone(), &place.names)),
             }
         }
         for spared in self.spared.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
             exclude.extend(below_of(spared, "*"));
         }
-        let mut plan = Plan::of(&self.datadir, &Selection { include, exclude })?;
-        for place in self.elsewhere() {
-            plan.add(&place.directory, &place.names)?;
+        let mut plan = Plan::of(root, &Selection { include, exclude })?;
+        for (directory, names) in others {
+            plan.add(&directory, names)?;
         }
-        self.check(&plan)?;
+        check(root, &plan)?;
         Ok(plan)
     }
 
     /// Places that are not the data directory itself.
     fn elsewhere(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| place.directory != self.datadir)
-    }
-
-    /// Data behind links and in directories of tables' own would be missing on the other side.
-    fn check(&self, plan: &Plan) -> Result<(), SstError> {
-        if let Some(path) = plan.outward.first() {
-            let reason = "a link that leads out of the data directory; what it points at would not be sent";
-            return Err(SstError::Outside { path: path.clone(), reason });
-        }
-        // A link in the data directory itself is none of the files that go.
-        if let Some(path) = list(&self.datadir)?.into_iter().find(|path| path.is_symlink() && path.is_dir()) {
-            let reason = "a database behind a link, which would not be sent";
-            return Err(SstError::Outside { path, reason });
-        }
-        let elsewhere =
-            plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
-        match elsewhere {
-            Some(planned) => {
-                let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
-                Err(SstError::Outside { path: plan.absolute(planned), reason })
-            }
-            None => Ok(()),
-        }
     }
 
     /// Where a joiner stages what comes.
@@ -231,6 +233,28 @@ impl Layout {
             Some(index) => remove_tree(index),
             None => Ok(()),
         }
+    }
+}
+
+/// Data behind links and in directories of tables' own would be missing on the other side.
+fn check(root: &Path, plan: &Plan) -> Result<(), SstError> {
+    if let Some(path) = plan.outward.first() {
+        let reason = "a link that leads out of the data directory; what it points at would not be sent";
+        return Err(SstError::Outside { path: path.clone(), reason });
+    }
+    // A link in the data directory itself is none of the files that go.
+    if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir()) {
+        let reason = "a database behind a link, which would not be sent";
+        return Err(SstError::Outside { path, reason });
+    }
+    let elsewhere =
+        plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
+    match elsewhere {
+        Some(planned) => {
+            let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
+            Err(SstError::Outside { path: plan.absolute(planned), reason })
+        }
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,10 @@
 use std::{
     fmt,
     io::{self, Write},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::{error::SstError, position::Position};
@@ -14,6 +17,8 @@ pub struct Speech {
     out: Mutex<Box<dyn Write + Send>>,
     /// Whether the server reads how far it is.
     progress: bool,
+    /// Whether the last line is said, or about to be: the server need not listen any longer.
+    over: AtomicBool,
 }
 
 impl fmt::Debug for Speech {
@@ -29,7 +34,18 @@ impl Speech {
     /// Speaks to `out`.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, progress: bool) -> Self {
-        Self { out: Mutex::new(out), progress }
+        Self { out: Mutex::new(out), progress, over: AtomicBool::new(false) }
+    }
+
+    /// Whether the server has heard everything that it is waiting for, so that it may close its end.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    fn last_line(&self, text: &str) -> Result<(), SstError> {
+        self.over.store(true, Ordering::Relaxed);
+        self.line(text)
     }
 
     fn line(&self, text: &str) -> Result<(), SstError> {
@@ -50,7 +66,7 @@ impl Speech {
 
     /// Joiner: this is in place.
     pub(crate) fn position(&self, position: &Position) -> Result<(), SstError> {
-        self.line(&position.to_string())
+        self.last_line(&position.to_string())
     }
 
     /// Donor: stop writing.
@@ -65,7 +81,7 @@ impl Speech {
 
     /// Donor: this was sent.
     pub(crate) fn done(&self, position: &Position) -> Result<(), SstError> {
-        self.line(&format!("done {position}"))
+        self.last_line(&format!("done {position}"))
     }
 
     /// Either: how far it is. A server that is gone shows elsewhere.

@@ -15,6 +15,7 @@ mod manifest;
 mod receive;
 mod rotate;
 mod send;
+mod snapshot;
 pub(crate) mod sst;
 mod transfer;
 mod tunnel;
@@ -47,6 +48,7 @@ enum Verb {
     Receive(Box<receive::Receive>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
+    Snapshot(Box<snapshot::Snapshot>),
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
@@ -70,6 +72,7 @@ impl Cli {
             Verb::Receive(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
+            Verb::Snapshot(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Sst(verb) => verb.run(),

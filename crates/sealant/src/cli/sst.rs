@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 
 use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner};
@@ -47,9 +48,10 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
         }
     };
     let name = format!("sealant {}", arguments.role.name());
-    watch(&arguments, name.clone());
+    let speech = Arc::new(Speech::new(Box::new(std::io::stdout()), arguments.progress));
+    watch(&arguments, name.clone(), speech.clone());
     let said = |text: &str| log("INFO", &name, text);
-    match transfer(&arguments, &Report(&said)) {
+    match transfer(&arguments, &speech, &Report(&said)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log("ERROR", &name, &error.to_string());
@@ -61,25 +63,27 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-fn transfer(arguments: &Arguments, report: &Report<'_>) -> Result<(), SstError> {
+fn transfer(arguments: &Arguments, speech: &Speech, report: &Report<'_>) -> Result<(), SstError> {
     let options = Options::read(arguments)?;
-    let speech = Speech::new(Box::new(std::io::stdout()), arguments.progress);
     match arguments.role {
-        Role::Joiner => joiner::run(arguments, &options, &speech, report),
+        Role::Joiner => joiner::run(arguments, &options, speech, report),
         Role::Donor => {
             let auth = std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok().map(Zeroizing::new);
-            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), &speech, report)
+            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), speech, report)
         }
     }
 }
 
 /// Ends with the server: nobody tells this program when it is not needed any more, and one that stays
 /// keeps the port from the next try.
-fn watch(arguments: &Arguments, name: String) {
+fn watch(arguments: &Arguments, name: String, speech: Arc<Speech>) {
     let parent = arguments.parent;
     thread::spawn(move || {
         let stdout = std::io::stdout();
         Parent::new(parent, stdout.as_fd()).wait();
+        if speech.is_over() {
+            return;
+        }
         log("ERROR", &name, &SstError::ServerGone.to_string());
         // No destructor has anything to do that the system does not.
         #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]

@@ -356,9 +356,7 @@ impl Receiver {
                 known.insert(&entry.path, (*bytes, chunks));
             }
         }
-        self.staging.make(&list.entries)?;
-        let staged = self.staging.staged_bytes(&list.entries);
-        self.staging.check_space(list.allocated_bytes.saturating_sub(staged))?;
+        self.staging.change(&before.entries, &list.entries)?;
         let assembly = Assembly::remembering(list.more);
         for (number, entry) in list.entries.iter().enumerate() {
             let Kind::File { bytes } = entry.kind else { continue };

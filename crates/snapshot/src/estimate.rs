@@ -1,0 +1,93 @@
+//! What a copy will cost, before anything is done.
+
+use std::{path::Path, time::Duration};
+
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    listing::{self, Listing},
+    provider::Provider,
+    sys,
+};
+
+/// Cost of a file that is cloned while the server stands. Measured on XFS.
+const PER_FILE: Duration = Duration::from_micros(36);
+/// Cost of an extent of it.
+const PER_EXTENT: Duration = Duration::from_micros(16);
+/// Bytes of dirty page cache that are written out in a second: 256 MiB took 0.12 s.
+const WRITTEN_PER_SECOND: f64 = 256.0 * 1_048_576.0 / 0.12;
+
+/// What a copy takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// How it would be taken.
+    pub provider: Provider,
+    /// Files.
+    pub files: u64,
+    /// Extents of all files.
+    pub extents: u64,
+    /// Bytes that are in memory and not on disk yet.
+    pub dirty_bytes: u64,
+    /// How long the server would stand, in milliseconds; 0 if it need not.
+    pub freeze_ms: f64,
+}
+
+impl Estimate {
+    /// How long the server would stand.
+    #[must_use]
+    pub fn freeze(&self) -> Duration {
+        Duration::from_secs_f64(self.freeze_ms / 1000.0)
+    }
+}
+
+/// What is known of the files of a data directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    pub(crate) files: u64,
+    pub(crate) extents: u64,
+    pub(crate) dirty_bytes: u64,
+}
+
+impl Size {
+    /// Looks at all files.
+    pub(crate) fn of(root: &Path, listing: &Listing) -> Result<Self, Error> {
+        let mut size = Self { files: listing.files.len() as u64, ..Self::default() };
+        for path in listing.files.iter().map(|path| root.join(path)) {
+            let file = match listing::open(&path) {
+                Ok(file) => file,
+                // A running server renames and removes files all the time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(Error::Unreadable { path, source }),
+            };
+            // Where the file system does not tell extents, a file is at least one.
+            size.extents += sys::extents(&file).unwrap_or(1);
+            // Before Linux 6.5 nobody knows.
+            size.dirty_bytes += sys::dirty_bytes(&file).unwrap_or(0);
+        }
+        Ok(size)
+    }
+
+    pub(crate) fn estimate(&self, provider: Provider, freezes: bool) -> Estimate {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let (files, extents, dirty) = (self.files as f64, self.extents as f64, self.dirty_bytes as f64);
+        let seconds = files * PER_FILE.as_secs_f64() + extents * PER_EXTENT.as_secs_f64() + dirty / WRITTEN_PER_SECOND;
+        let freeze_ms = if freezes { (seconds * 10_000.0).round() / 10.0 } else { 0.0 };
+        let Self { files, extents, dirty_bytes } = *self;
+        Estimate { provider, files, extents, dirty_bytes, freeze_ms }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_extents_and_dirty_pages_add_up() {
+        let size = Size { files: 1000, extents: 10_000, dirty_bytes: 256 << 20 };
+        let estimate = size.estimate(Provider::Reflink, true);
+        assert_eq!(estimate.freeze_ms, 36.0 + 160.0 + 120.0);
+        assert_eq!(estimate.freeze(), Duration::from_millis(316));
+        assert_eq!(size.estimate(Provider::Btrfs, false).freeze_ms, 0.0);
+    }
+}

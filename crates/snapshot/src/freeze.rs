@@ -1,0 +1,130 @@
+//! A server that stands still.
+
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+
+use crate::{
+    datadir::ServerProcess,
+    error::Error,
+    process::{of_process, state_in},
+    watchdog::{Running, Watchdog},
+};
+
+/// How often the threads are looked at until all have stopped.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// A stopped process. It goes on when this goes, and also if this whole program is killed.
+#[derive(Debug)]
+pub(crate) struct Freeze {
+    pid: Pid,
+    process: OwnedFd,
+    watchdog: Running,
+    began: Instant,
+    limit: Duration,
+    thawed: bool,
+}
+
+impl Freeze {
+    /// Stops a server and waits until every thread of it stands.
+    ///
+    /// # Errors
+    /// [`Error`]; the server runs on.
+    pub(crate) fn begin(server: &ServerProcess, watchdog: &Watchdog, limit: Duration) -> Result<Self, Error> {
+        let pid = server.pid;
+        let refused = |source: Errno| Error::Signal { pid, source: source.into() };
+        let process = pidfd_open(pid, PidfdFlags::empty()).map_err(refused)?;
+        if tasks(pid)?.iter().any(|state| matches!(state, 'T' | 't')) {
+            return Err(Error::AlreadyStopped { pid });
+        }
+        let mut watchdog = watchdog.start(pid, limit)?;
+        // Alive after the watchdog has opened it by its number, so that both mean the same process.
+        pidfd_send_signal(&process, Signal::CONT).map_err(refused)?;
+        watchdog.arm()?;
+        let freeze = Self { pid, process, watchdog, began: Instant::now(), limit, thawed: false };
+        pidfd_send_signal(&freeze.process, Signal::STOP).map_err(refused)?;
+        freeze.wait_until_still()?;
+        Ok(freeze)
+    }
+
+    /// The signal returns before the threads have stopped.
+    fn wait_until_still(&self) -> Result<(), Error> {
+        while !self.is_still()? {
+            self.check_time()?;
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn is_still(&self) -> Result<bool, Error> {
+        Ok(tasks(self.pid)?.iter().all(|state| matches!(state, 'T' | 'Z' | 'X')))
+    }
+
+    /// Makes sure that there is time left.
+    ///
+    /// # Errors
+    /// [`Error::TooSlow`].
+    pub(crate) fn check_time(&self) -> Result<(), Error> {
+        if self.began.elapsed() < self.limit { Ok(()) } else { Err(self.too_slow()) }
+    }
+
+    fn too_slow(&self) -> Error {
+        Error::TooSlow { limit: self.limit }
+    }
+
+    /// Lets the server go on. Returns how long it stood.
+    ///
+    /// # Errors
+    /// [`Error::TooSlow`] or [`Error::Woken`] if it did not stand all the time: what was copied is not
+    /// of one instant.
+    pub(crate) fn end(mut self) -> Result<Duration, Error> {
+        let still = self.is_still();
+        let stood = self.began.elapsed();
+        self.thaw();
+        let in_time = self.watchdog.finish()?;
+        match still {
+            _ if !in_time || stood > self.limit => Err(self.too_slow()),
+            Ok(true) => Ok(stood),
+            Ok(false) => Err(Error::Woken { pid: self.pid }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn thaw(&mut self) {
+        if !self.thawed {
+            // A process that is gone needs no thawing; the watchdog tries again in any case.
+            let _ = pidfd_send_signal(&self.process, Signal::CONT);
+            self.thawed = true;
+        }
+    }
+}
+
+impl Drop for Freeze {
+    fn drop(&mut self) {
+        self.thaw();
+    }
+}
+
+/// The states of all threads of a process.
+fn tasks(pid: Pid) -> Result<Vec<char>, Error> {
+    let directory = of_process(pid).join("task");
+    let gone = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => Error::ServerGone { pid },
+        _ => Error::Unreadable { path: directory.clone(), source },
+    };
+    let mut states = Vec::new();
+    for task in fs::read_dir(&directory).map_err(gone)? {
+        // A thread that has ended meanwhile does nothing any more.
+        let Ok(stat) = fs::read_to_string(task.map_err(gone)?.path().join("stat")) else { continue };
+        states.extend(state_in(&stat));
+    }
+    if states.is_empty() { Err(Error::ServerGone { pid }) } else { Ok(states) }
+}

@@ -1,0 +1,179 @@
+//! What of a data directory is copied.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use crate::{error::Error, location::DIRECTORY};
+
+/// Names of what belongs to a running process and not to its data, at the top of a data directory.
+///
+/// A server makes them anew. Galera's cache and state are of one node at one time; MariaDB's
+/// `ddl_recovery.log` is not among them, since a copy of a running server needs it.
+pub const LEFT_OUT: [LeftOut; 15] = [
+    LeftOut::Starts("ibtmp"),
+    LeftOut::Is("#innodb_temp"),
+    LeftOut::Ends(".pid"),
+    LeftOut::Ends(".err"),
+    LeftOut::Ends(".sock"),
+    LeftOut::Ends(".sock.lock"),
+    LeftOut::Is("galera.cache"),
+    LeftOut::Starts("gcache.page."),
+    LeftOut::Is("gvwstate.dat"),
+    LeftOut::Is("grastate.dat"),
+    LeftOut::Is("sst_in_progress"),
+    LeftOut::Is("tables_flushed"),
+    LeftOut::Is("lost+found"),
+    LeftOut::Is(".sealant-staging"),
+    LeftOut::Is(DIRECTORY),
+];
+
+/// A name, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The whole name.
+    Is(&'static str),
+    /// How it begins.
+    Starts(&'static str),
+    /// How it ends.
+    Ends(&'static str),
+}
+
+impl LeftOut {
+    fn matches(self, name: &OsStr) -> bool {
+        let name = name.as_bytes();
+        match self {
+            Self::Is(text) => name == text.as_bytes(),
+            Self::Starts(text) => name.starts_with(text.as_bytes()),
+            Self::Ends(text) => name.ends_with(text.as_bytes()),
+        }
+    }
+
+    /// As a pattern of file names.
+    #[must_use]
+    pub fn pattern(self) -> String {
+        match self {
+            Self::Is(text) => text.to_owned(),
+            Self::Starts(text) => format!("{text}*"),
+            Self::Ends(text) => format!("*{text}"),
+        }
+    }
+}
+
+/// Everything below a data directory, as paths relative to it, parents first.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) directories: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
+    /// Links that stay what they are: they point at something in the directory, or at nothing.
+    pub(crate) links: Vec<PathBuf>,
+    /// Links that lead out of the directory: what they point at is listed in their place.
+    pub(crate) outward: Vec<PathBuf>,
+}
+
+impl Listing {
+    /// Lists a data directory.
+    pub(crate) fn of(root: &Path) -> Result<Self, Error> {
+        let mut listing = Self::default();
+        let mut followed = BTreeSet::new();
+        let mut open = vec![PathBuf::new()];
+        while let Some(directory) = open.pop() {
+            let absolute = root.join(&directory);
+            let unreadable = |source| Error::Unreadable { path: absolute.clone(), source };
+            for item in fs::read_dir(&absolute).map_err(unreadable)? {
+                let item = item.map_err(unreadable)?;
+                let name = item.file_name();
+                if directory.as_os_str().is_empty() && LEFT_OUT.iter().any(|known| known.matches(&name)) {
+                    continue;
+                }
+                let path = directory.join(&name);
+                let kind = item.file_type().map_err(unreadable)?;
+                if kind.is_dir() {
+                    listing.directories.push(path.clone());
+                    open.push(path);
+                } else if kind.is_file() {
+                    listing.files.push(path);
+                } else if kind.is_symlink() && listing.add_link(root, path.clone(), &mut followed)? {
+                    open.push(path);
+                }
+            }
+        }
+        listing.directories.sort();
+        Ok(listing)
+    }
+
+    /// Whether it leads to a directory to look into.
+    fn add_link(&mut self, root: &Path, link: PathBuf, followed: &mut BTreeSet<(u64, u64)>) -> Result<bool, Error> {
+        let Ok(target) = fs::canonicalize(root.join(&link)) else {
+            self.links.push(link);
+            return Ok(false);
+        };
+        if target.starts_with(root) {
+            self.links.push(link);
+            return Ok(false);
+        }
+        let unreadable = |source| Error::Unreadable { path: target.clone(), source };
+        let metadata = fs::metadata(&target).map_err(unreadable)?;
+        self.outward.push(link.clone());
+        if metadata.is_file() {
+            self.files.push(link);
+        } else if metadata.is_dir() && followed.insert((metadata.dev(), metadata.ino())) {
+            self.directories.push(link);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+/// Opens a file of a data directory to look at it, without a trace in its time of access if that can be.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(rustix::fs::OFlags::NOATIME.bits()).unwrap_or_default();
+    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        // Only the owner may ask for that.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_process_is_left_out_and_links_out_are_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap().join("data");
+        let other = root.with_file_name("other");
+        for path in [root.join("db"), root.join("#innodb_temp"), root.join("#innodb_redo"), other.join("deep")] {
+            fs::create_dir_all(path).unwrap();
+        }
+        for name in ["ibdata1", "ibtmp1", "vm.pid", "vm.err", "galera.cache", "db/ibtmp1.pid", "#innodb_temp/t.ibt"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        fs::write(other.join("t.ibd"), "").unwrap();
+        symlink(&other, root.join("linked")).unwrap();
+        symlink(&root, other.join("back")).unwrap();
+        symlink("ibdata1", root.join("within")).unwrap();
+        symlink("/nowhere", root.join("dangling")).unwrap();
+        let listing = Listing::of(&root).unwrap();
+        let sorted = |paths: &[PathBuf]| {
+            let mut names: Vec<_> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(sorted(&listing.directories), "#innodb_redo db linked linked/deep");
+        assert_eq!(sorted(&listing.files), "db/ibtmp1.pid ibdata1 linked/t.ibd");
+        assert_eq!(sorted(&listing.links), "dangling linked/back within");
+        assert_eq!(sorted(&listing.outward), "linked");
+    }
+}

@@ -1,0 +1,114 @@
+//! Where copies are kept: a directory on the file system of the data.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use place::Placing;
+use rustix::fs::{OFlags, ioctl_ficlone};
+
+use crate::error::Error;
+
+/// Its name, beside the data directory or in it.
+pub(crate) const DIRECTORY: &str = ".sealant-snapshots";
+
+/// Directories that copies of a data directory may be in, the best first.
+pub(crate) fn candidates(datadir: &Path, wanted: Option<&Path>) -> Vec<PathBuf> {
+    match (wanted, datadir.parent()) {
+        (Some(wanted), _) => vec![wanted.join(DIRECTORY)],
+        (None, Some(parent)) => vec![parent.join(DIRECTORY), datadir.join(DIRECTORY)],
+        (None, None) => vec![datadir.join(DIRECTORY)],
+    }
+}
+
+/// The first of them that files of the data directory can be cloned into.
+///
+/// # Errors
+/// [`Error::NoClones`] if the file system cannot do it at all, [`Error::Place`] if no directory will do.
+pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
+    let sample = sample(datadir)?;
+    let mut last = None;
+    for directory in candidates(datadir, wanted) {
+        let above = directory.parent().unwrap_or(datadir);
+        match can_clone(&sample, above) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                last = Some(Error::OtherFileSystem { path: above.to_owned(), datadir: datadir.to_owned() });
+            }
+            Err(error) if is_unsupported(&error) => {
+                last = Some(Error::NoClones { path: datadir.to_owned(), kind: kind_of(datadir) });
+            }
+            Err(source) => last = Some(Error::Place { path: above.to_owned(), source }),
+        }
+    }
+    Err(last.unwrap_or_else(|| Error::NoClones { path: datadir.to_owned(), kind: kind_of(datadir) }))
+}
+
+/// Tries it with a file that has no name and so leaves nothing behind.
+fn can_clone(sample: &File, directory: &Path) -> io::Result<()> {
+    let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
+    let to = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(directory)?;
+    Ok(ioctl_ficlone(&to, sample)?)
+}
+
+pub(crate) fn is_unsupported(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let unsupported = [Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL, Errno::NOSYS];
+    error.raw_os_error().is_some_and(|code| unsupported.contains(&Errno::from_raw_os_error(code)))
+}
+
+/// The smallest file at the top of a data directory: one clone of it costs nothing.
+fn sample(datadir: &Path) -> Result<File, Error> {
+    let unreadable = |source| Error::Unreadable { path: datadir.to_owned(), source };
+    let items = fs::read_dir(datadir).map_err(unreadable)?.flatten();
+    let files = items.filter_map(|item| Some((item.path(), item.metadata().ok()?)));
+    let smallest = files.filter(|(_, metadata)| metadata.is_file()).min_by_key(|(_, metadata)| metadata.len());
+    let (path, _) = smallest.ok_or_else(|| Error::NotADataDir { path: datadir.to_owned() })?;
+    File::open(&path).map_err(|source| Error::Unreadable { path, source })
+}
+
+/// Makes a directory for one copy, called by the data directory, the time and this process.
+pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| Error::Place { path: directory.to_owned(), source };
+    // The server's own, so that what runs as its user can use it too.
+    let owner = fs::metadata(datadir).map(|metadata| (metadata.uid(), metadata.gid())).map_err(failed)?;
+    let owner = rustix::process::geteuid().is_root().then_some(owner);
+    let placing = Placing { mode: 0o700, owner, replace: false };
+    match place::make_directory(directory, placing) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
+    }
+    let name = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let mut number = 0;
+    loop {
+        let path = directory.join(format!("{name}-{now}-{}-{number}", std::process::id()));
+        match place::make_directory(&path, placing) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(source) => return Err(Error::Place { path, source }),
+        }
+    }
+}
+
+/// What a file system is called, for messages. Source: `linux/magic.h`.
+pub(crate) fn kind_of(path: &Path) -> String {
+    let magic = rustix::fs::statfs(path).map(|statfs| statfs.f_type);
+    match magic {
+        Ok(0xef53) => "ext4".to_owned(),
+        Ok(0x5846_5342) => "XFS".to_owned(),
+        Ok(BTRFS) => "btrfs".to_owned(),
+        Ok(0x2fc1_2fc1) => "ZFS".to_owned(),
+        Ok(0x0102_1994) => "tmpfs".to_owned(),
+        Ok(0x794c_7630) => "overlayfs".to_owned(),
+        Ok(0x6969) => "NFS".to_owned(),
+        Ok(other) => format!("file system {other:#x}"),
+        Err(_) => "this file system".to_owned(),
+    }
+}
+
+/// `BTRFS_SUPER_MAGIC`.
+pub(crate) const BTRFS: rustix::fs::FsWord = 0x9123_683e;

@@ -1,0 +1,191 @@
+//! Which process is the server of a data directory.
+//!
+//! A socket or a pid file only leads to a process. That the process has this very directory open is
+//! proven by the locks that InnoDB and Aria hold on their files, and by its open descriptors; either
+//! can be hidden from who asks, so one of them has to do.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    os::unix::{fs::MetadataExt, net::UnixStream},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    net::sockopt::socket_peercred,
+    process::{Flock, FlockType, Pid, fcntl_getlk},
+};
+
+use crate::{datadir::ServerProcess, error::Error};
+
+/// Files that a server locks for as long as it runs. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
+const LOCKED: [&str; 5] = ["ibdata1", "mysql.ibd", "undo_001", "aria_log_control", "ib_logfile0"];
+
+/// Finds the server that has `datadir` open.
+pub(crate) fn find(
+    datadir: &Path,
+    socket: Option<&Path>,
+    pid_file: Option<&Path>,
+) -> Result<Option<ServerProcess>, Error> {
+    let mut named = Vec::new();
+    if let Some(socket) = socket {
+        named.extend(peer(socket)?.map(|pid| (pid, "the peer of its socket")));
+    }
+    if let Some(path) = pid_file {
+        named.extend(pid_in(path)?.map(|pid| (pid, "its pid file")));
+    }
+    let holders = lock_holders(datadir)?;
+    let files = own_files(datadir);
+    let owns = |pid: Pid| holders.contains(&pid.as_raw_nonzero()) || has_open(pid, &files);
+    for (pid, found_by) in named {
+        if owns(pid) {
+            return Ok(Some(ServerProcess { pid, found_by }));
+        }
+        if is_alive(pid) {
+            return Err(Error::NotItsServer { pid, found_by, path: datadir.to_owned() });
+        }
+    }
+    let mut owners: BTreeSet<_> = holders.into_iter().filter_map(|pid| Pid::from_raw(pid.get())).map(raw).collect();
+    if owners.is_empty() {
+        owners = processes().filter(|pid| has_open(*pid, &files)).map(raw).collect();
+    }
+    let mut owners = owners.into_iter().filter_map(Pid::from_raw);
+    match (owners.next(), owners.next()) {
+        (Some(one), Some(other)) => Err(Error::SeveralServers { path: datadir.to_owned(), one, other }),
+        (Some(pid), None) => Ok(Some(ServerProcess { pid, found_by: "the locks and open files of its data" })),
+        _ => Ok(None),
+    }
+}
+
+fn raw(pid: Pid) -> i32 {
+    pid.as_raw_nonzero().get()
+}
+
+/// The process that listens on a socket; `None` if nobody does.
+fn peer(socket: &Path) -> Result<Option<Pid>, Error> {
+    let unreadable = |source| Error::Unreadable { path: socket.to_owned(), source };
+    match UnixStream::connect(socket) {
+        Ok(stream) => Ok(Some(socket_peercred(&stream).map_err(|error| unreadable(error.into()))?.pid)),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+fn pid_in(path: &Path) -> Result<Option<Pid>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim().parse().ok().and_then(Pid::from_raw)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+/// Processes that hold a write lock on files of the directory.
+fn lock_holders(datadir: &Path) -> Result<BTreeSet<std::num::NonZeroI32>, Error> {
+    let mut holders = BTreeSet::new();
+    for name in LOCKED {
+        let path = datadir.join(name);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(Error::Unreadable { path, source }),
+        };
+        if let Ok(Some(lock)) = fcntl_getlk(&file, &Flock::from(FlockType::ReadLock)) {
+            // The kernel gives 0 for a process that this one's PID namespace does not show.
+            let pid = lock.pid.ok_or_else(|| Error::OutOfSight { path: path.clone() })?;
+            holders.insert(pid.as_raw_nonzero());
+        }
+    }
+    Ok(holders)
+}
+
+/// Device and number of files that a server opens for writing.
+fn own_files(datadir: &Path) -> BTreeSet<(u64, u64)> {
+    let directories: [PathBuf; 3] = [datadir.to_owned(), datadir.join("#innodb_redo"), datadir.join("mysql")];
+    let items = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
+    let files = items.filter_map(|item| item.metadata().ok()).filter(fs::Metadata::is_file);
+    files.map(|metadata| (metadata.dev(), metadata.ino())).collect()
+}
+
+/// Whether a process has one of these files open for writing.
+fn has_open(pid: Pid, files: &BTreeSet<(u64, u64)>) -> bool {
+    open_files(pid).any(|open| files.contains(&open))
+}
+
+/// Device and number of the regular files that a process has open for writing; none if that is hidden.
+fn open_files(pid: Pid) -> impl Iterator<Item = (u64, u64)> {
+    let process = of_process(pid);
+    fs::read_dir(process.join("fd")).into_iter().flatten().flatten().filter_map(move |descriptor| {
+        let metadata = fs::metadata(descriptor.path()).ok().filter(fs::Metadata::is_file)?;
+        let info = fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).ok()?;
+        is_for_writing(&info).then_some((metadata.dev(), metadata.ino()))
+    })
+}
+
+/// Whether `/proc/PID/fdinfo/N` is of a descriptor that was opened for writing.
+fn is_for_writing(info: &str) -> bool {
+    const ACCESS_MODE: u32 = 3;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & ACCESS_MODE != 0)
+}
+
+fn processes() -> impl Iterator<Item = Pid> {
+    let own = i32::try_from(std::process::id()).ok();
+    let items = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = items.filter_map(|item| item.file_name().to_str()?.parse().ok());
+    pids.filter(move |pid| Some(*pid) != own).filter_map(Pid::from_raw)
+}
+
+/// Where the kernel tells about a process.
+pub(crate) fn of_process(pid: Pid) -> PathBuf {
+    Path::new("/proc").join(raw(pid).to_string())
+}
+
+/// Whether a process is there and not only waiting to be reaped.
+pub(crate) fn is_alive(pid: Pid) -> bool {
+    fs::read_to_string(of_process(pid).join("stat")).is_ok_and(|stat| !matches!(state_in(&stat), Some('Z' | 'X')))
+}
+
+/// The state in a line of `/proc/PID/stat`: the letter behind the name, which stands in parentheses and
+/// may hold any. Source: proc_pid_stat(5).
+pub(crate) fn state_in(stat: &str) -> Option<char> {
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_hide_the_state() {
+        assert_eq!(state_in("42 (my) T (sqld) S 1 42"), Some('S'));
+        assert_eq!(state_in("42 (mysqld) T 1 42"), Some('T'));
+        assert_eq!(state_in("42"), None);
+    }
+
+    #[test]
+    fn a_process_that_holds_no_file_of_the_directory_is_refused() {
+        let datadir = tempfile::tempdir().unwrap();
+        fs::write(datadir.path().join("ibdata1"), "x").unwrap();
+        let pid_file = datadir.path().join("pid");
+        write!(File::create(&pid_file).unwrap(), "1").unwrap();
+        let found = find(datadir.path(), None, Some(&pid_file));
+        assert!(matches!(found, Err(Error::NotItsServer { .. })), "{found:?}");
+        fs::write(&pid_file, "4194999\n").unwrap();
+        assert_eq!(find(datadir.path(), None, Some(&pid_file)).unwrap(), None, "nobody has this number");
+        assert_eq!(find(datadir.path(), None, None).unwrap(), None);
+    }
+
+    #[test]
+    fn a_descriptor_for_reading_proves_nothing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let identity = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).unwrap();
+        let own = || open_files(rustix::process::getpid()).collect::<Vec<_>>();
+        assert!(own().contains(&identity(file.as_file())));
+        let other = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let reading = File::open(&other).unwrap();
+        assert!(!own().contains(&identity(&reading)));
+    }
+}

@@ -1,0 +1,94 @@
+//! A snapshot of the subvolume that the data directory is in: atomic, and the server runs on.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    os::{fd::AsFd, unix::fs::MetadataExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{Prepared, Source, Way};
+use crate::{
+    Options,
+    error::Error,
+    location::{self, BTRFS},
+    still::{Still, Taking},
+    sys,
+};
+
+pub(super) struct Btrfs;
+
+/// Number of the top directory of every subvolume. Source: `BTRFS_FIRST_FREE_OBJECTID` in `linux/btrfs_tree.h`.
+const TOP: u64 = 256;
+const NAME: &str = "subvolume";
+
+impl Way for Btrfs {
+    fn freezes(&self) -> bool {
+        false
+    }
+
+    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+        let datadir = source.datadir.path();
+        let is_btrfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == BTRFS);
+        if !is_btrfs {
+            return Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) });
+        }
+        one_subvolume(source)?;
+        location::for_clones(datadir, options.place.as_deref())
+    }
+
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+        let datadir = prepared.source.datadir.path();
+        let subvolume = subvolume_of(datadir)?;
+        let below = datadir.strip_prefix(&subvolume).unwrap_or_else(|_| Path::new(""));
+        let root = Path::new(NAME).join(below);
+        let taking = Taking::begin(&prepared.place, datadir, &root, prepared.provider, options)?;
+        let failed = |source| Error::Copy { path: subvolume.clone(), source };
+        let (from, to) = (File::open(&subvolume), File::open(taking.directory()));
+        let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
+        sys::btrfs_snapshot(from.as_fd(), to.as_fd(), OsStr::new(NAME)).map_err(failed)?;
+        taking.finish(Duration::ZERO, options.keep)
+    }
+
+    fn remove(&self, directory: &Path) -> Result<(), Error> {
+        let path = directory.join(NAME);
+        if !path.exists() {
+            return Ok(());
+        }
+        let failed = |source| Error::Release { path: path.clone(), source };
+        let above = File::open(directory).map_err(failed)?;
+        match sys::btrfs_remove(above.as_fd(), OsStr::new(NAME)) {
+            // Only root may remove a subvolume at once; its owner may empty it, and then it is a directory.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let subvolume = File::open(&path).map_err(failed)?;
+                sys::btrfs_make_writable(subvolume.as_fd()).map_err(failed)?;
+                fs::remove_dir_all(&path).map_err(failed)
+            }
+            removed => removed.map_err(failed),
+        }
+    }
+}
+
+/// The top of the subvolume that a directory is in.
+fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
+    for directory in datadir.ancestors() {
+        let metadata = fs::metadata(directory);
+        let metadata = metadata.map_err(|source| Error::Unreadable { path: directory.to_owned(), source })?;
+        if metadata.ino() == TOP {
+            return Ok(directory.to_owned());
+        }
+    }
+    Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) })
+}
+
+/// A snapshot shows an empty directory where another subvolume, or another file system, begins.
+fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
+    let datadir = source.datadir.path();
+    let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
+    let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
+    let elsewhere = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
+    let other = source.listing.directories.iter().find(elsewhere).or_else(|| source.listing.outward.first());
+    other.map_or(Ok(()), |path| Err(Error::OtherSubvolume { path: datadir.join(path) }))
+}

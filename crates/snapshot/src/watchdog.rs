@@ -1,0 +1,155 @@
+//! A process of its own that lets a frozen server go on, whatever happens to the one that froze it.
+//!
+//! The two talk over pipes. The watchdog writes one byte when it is ready. One byte to it says that
+//! the server is about to be stopped; the end of the pipe says that it was let go, or that whoever
+//! froze it is dead. At that end, or when the time is up, the watchdog sends SIGCONT, and its exit
+//! code says which of the two it was.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::process::CommandExt},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+
+use crate::error::Error;
+
+/// Exit code of a watchdog whose time was up.
+pub const TIME_WAS_UP: u8 = 3;
+/// How long a watchdog may take to start.
+const START_LIMIT: Duration = Duration::from_secs(10);
+
+/// How to start a watchdog: a program that calls [`run`] when it is given these arguments, followed by
+/// the server's process id and the longest freeze in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Watchdog {
+    /// The program.
+    pub program: PathBuf,
+    /// What it is told to be, `argv[0]`.
+    pub name: OsString,
+    /// Its first arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for Watchdog {
+    /// This program, as `sealant snapshot watchdog`.
+    fn default() -> Self {
+        Self {
+            // Also there if the file was replaced since this process started.
+            program: PathBuf::from("/proc/self/exe"),
+            name: "sealant".into(),
+            arguments: ["snapshot", "watchdog"].map(OsString::from).to_vec(),
+        }
+    }
+}
+
+impl Watchdog {
+    pub(crate) fn start(&self, server: Pid, limit: Duration) -> Result<Running, Error> {
+        let mut child = Command::new(&self.program)
+            .arg0(&self.name)
+            .args(&self.arguments)
+            .args([server.as_raw_nonzero().to_string(), limit.as_millis().to_string()])
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // A signal to the group of whoever froze the server is not for the one that saves it.
+            .process_group(0)
+            .spawn()
+            .map_err(Error::Watchdog)?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let running = Running { child, stdin };
+        let mut ready = [0];
+        let mut stdout = stdout.ok_or_else(|| Error::Watchdog(io::ErrorKind::BrokenPipe.into()))?;
+        wait_for_input(&stdout, Instant::now() + START_LIMIT).map_err(Error::Watchdog)?;
+        stdout.read_exact(&mut ready).map_err(Error::Watchdog)?;
+        Ok(running)
+    }
+}
+
+/// A watchdog that watches.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Running {
+    /// The server is about to be stopped.
+    pub(crate) fn arm(&mut self) -> Result<(), Error> {
+        let stdin = self.stdin.as_mut().ok_or_else(|| Error::Watchdog(io::ErrorKind::BrokenPipe.into()))?;
+        stdin.write_all(b"f").map_err(Error::Watchdog)
+    }
+
+    /// The server was let go. Whether that was in time.
+    pub(crate) fn finish(&mut self) -> Result<bool, Error> {
+        drop(self.stdin.take());
+        let status = self.child.wait().map_err(Error::Watchdog)?;
+        match status.code() {
+            Some(0) => Ok(true),
+            Some(code) if code == i32::from(TIME_WAS_UP) => Ok(false),
+            _ => Err(Error::Watchdog(io::Error::other(format!("it ended with {status}")))),
+        }
+    }
+}
+
+impl Drop for Running {
+    /// It ends when its pipe does.
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// The watchdog itself: what a program does that was started as one. It ends with [`TIME_WAS_UP`] if this
+/// is false.
+///
+/// # Errors
+/// Of the system, before the server is frozen.
+pub fn run(server: i32, limit: Duration) -> io::Result<bool> {
+    let pid = Pid::from_raw(server).ok_or(io::ErrorKind::InvalidInput)?;
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    outlive_signals()?;
+    let mut out = io::stdout().lock();
+    out.write_all(b"r").and_then(|()| out.flush())?;
+    let mut input = io::stdin().lock();
+    match input.read_exact(&mut [0]) {
+        // Nothing was frozen, so there is nothing to do.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
+        read => read?,
+    }
+    let in_time = wait_for_input(io::stdin(), Instant::now() + limit).is_ok();
+    let _ = pidfd_send_signal(&process, Signal::CONT);
+    Ok(in_time)
+}
+
+/// What ends the program that froze the server, or the whole service, must not end this before its work.
+fn outlive_signals() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    Ok(())
+}
+
+/// Waits until there is something to read, or the end of it.
+fn wait_for_input(from: impl AsFd, until: Instant) -> io::Result<()> {
+    loop {
+        let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).ok();
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], left.as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
