@@ -17,7 +17,7 @@ use transfer::{
 };
 
 use crate::{
-    BYPASS, FULL, POSITION, TAKEN,
+    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
     arguments::Arguments,
     error::SstError,
     layout::Layout,
@@ -77,9 +77,15 @@ pub fn run(
         return speech.done(&position);
     }
     session.say(FULL)?;
+    let joiner_has_binlog = match session.hear()?.as_str() {
+        BINLOG => true,
+        NO_BINLOG => false,
+        _ => return Err(SstError::OtherRelease),
+    };
     let layout = Layout::of(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
-    let giving = Giving { arguments, options, layout: &layout, progress: &progress, speech, report };
+    let (layout, progress) = (&layout, &progress);
+    let giving = Giving { arguments, options, layout, progress, speech, report, joiner_has_binlog };
     let outcome = giving.full(session, ordered);
     // Its rest must not be taken for the marker of another try.
     let cleared = marker::clear(layout.datadir());
@@ -96,6 +102,7 @@ struct Giving<'g> {
     progress: &'g Progress,
     speech: &'g Speech,
     report: &'g Report<'g>,
+    joiner_has_binlog: bool,
 }
 
 impl Giving<'_> {
@@ -151,6 +158,10 @@ impl Giving<'_> {
             refused("InnoDB or Aria have files outside of the data directory".to_owned());
             return None;
         }
+        if self.layout.has_binlog() != self.joiner_has_binlog {
+            refused("only one of the two nodes has a binary log, which recovery needs".to_owned());
+            return None;
+        }
         let options = snapshot::Options { provider, ..snapshot::Options::default() };
         let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
         match datadir.and_then(|datadir| snapshot::take(&datadir, &options)) {
@@ -170,9 +181,9 @@ impl Giving<'_> {
     }
 
     fn from_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
-        let plan = self.layout.plan_of_copy(copy.root())?;
+        let (plan, log) = self.layout.plan_of_copy(copy.root())?;
         session.round(&plan, None, Source::Still)?;
-        Ok(())
+        log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))
     }
 
     /// Sends everything, and then what changed meanwhile, until little is left.

@@ -18,7 +18,7 @@ use transfer::{
 };
 
 use crate::{
-    BYPASS, FULL, POSITION, TAKEN,
+    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
     arguments::Arguments,
     error::SstError,
     layout::{Layout, remove_tree},
@@ -90,8 +90,9 @@ fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Posit
 }
 
 /// Everything comes.
-fn full(layout: &Layout, visit: Visit, speech: &Speech, report: &Report<'_>) -> Result<Position, SstError> {
+fn full(layout: &Layout, mut visit: Visit, speech: &Speech, report: &Report<'_>) -> Result<Position, SstError> {
     clear_stale(&layout.staging())?;
+    visit.say(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
     let received = tell(&progress, speech, || visit.receive(&progress));
     let received = received.inspect_err(|error| {
@@ -107,7 +108,12 @@ fn full(layout: &Layout, visit: Visit, speech: &Speech, report: &Report<'_>) -> 
         received.entries,
         received.tree,
     ));
-    layout.replace()?;
+    let binlog = received.notes.iter().find_map(|note| note.strip_prefix(BINLOG)?.strip_prefix(' '));
+    // It becomes part of a path.
+    if binlog.is_some_and(|name| name.contains('/') || name.contains('\n')) {
+        return Err(SstError::OtherRelease);
+    }
+    layout.replace(binlog)?;
     report.line(format!("everything is in place; position {position}"));
     Ok(position)
 }

@@ -7,6 +7,7 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -42,8 +43,8 @@ const DATA: [&str; 4] = ["mysql.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
 /// Files of a joiner's old data that must not meet the new, and are not sent.
 const OLD: [&str; 6] =
     ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
-/// What a server that was cut off needs besides, to finish a statement that it was in.
-const RECOVERY: [&str; 1] = ["ddl_recovery.log"];
+/// What a server that was cut off needs besides, to finish or undo a statement that it was in.
+const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
 /// What is in directories of databases or beside them, and does not go.
 const LEFT_OUT: [&str; 12] = [
     ".*",
@@ -92,7 +93,12 @@ impl Layout {
             place("aria-log-dir-path", patterns(&["aria_log_control", "aria_log.[0-9]*"])),
         ];
         let binlog = arguments.binlog.as_ref().map(|binlog| datadir.join(binlog));
-        let binlog_index = arguments.binlog_index.as_ref().map(|index| datadir.join(index));
+        let index = arguments.binlog_index.clone().or_else(|| {
+            let mut index = arguments.binlog.clone()?.into_os_string();
+            index.push(".index");
+            Some(index.into())
+        });
+        let binlog_index = index.filter(|_| binlog.is_some()).map(|index| datadir.join(index));
         let spared = ["tmpdir", "innodb-tmpdir", "slave-load-tmpdir"].map(directory);
         let spared = spared.into_iter().chain(binlog.iter().filter_map(|path| Some(path.parent()?.to_path_buf())));
         let spared = spared.filter(|path| *path != datadir).collect();
@@ -113,18 +119,42 @@ impl Layout {
         self.plan_at(&self.datadir, &[])
     }
 
-    /// Looks at everything that goes from a copy of the data directory, of one instant.
+    /// Looks at everything that goes from a copy of the data directory, of one instant; with the name of its
+    /// newest binary log, if there is one.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
-    pub fn plan_of_copy(&self, copy: &Path) -> Result<Plan, SstError> {
-        self.plan_at(copy, &RECOVERY)
+    pub fn plan_of_copy(&self, copy: &Path) -> Result<(Plan, Option<String>), SstError> {
+        let mut plan = self.plan_at(copy, &RECOVERY)?;
+        let Some(log) = self.last_binlog(copy)? else { return Ok((plan, None)) };
+        let name = log.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+        let names = Pattern::new(&Pattern::escape(&name)).map(|name| vec![name]).unwrap_or_default();
+        plan.add(log.parent().unwrap_or(copy), &names)?;
+        Ok((plan, Some(name)))
+    }
+
+    /// The log that decides whether transactions that were prepared were committed: the last binary log,
+    /// or that of the transaction coordinator.
+    #[must_use]
+    pub const fn has_binlog(&self) -> bool {
+        self.binlog.is_some()
+    }
+
+    /// The newest binary log in a copy of the data directory.
+    fn last_binlog(&self, copy: &Path) -> Result<Option<PathBuf>, SstError> {
+        let Some(index) = &self.binlog_index else { return Ok(None) };
+        let in_copy = |path: &Path| path.strip_prefix(&self.datadir).map(|below| copy.join(below)).ok();
+        let index = in_copy(index).unwrap_or_else(|| index.clone());
+        let text = fs::read_to_string(&index).map_err(SstError::file(&index, "cannot be read"))?;
+        let last = text.lines().rfind(|line| !line.is_empty());
+        Ok(last.and_then(|line| in_copy(&self.datadir.join(line.trim_start_matches("./")))))
     }
 
     /// Whether all of it is in the data directory, so that a copy of that is a copy of all.
     #[must_use]
     pub fn is_in_one_place(&self) -> bool {
-        self.places.iter().all(|place| place.directory.starts_with(&self.datadir))
+        let binlog = self.binlog.as_ref().is_none_or(|binlog| binlog.starts_with(&self.datadir));
+        binlog && self.places.iter().all(|place| place.directory.starts_with(&self.datadir))
     }
 
     fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
@@ -163,8 +193,9 @@ impl Layout {
         self.datadir.join(STAGING)
     }
 
-    /// Puts what was staged in the place of what was there.
-    pub(crate) fn replace(&self) -> Result<(), SstError> {
+    /// Puts what was staged in the place of what was there. `binlog` is the name of the donor's newest binary
+    /// log, if that came along.
+    pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), SstError> {
         for place in &self.places {
             fs::create_dir_all(&place.directory).map_err(SstError::file(&place.directory, "cannot be made"))?;
         }
@@ -177,10 +208,16 @@ impl Layout {
             if name == transfer::plan::MANIFEST {
                 continue;
             }
-            let to = self.home_of(&name);
+            let to = match (binlog, &self.binlog) {
+                (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
+                _ => self.home_of(&name),
+            };
             touched.insert(to);
             let from = staging.join(&name);
             put(&from, &to.join(&name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
+        }
+        if let Some(name) = binlog {
+            self.write_index(name)?;
         }
         remove_tree(&staging)?;
         for directory in touched {
@@ -188,6 +225,22 @@ impl Layout {
             synced.map_err(SstError::file(directory, "cannot be written to disk"))?;
         }
         Ok(())
+    }
+
+    /// The joiner's list of binary logs is the one that came.
+    fn write_index(&self, name: &str) -> Result<(), SstError> {
+        let (Some(own), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
+        let log = own.with_file_name(name);
+        // As servers write it: below the data directory relative to that.
+        let line = match log.strip_prefix(&self.datadir) {
+            Ok(below) => format!("./{}\n", below.display()),
+            Err(_) => format!("{}\n", log.display()),
+        };
+        let written = fs::write(index, line).and_then(|()| {
+            fs::set_permissions(index, PermissionsExt::from_mode(0o660))?;
+            fs::File::open(index)?.sync_all()
+        });
+        written.map_err(SstError::file(index, "cannot be written"))
     }
 
     /// The directory that a file belongs to.
@@ -388,7 +441,7 @@ mod tests {
         assert_eq!(plan.bytes, "db/t.ibdib_logfile0ibdata1undo/noteundo/undo001".len() as u64);
         plan.check_unchanged().unwrap();
         fill(&joiner, &["aria/aria_log.00000001", "aria/other", ".sealant_in/aria_log.00000002"]);
-        layout(&joiner, "--aria-log-dir-path=aria").replace().unwrap();
+        layout(&joiner, "--aria-log-dir-path=aria").replace(None).unwrap();
         assert_eq!(files(&joiner), ["aria/aria_log.00000002", "aria/other"]);
     }
 
@@ -404,10 +457,26 @@ mod tests {
         for name in DATA.iter().chain(&["sealant-manifest"]) {
             fill(&datadir, &[&format!(".sealant_in/{name}")]);
         }
-        layout(&datadir, "--tmpdir=tmp").replace().unwrap();
+        layout(&datadir, "--tmpdir=tmp").replace(None).unwrap();
         let mut expected = [&NODE[..], &DATA].concat();
         expected.sort_by_key(|name| Path::new(name).to_path_buf());
         assert_eq!(files(&datadir), expected);
+    }
+
+    #[test]
+    fn a_copy_of_one_instant_has_the_log_that_decides() {
+        let directory = tempfile::tempdir().unwrap();
+        let [datadir, copy, joiner] = ["data", "copy", "joiner"].map(|name| directory.path().join(name));
+        fill(&datadir, &["ibdata1"]);
+        fill(&copy, &["ibdata1", "bin.000007", "bin.000008", "bin.index", "ddl_recovery.log", "node.err"]);
+        fs::write(copy.join("bin.index"), "./bin.000007\n./bin.000008\n").unwrap();
+        let (plan, log) = layout(&datadir, "").plan_of_copy(&copy).unwrap();
+        assert_eq!(names(&plan), "bin.000008 ddl_recovery.log ibdata1");
+        assert_eq!(log.as_deref(), Some("bin.000008"));
+        fill(&joiner, &["bin.000001", "bin.index", ".sealant_in/bin.000008", ".sealant_in/ibdata1"]);
+        layout(&joiner, "").replace(log.as_deref()).unwrap();
+        assert_eq!(files(&joiner), ["bin.000008", "bin.index", "ibdata1"]);
+        assert_eq!(fs::read_to_string(joiner.join("bin.index")).unwrap(), "./bin.000008\n");
     }
 
     #[test]

@@ -15,6 +15,7 @@
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod arguments;
+mod auth;
 pub mod donor;
 mod error;
 pub mod joiner;
@@ -29,6 +30,7 @@ mod trust;
 
 pub use crate::{
     arguments::{Arguments, Role},
+    auth::remote_auth,
     error::SstError,
     layout::Layout,
     options::Options,
@@ -44,5 +46,10 @@ const FULL: &str = "full";
 const BYPASS: &str = "bypass";
 /// What the joiner answers to that.
 const TAKEN: &str = "taken";
+/// What the joiner answers to [`FULL`]: by which log it tells, when it recovers, whether a prepared transaction was
+/// committed.
+const BINLOG: &str = "binlog";
+/// The same.
+const NO_BINLOG: &str = "no binlog";
 /// Before the position of what was sent.
 const POSITION: &str = "position";

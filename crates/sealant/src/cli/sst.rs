@@ -6,9 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner};
+use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner, remote_auth};
 use clap::Args;
-use zeroize::Zeroizing;
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line};
@@ -68,7 +67,7 @@ fn transfer(arguments: &Arguments, speech: &Speech, report: &Report<'_>) -> Resu
     match arguments.role {
         Role::Joiner => joiner::run(arguments, &options, speech, report),
         Role::Donor => {
-            let auth = std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok().map(Zeroizing::new);
+            let auth = remote_auth(std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok(), std::io::stdin());
             donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), speech, report)
         }
     }
