@@ -111,7 +111,7 @@ impl Giving<'_> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
         let copy = ordered.and_then(|ordered| Some((self.copy()?, ordered)));
         let sent = match &copy {
-            Some((copy, ordered)) => self.from_copy(copy, &mut session).map(|()| ordered.clone()),
+            Some((copy, ordered)) => self.send_copy(copy, &mut session).map(|()| ordered.clone()),
             None => self.while_it_works(&mut session).and_then(|()| self.while_it_stands_still(&mut session)),
         };
         let sent = sent.and_then(|position| {
@@ -180,7 +180,7 @@ impl Giving<'_> {
         }
     }
 
-    fn from_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
+    fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
         let (plan, log) = self.layout.plan_of_copy(copy.root())?;
         session.round(&plan, None, Source::Still)?;
         log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))

@@ -185,16 +185,14 @@ impl ServerBuilder {
     fn assemble(&self) -> Result<Server, Error> {
         let binaries = self.kind.locate()?;
         let dir = new_directory()?;
-        let datadir = dir.path().join("data");
+        let mut datadir = dir.path().join("data");
         if let Some(place) = &self.place {
             let own = place.join(dir.path().file_name().unwrap_or_default());
             fs::create_dir(&own).map_err(Error::file(&own))?;
-            std::os::unix::fs::symlink(own.join("data"), &datadir).map_err(Error::file(&datadir))?;
+            let elsewhere = own.join("data");
+            std::os::unix::fs::symlink(&elsewhere, &datadir).map_err(Error::file(&datadir))?;
+            datadir = elsewhere;
         }
-        let datadir = self
-            .place
-            .as_ref()
-            .map_or(datadir.clone(), |place| place.join(dir.path().file_name().unwrap_or_default()).join("data"));
         match &self.seed {
             Some(seed) => template::copy(seed, &datadir)?,
             None if self.empty => fs::create_dir(&datadir).map_err(Error::file(&datadir))?,
