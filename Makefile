@@ -4,7 +4,9 @@ SEALANT_CACHE ?= $(HOME)/.cache/sealant
 TOOLS := $(SEALANT_CACHE)/tools
 SERVERS := tests/harness/bin/install-servers
 
-.PHONY: help demo test servers build lint deny docs docs-check fuzz-smoke bench soak clean
+PREFIX ?= /usr/local
+
+.PHONY: help demo test servers build install lint deny docs docs-check fuzz-smoke bench soak clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -21,6 +23,10 @@ servers: ## Install the servers and tools of the tests, outside the tree
 
 build: ## Build the binary
 	cargo build --package sealant
+
+install: ## Put a release build, man pages, completions and Galera's state transfer below PREFIX (and DESTDIR)
+	cargo build --release --package sealant
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$${CARGO_TARGET_DIR:-target}/release/sealant"
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo fmt --all --check

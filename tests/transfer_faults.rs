@@ -515,7 +515,7 @@ fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
     for (path, mode, kind) in entries {
         say_raw(&mut rogue.control, ENTRY, &entry_body(path, *mode, kind));
     }
-    rogue.say(&Control::PlanEnd { entries: entries.len() as u32, allocated_bytes: 0 });
+    rogue.say(&Control::PlanEnd { entries: entries.len() as u32, allocated_bytes: 0, more: false });
 }
 
 #[test]
@@ -551,7 +551,9 @@ fn lists_of_files_that_lead_elsewhere() {
     for (word, entries) in &cases {
         refused(word, |rogue| list(rogue, entries));
     }
-    refused("unexpected message", |rogue| rogue.say(&Control::PlanEnd { entries: u32::MAX, allocated_bytes: 0 }));
+    refused("unexpected message", |rogue| {
+        rogue.say(&Control::PlanEnd { entries: u32::MAX, allocated_bytes: 0, more: false })
+    });
     refused("unexpected message", |rogue| rogue.say(&Control::Finish { tree: Hash([0; 32]) }));
     refused(malformed, |rogue| say_raw(&mut rogue.control, 99, b""));
     refused(malformed, |rogue| drop(rogue.control.write_all(&[0xff; 5])));
@@ -564,7 +566,7 @@ fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
             say_raw(&mut rogue.control, ENTRY, &entry_body(format!("{number:08}").as_bytes(), 0o600, EMPTY_FILE));
         }
         say_raw(&mut rogue.control, ENTRY, &entry_body(b"00000007", 0o777, LINK_OUT));
-        rogue.say(&Control::PlanEnd { entries: 100_001, allocated_bytes: 0 });
+        rogue.say(&Control::PlanEnd { entries: 100_001, allocated_bytes: 0, more: false });
     });
 }
 
@@ -625,7 +627,7 @@ fn offer(rogue: &mut Rogue) -> Tls {
     for (entry, _) in files() {
         rogue.say(&Control::Entry(entry));
     }
-    rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0 });
+    rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0, more: false });
     rogue.wait_until_ready();
     rogue.data()
 }

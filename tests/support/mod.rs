@@ -9,6 +9,7 @@ pub(crate) mod moving;
 pub(crate) mod proof;
 pub(crate) mod rotation;
 pub(crate) mod schema;
+pub(crate) mod sst;
 pub(crate) mod still;
 pub(crate) mod tunnel;
 

@@ -10,6 +10,7 @@
 
 pub mod arms;
 mod cache;
+mod cluster;
 mod copy;
 mod environment;
 mod error;
@@ -21,6 +22,7 @@ mod stats;
 mod tls;
 
 pub use cache::{Residency, forget, residency, warm};
+pub use cluster::{Installation, Node, Writer};
 pub use copy::{
     COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, RunningServer, Scratch, Site, Tree, programs_of,
 };

@@ -6,6 +6,7 @@
 
 mod cli;
 mod exit;
+mod inherited;
 mod output;
 
 use std::process::ExitCode;
@@ -16,6 +17,9 @@ use crate::cli::Cli;
 
 fn main() -> ExitCode {
     forbid_core_dumps();
+    if let Some(words) = as_state_transfer() {
+        return cli::sst::run(words);
+    }
     match Cli::parse().run() {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -23,6 +27,17 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// The arguments, if a server of a cluster started this program by the name of a state transfer.
+fn as_state_transfer() -> Option<Vec<String>> {
+    let mut words = std::env::args_os();
+    let name = words.next()?;
+    let named = std::path::Path::new(&name).file_name()? == cli::sst::PROGRAM;
+    named.then(|| {
+        inherited::close();
+        words.map(|word| word.to_string_lossy().into_owned()).collect()
+    })
 }
 
 /// Passwords are in memory for a while: no core dump may hold them. Lowering a limit cannot fail.

@@ -1,6 +1,9 @@
 //! Hashes of chunks, in whatever order they come, become hashes of files.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{
     hash::{Hash, chunks_of, file_hash},
@@ -9,9 +12,13 @@ use crate::{
 };
 
 /// Filled by all connections of one side. Only files that are not over yet take memory for their
-/// chunks: 33 bytes for each.
+/// chunks, 33 bytes for each, unless the source is in use and another list follows.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly(Mutex<State>);
+pub(crate) struct Assembly {
+    state: Mutex<State>,
+    /// Whether the hashes of chunks are asked for when all is over.
+    remember: bool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -19,12 +26,30 @@ struct State {
     done: HashMap<usize, Hash>,
     /// What was there before. It counts for chunks that do not come again.
     kept: HashMap<usize, Vec<(u64, Hash)>>,
+    /// What came, in order, if that is to be remembered.
+    came: HashMap<usize, Vec<(u64, Hash)>>,
 }
 
 impl Assembly {
+    /// One that knows the hashes of chunks to its end.
+    pub(crate) fn remembering(remember: bool) -> Self {
+        Self { state: Mutex::default(), remember }
+    }
+
+    /// Hashes of the chunks that are known, those that came over those that were there. It knows nothing
+    /// any more then.
+    pub(crate) fn take_chunks(&self) -> HashMap<usize, BTreeMap<u64, Hash>> {
+        let state = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut chunks: HashMap<usize, BTreeMap<u64, Hash>> = HashMap::new();
+        for (file, hashes) in state.kept.into_iter().chain(state.came) {
+            chunks.entry(file).or_default().extend(hashes);
+        }
+        chunks
+    }
+
     /// Notes that chunk of file number `file` was there before.
     pub(crate) fn keep(&self, file: usize, chunk: u64, hash: Hash) {
-        if let Ok(mut state) = self.0.lock() {
+        if let Ok(mut state) = self.state.lock() {
             state.kept.entry(file).or_default().push((chunk, hash));
         }
     }
@@ -32,7 +57,7 @@ impl Assembly {
     /// Notes the hash of a chunk of file number `file`; false if it was noted before.
     #[must_use]
     pub(crate) fn add(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) -> bool {
-        let Ok(mut state) = self.0.lock() else { return false };
+        let Ok(mut state) = self.state.lock() else { return false };
         if state.done.contains_key(&file) {
             return false;
         }
@@ -44,9 +69,11 @@ impl Assembly {
         };
         *place = Some(hash);
         *missing -= 1;
-        if *missing == 0
-            && let Some((hashes, _)) = state.open.remove(&file)
-        {
+        let over = *missing == 0;
+        if self.remember {
+            state.came.entry(file).or_default().push((chunk, hash));
+        }
+        if over && let Some((hashes, _)) = state.open.remove(&file) {
             let hashes: Vec<Hash> = hashes.into_iter().flatten().collect();
             state.done.extend(file_hash(&hashes).map(|hash| (file, hash)));
         }
@@ -55,12 +82,12 @@ impl Assembly {
 
     /// Hash of a file of so many bytes; `None` if it is not over.
     pub(crate) fn hash(&self, file: usize, file_bytes: u64) -> Option<Hash> {
-        self.0.lock().ok()?.hash(file, file_bytes)
+        self.state.lock().ok()?.hash(file, file_bytes)
     }
 
     /// The manifest of these entries; `None` if some file is not over.
     pub(crate) fn manifest(&self, entries: impl Iterator<Item = Entry>) -> Option<Manifest> {
-        let state = self.0.lock().ok()?;
+        let state = self.state.lock().ok()?;
         let entries = entries.enumerate().map(|(number, entry)| match entry.kind {
             Kind::File { bytes } => Some((entry, Some(state.hash(number, bytes)?))),
             _ => Some((entry, None)),
@@ -109,6 +136,19 @@ mod tests {
         assert_eq!(hash_of(&assembly), file_hash(&[old, other]));
         assert!(assembly.add(0, BYTES, 0, new));
         assert_eq!(hash_of(&assembly), file_hash(&[new, other]));
+    }
+
+    #[test]
+    fn chunks_are_remembered_if_they_are_to_be() {
+        let [old, new, other] = [1, 2, 3].map(|byte| Hash([byte; 32]));
+        for remember in [false, true] {
+            let assembly = Assembly::remembering(remember);
+            assembly.keep(4, 0, old);
+            assembly.keep(4, 1, other);
+            assert!(assembly.add(4, BYTES, 0, new));
+            let first = if remember { new } else { old };
+            assert_eq!(assembly.take_chunks(), HashMap::from([(4, BTreeMap::from([(0, first), (1, other)]))]));
+        }
     }
 
     #[test]

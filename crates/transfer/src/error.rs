@@ -171,6 +171,9 @@ pub enum TransferError {
         /// The file.
         path: PathBuf,
     },
+    /// The receiver wraps keys by its own master key, which files that are written meanwhile do not allow.
+    #[error("keys can be wrapped anew only where the source is still, and this one is in use")]
+    RekeyInUse,
     /// The keyring that keys are to be wrapped under cannot be used.
     #[error("{}: {source}", path.display())]
     OwnKeyring {
@@ -225,6 +228,15 @@ impl TransferError {
 
     pub(crate) fn protocol(peer: &str, what: &'static str) -> Self {
         Self::Protocol { peer: peer.to_owned(), what }
+    }
+
+    /// Whether a file of the source is not any more what it was, or not there.
+    pub(crate) fn is_change(&self) -> bool {
+        match self {
+            Self::Changed { .. } => true,
+            Self::Source { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
     }
 
     /// Whether this only says that something else failed.

@@ -52,9 +52,21 @@ pub const fn chunks_of(file_bytes: u64) -> u64 {
 
 /// Bytes of one chunk of a file.
 #[must_use]
-pub fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
+pub const fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
     let from = chunk.saturating_mul(CHUNK_BYTES as u64);
-    usize::try_from(file_bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(CHUNK_BYTES)
+    let left = file_bytes.saturating_sub(from);
+    #[allow(clippy::cast_possible_truncation, reason = "less than CHUNK_BYTES")]
+    if left < CHUNK_BYTES as u64 { left as usize } else { CHUNK_BYTES }
+}
+
+/// Whether the hash of a chunk of a file that had `before` bytes counts now that it has `now`: the chunk has
+/// the same bytes of the file, and has the same part in the file's tree.
+#[must_use]
+pub const fn is_same_chunk(before: u64, now: u64, chunk: u64) -> bool {
+    chunk < chunks_of(before)
+        && chunk < chunks_of(now)
+        && chunk_bytes(before, chunk) == chunk_bytes(now, chunk)
+        && (chunks_of(before) == 1) == (chunks_of(now) == 1)
 }
 
 /// Makes the hash of a chunk piece by piece, each while it is still in the processor's cache.
@@ -140,6 +152,25 @@ mod tests {
                 hashes.push(chunk_hash(total, chunk, bytes));
             }
             assert_eq!(file_hash(&hashes), Some(Hash::of(&bytes)), "{length}");
+        }
+    }
+
+    #[test]
+    fn chunks_count_on_if_their_place_in_the_tree_is_the_same() {
+        let one = CHUNK_BYTES as u64;
+        for (before, now, chunk, same) in [
+            (3 * one, 4 * one, 1, true),
+            (3 * one, 2 * one, 1, true),
+            (3 * one, 2 * one, 2, false),
+            (3 * one - 1, 3 * one, 2, false),
+            (3 * one, 3 * one - 1, 1, true),
+            (2 * one, one, 0, false),
+            (one, 2 * one, 0, false),
+            (one, one, 0, true),
+            (0, 0, 0, true),
+            (0, 1, 0, false),
+        ] {
+            assert_eq!(is_same_chunk(before, now, chunk), same, "{before} {now} {chunk}");
         }
     }
 

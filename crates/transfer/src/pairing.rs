@@ -213,6 +213,54 @@ impl PairingCode {
     }
 }
 
+/// What a receiver tells of itself where something else carries its address: `USER:SECRET`, letters, digits
+/// and `-` only.
+///
+/// ```text
+/// sealant1-<fingerprint, base32>:<secret, base32>      a key made for this transfer
+/// sealant1-certificate:<secret, base32>                a certificate of the site
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The receiver's key; `None` if it shows a certificate of the site.
+    pub pin: Option<Pin>,
+    /// The secret.
+    pub secret: Secret,
+}
+
+const CERTIFICATE: &str = "certificate";
+
+impl Token {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> Zeroizing<String> {
+        let pin = self.pin.map_or_else(|| Zeroizing::new(CERTIFICATE.to_owned()), |pin| base32(&pin.0));
+        let secret = base32(self.secret.0.as_slice());
+        Zeroizing::new(format!("{PREFIX}{}:{}", pin.as_str(), secret.as_str()))
+    }
+}
+
+impl FromStr for Token {
+    type Err = CodeError;
+
+    fn from_str(text: &str) -> Result<Self, CodeError> {
+        let rest = text.strip_prefix(PREFIX).ok_or(CodeError::Prefix)?;
+        let (pin, secret) = rest.split_once(':').ok_or(CodeError::Version)?;
+        if text.len() > MAX_CHARS {
+            return Err(CodeError::Version);
+        }
+        let pin = match pin {
+            CERTIFICATE => None,
+            pin => Some(Pin(exact(pin)?)),
+        };
+        Ok(Self { pin, secret: Secret(Zeroizing::new(exact(secret)?)) })
+    }
+}
+
+fn exact<const N: usize>(text: &str) -> Result<[u8; N], CodeError> {
+    unbase32(text)?.as_slice().try_into().map_err(|_| CodeError::Version)
+}
+
 fn take<const N: usize>(bytes: &[u8]) -> Option<([u8; N], &[u8])> {
     bytes.split_first_chunk::<N>().map(|(first, rest)| (*first, rest))
 }
@@ -294,6 +342,21 @@ mod tests {
             port: 4444,
             pin: Pin([0x5a; PIN_BYTES]),
             secret: Secret(Zeroizing::new([0xa5; SECRET_BYTES])),
+        }
+    }
+
+    #[test]
+    fn a_token_reads_back() {
+        let PairingCode { pin, secret, .. } = code();
+        for pin in [Some(pin), None] {
+            let token = Token { pin, secret: secret.clone() };
+            let text = token.text();
+            let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == ':';
+            assert!(text.chars().all(allowed) && text.matches(':').count() == 1 && text.len() < 100, "{}", *text);
+            assert_eq!(text.parse(), Ok(token));
+        }
+        for bad in ["", "user:password", "sealant1-certificate", "sealant1-aa:aa", "sealant1-certificate:!"] {
+            assert!(bad.parse::<Token>().is_err(), "{bad}");
         }
     }
 

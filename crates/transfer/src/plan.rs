@@ -1,9 +1,11 @@
 //! What a transfer consists of: every file, directory and link below the source, looked at once.
 
 use std::{
+    ffi::OsStr,
     fs::{self, Metadata},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use glob::Pattern;
@@ -54,6 +56,11 @@ pub struct Plan {
     /// Bytes that the files take, holes left out.
     pub allocated_bytes: u64,
     root_identity: Identity,
+    selection: Selection,
+    /// When the first file was looked at.
+    began: SystemTime,
+    /// Directories beside the root that files were added from.
+    others: Vec<PathBuf>,
 }
 
 /// One entry, and what it takes to see that it has changed.
@@ -65,10 +72,14 @@ pub struct Planned {
     /// compresses.
     pub sparse: bool,
     identity: Identity,
+    /// The directory beside the root that it is in.
+    other: Option<usize>,
 }
 
+/// What a file system says of a file, by which it is seen that another one took its place or that it
+/// was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
     bytes: u64,
@@ -85,6 +96,19 @@ impl Identity {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// Whether the file was last written so long before `looked` that the time would be another if
+    /// it had been written once more since. A write that is under way has changed the time, and not
+    /// yet the bytes.
+    fn is_settled(&self, looked: SystemTime) -> bool {
+        const UNDER_WAY: Duration = Duration::from_secs(5);
+        let since = |(seconds, nanoseconds): (i64, i64)| {
+            let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+            let time = UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
+            looked.duration_since(time).unwrap_or_default()
+        };
+        since(self.modified).min(since(self.changed)) > UNDER_WAY
     }
 }
 
@@ -134,6 +158,9 @@ impl Plan {
             bytes: 0,
             allocated_bytes: 0,
             root_identity: Identity::of(&metadata),
+            selection: selection.clone(),
+            began: SystemTime::now(),
+            others: Vec::new(),
         };
         let mut directories = vec![PathBuf::new()];
         while let Some(directory) = directories.pop() {
@@ -141,6 +168,44 @@ impl Plan {
         }
         plan.entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         Ok(plan)
+    }
+
+    /// Adds files of another directory whose names match, as if they were in the root.
+    ///
+    /// # Errors
+    /// [`TransferError::Source`] names what cannot be read, or what is in the root already.
+    pub fn add(&mut self, directory: &Path, names: &[Pattern]) -> Result<(), TransferError> {
+        let unreadable = |path: &Path, source| TransferError::Source { path: path.to_path_buf(), source };
+        let other = self.others.len();
+        self.others.push(directory.to_path_buf());
+        for item in fs::read_dir(directory).map_err(|source| unreadable(directory, source))? {
+            let name = item.map_err(|source| unreadable(directory, source))?.file_name();
+            let path = Path::new(&name);
+            if !names.iter().any(|pattern| pattern.matches_path(path)) {
+                continue;
+            }
+            let absolute = directory.join(path);
+            if self.entries.iter().any(|planned| planned.entry.path.as_path() == path) {
+                return Err(unreadable(&absolute, std::io::ErrorKind::AlreadyExists.into()));
+            }
+            if let Some(metadata) = look_at(&absolute)?.filter(Metadata::is_file) {
+                self.entry(path, &absolute, Kind::File { bytes: metadata.len() }, &metadata, Some(other))?;
+            }
+        }
+        self.entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
+        Ok(())
+    }
+
+    /// Whether a file is still what it was when an earlier plan was made, so surely that it need not
+    /// be read again.
+    pub(crate) fn is_as_before(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
+        let (identity, looked) = before;
+        planned.identity == *identity && identity.is_settled(*looked)
+    }
+
+    /// What [`is_as_before`](Self::is_as_before) compares with, later.
+    pub(crate) const fn identity(&self, planned: &Planned) -> (Identity, SystemTime) {
+        (planned.identity, self.began)
     }
 
     fn look_into(
@@ -151,23 +216,34 @@ impl Plan {
     ) -> Result<(), TransferError> {
         let absolute = self.root.join(directory);
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
-        for item in fs::read_dir(&absolute).map_err(unreadable)? {
+        let items = match fs::read_dir(&absolute) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.as_os_str().is_empty() => {
+                return Ok(());
+            }
+            items => items.map_err(unreadable)?,
+        };
+        for item in items {
             let name = item.map_err(unreadable)?.file_name();
             let path = directory.join(&name);
-            let ours = directory.as_os_str().is_empty()
-                && (name == STAGING || name.as_bytes().starts_with(MANIFEST.as_bytes()));
+            let ours = directory.as_os_str().is_empty() && is_ours(&name);
             if ours || selection.excludes(&path) {
                 continue;
             }
-            self.add(&path, selection, directories)?;
+            self.look_at(&path, selection, directories)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, path: &Path, selection: &Selection, directories: &mut Vec<PathBuf>) -> Result<(), TransferError> {
+    fn look_at(
+        &mut self,
+        path: &Path,
+        selection: &Selection,
+        directories: &mut Vec<PathBuf>,
+    ) -> Result<(), TransferError> {
         let absolute = self.root.join(path);
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
-        let metadata = fs::symlink_metadata(&absolute).map_err(unreadable)?;
+        // In a source that is in use files go, too.
+        let Some(metadata) = look_at(&absolute)? else { return Ok(()) };
         let kind = if metadata.is_dir() {
             directories.push(path.to_path_buf());
             Kind::Directory
@@ -185,8 +261,20 @@ impl Plan {
             self.left_out.push(absolute);
             return Ok(());
         };
+        self.entry(path, &absolute, kind, &metadata, None)
+    }
+
+    fn entry(
+        &mut self,
+        path: &Path,
+        absolute: &Path,
+        kind: Kind,
+        metadata: &Metadata,
+        other: Option<usize>,
+    ) -> Result<(), TransferError> {
         let Some(relative) = RelativePath::parse(path.as_os_str().as_bytes()) else {
-            return Err(unreadable(std::io::ErrorKind::InvalidFilename.into()));
+            let source = std::io::ErrorKind::InvalidFilename.into();
+            return Err(TransferError::Source { path: absolute.to_path_buf(), source });
         };
         if let Kind::File { bytes } = kind {
             self.bytes += bytes;
@@ -201,7 +289,7 @@ impl Plan {
             modified: (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default()),
         };
         let sparse = metadata.blocks().saturating_mul(512) < metadata.len();
-        self.entries.push(Planned { entry, sparse, identity: Identity::of(&metadata) });
+        self.entries.push(Planned { entry, sparse, identity: Identity::of(metadata), other });
         Ok(())
     }
 
@@ -212,7 +300,7 @@ impl Plan {
     /// [`TransferError::Changed`] names the first thing that is not.
     pub fn check_unchanged(&self) -> Result<(), TransferError> {
         let changed = |path, change| Err(TransferError::Changed { path, change });
-        if !fs::metadata(&self.root).is_ok_and(|now| Identity::of(&now) == self.root_identity) {
+        if !self.is_root_unchanged() {
             return changed(self.root.clone(), "a file came or went");
         }
         for planned in &self.entries {
@@ -226,10 +314,42 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether nothing came into the root. What is not selected may.
+    fn is_root_unchanged(&self) -> bool {
+        let Ok(now) = fs::metadata(&self.root).map(|now| Identity::of(&now)) else { return false };
+        let then = self.root_identity;
+        if now == then || (now.device, now.inode) != (then.device, then.inode) {
+            return now == then;
+        }
+        let Ok(items) = fs::read_dir(&self.root) else { return false };
+        let known = |path: &Path| self.entries.iter().any(|planned| planned.entry.path.as_path() == path);
+        items.flatten().all(|item| {
+            let name = item.file_name();
+            let path = Path::new(&name);
+            let goes = item.file_type().is_ok_and(|kind| kind.is_dir()) || self.selection.includes(path);
+            is_ours(&name) || self.selection.excludes(path) || !goes || known(path)
+        })
+    }
+
     /// Where an entry is.
     #[must_use]
     pub fn absolute(&self, planned: &Planned) -> PathBuf {
-        self.root.join(planned.entry.path.as_path())
+        let directory = planned.other.and_then(|other| self.others.get(other)).unwrap_or(&self.root);
+        directory.join(planned.entry.path.as_path())
+    }
+}
+
+/// Whether this is a name, in the root, that only this program makes.
+fn is_ours(name: &OsStr) -> bool {
+    name == STAGING || name.as_bytes().starts_with(MANIFEST.as_bytes())
+}
+
+/// What is at a path; `None` if nothing is there any more.
+fn look_at(path: &Path) -> Result<Option<Metadata>, TransferError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(TransferError::Source { path: path.to_path_buf(), source }),
     }
 }
 

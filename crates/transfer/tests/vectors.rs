@@ -57,7 +57,7 @@ fn the_messages_of_the_document_are_ours() {
         modified: (1_700_000_000, 5),
     };
     documented("entry", &control(&Control::Entry(entry)));
-    documented("plan end", &control(&Control::PlanEnd { entries: 3, allocated_bytes: 4096 }));
+    documented("plan end", &control(&Control::PlanEnd { entries: 3, allocated_bytes: 4096, more: false }));
     documented("ready", &control(&Control::Ready { rekey: false }));
     let secret = SecretBytes(vec![5; 32].into());
     documented("unwrapped", &control(&Control::Unwrapped { file: 1, secret }));
@@ -65,6 +65,7 @@ fn the_messages_of_the_document_are_ours() {
     documented("have", &control(&Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32])] }));
     documented("progress", &control(&Control::Progress { bytes: 1 << 33, starving: 250 }));
     documented("failed", &control(&Control::Failed { reason: "no space".to_owned() }));
+    documented("note", &control(&Control::Note { text: "full".to_owned() }));
     let chunk = |segments| {
         Data::Chunk(Chunk { file: 1, number: 2, hash: Hash([3; 32]), codec: Codec::Raw, segments, payload: &[] })
     };

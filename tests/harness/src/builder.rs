@@ -33,6 +33,9 @@ pub struct ServerBuilder {
     keyring: KeyringPlace,
     option_file: String,
     seed: Option<PathBuf>,
+    empty: bool,
+    programs: Option<PathBuf>,
+    place: Option<PathBuf>,
     admin_port: bool,
     base: Option<PathBuf>,
 }
@@ -47,6 +50,9 @@ impl ServerBuilder {
             keyring: KeyringPlace::None,
             option_file: String::new(),
             seed: None,
+            empty: false,
+            programs: None,
+            place: None,
             admin_port: false,
             base: None,
         }
@@ -130,6 +136,28 @@ impl ServerBuilder {
         self
     }
 
+    /// Starts on an empty data directory, for nodes that receive theirs from others.
+    #[must_use]
+    pub fn empty_datadir(mut self) -> Self {
+        self.empty = true;
+        self
+    }
+
+    /// Puts the data directory below this directory instead of beside everything else, for file systems
+    /// of its own. It is not removed with the server.
+    #[must_use]
+    pub fn datadir_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.place = Some(directory.into());
+        self
+    }
+
+    /// A directory of programs that the server runs by name, before those of the machine.
+    #[must_use]
+    pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.programs = Some(directory.into());
+        self
+    }
+
     /// Starts without privilege checks.
     #[must_use]
     pub fn skip_grant_tables(self) -> Self {
@@ -149,11 +177,35 @@ impl ServerBuilder {
     /// [`Error::Missing`] if it is not on this machine, [`Error::NotStarted`]
     /// with the end of its error log if it gives up or stays silent.
     pub fn start(self) -> Result<Server, Error> {
+        let mut server = self.assemble()?;
+        self.start_on_free_ports(&mut server)?;
+        Ok(server)
+    }
+
+    /// Makes everything ready for [`Server::start`], and does not start.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn prepare(self) -> Result<Server, Error> {
+        let mut server = self.assemble()?;
+        self.give_ports(&mut server)?;
+        Ok(server)
+    }
+
+    fn assemble(&self) -> Result<Server, Error> {
         let binaries = self.kind.locate()?;
         let dir = self.base.as_deref().map_or_else(new_directory, new_directory_in)?;
-        let datadir = dir.path().join("data");
+        let mut datadir = dir.path().join("data");
+        if let Some(place) = &self.place {
+            let own = place.join(dir.path().file_name().unwrap_or_default());
+            fs::create_dir(&own).map_err(Error::file(&own))?;
+            let elsewhere = own.join("data");
+            std::os::unix::fs::symlink(&elsewhere, &datadir).map_err(Error::file(&datadir))?;
+            datadir = elsewhere;
+        }
         match &self.seed {
             Some(seed) => template::copy(seed, &datadir)?,
+            None if self.empty => fs::create_dir(&datadir).map_err(Error::file(&datadir))?,
             None => template::instantiate(self.kind, &binaries, &self.init_options, &datadir)?,
         }
         let tmp = dir.path().join("tmp");
@@ -171,17 +223,23 @@ impl ServerBuilder {
         fixed.extend(self.init_options.iter().cloned());
         let options = self.options.iter().map(|option| expand(option, dir.path())).collect();
         let mut server = Server::assemble(self.kind, binaries, dir, fixed, options);
-        self.start_on_free_ports(&mut server)?;
+        server.programs.clone_from(&self.programs);
+        server.set_datadir(datadir);
         Ok(server)
+    }
+
+    fn give_ports(&self, server: &mut Server) -> Result<(), Error> {
+        let ports = Ports::free()?;
+        let options = instance(self.kind, server.dir(), ports, self.admin_port);
+        server.set_ports(ports, self.admin_port, options);
+        Ok(())
     }
 
     /// Another process may take a port between its choice and its use.
     fn start_on_free_ports(&self, server: &mut Server) -> Result<(), Error> {
         let mut attempts = 3;
         loop {
-            let ports = Ports::free()?;
-            let options = instance(self.kind, server.dir(), ports, self.admin_port);
-            server.set_ports(ports, self.admin_port, options);
+            self.give_ports(server)?;
             match server.start() {
                 Err(Error::NotStarted { log_tail, .. }) if attempts > 1 && log_tail.contains("already in use") => {}
                 result => return result,

@@ -1,10 +1,11 @@
-//! A Galera cluster on loopback: MariaDB 10.11 with the Galera 4 provider.
+//! A Galera cluster on loopback: MariaDB with the Galera 4 provider.
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::options::free_ports;
-use crate::{Error, Kind, Server};
+use crate::{Error, Kind, Server, ServerBuilder};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -13,71 +14,169 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub struct Cluster {
     /// The nodes, in the order they joined.
     pub nodes: Vec<Server>,
+    set_up: SetUp,
+    first_address: Option<String>,
+}
+
+/// What every node of a cluster has.
+#[derive(Clone, Debug)]
+pub struct SetUp {
+    kind: Kind,
+    method: String,
+    provider_options: String,
+    options: Vec<String>,
+    option_file: String,
+    files: Vec<(String, Vec<u8>)>,
+    programs: Option<PathBuf>,
+}
+
+impl SetUp {
+    /// Nodes of this kind, which join by rsync.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            method: "rsync".to_owned(),
+            provider_options: String::new(),
+            options: Vec::new(),
+            option_file: String::new(),
+            files: Vec::new(),
+            programs: None,
+        }
+    }
+
+    /// `wsrep_sst_method`.
+    #[must_use]
+    pub fn method(mut self, method: &str) -> Self {
+        method.clone_into(&mut self.method);
+        self
+    }
+
+    /// Adds to `wsrep_provider_options`, for example `socket.ssl=no`.
+    #[must_use]
+    pub fn provider_options(mut self, options: &str) -> Self {
+        options.clone_into(&mut self.provider_options);
+        self
+    }
+
+    /// Adds to every node's command line; placeholders as in [`ServerBuilder::option`].
+    #[must_use]
+    pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
+        self.options.extend(options.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the text of every node's option file; placeholders as in [`ServerBuilder::option`].
+    #[must_use]
+    pub fn option_file(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.option_file);
+        self
+    }
+
+    /// Puts a file into every node's private directory.
+    #[must_use]
+    pub fn file(mut self, name: &str, contents: &[u8]) -> Self {
+        self.files.push((name.to_owned(), contents.to_vec()));
+        self
+    }
+
+    /// A directory of programs that nodes run by name, as [`ServerBuilder::programs`].
+    #[must_use]
+    pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.programs = Some(directory.into());
+        self
+    }
+
+    /// Starts the first node and lets the others join one by one.
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::start`]; [`Error::TimedOut`] if a node does not become ready.
+    pub fn start(self, nodes: usize) -> Result<Cluster, Error> {
+        let mut cluster = Cluster { nodes: Vec::with_capacity(nodes), set_up: self, first_address: None };
+        for _ in 0..nodes {
+            let mut node = cluster.prepare(|builder| builder)?;
+            node.start()?;
+            wait_until_synced(&node)?;
+            cluster.nodes.push(node);
+        }
+        Ok(cluster)
+    }
 }
 
 impl Cluster {
-    /// Starts a node and lets the others join it one by one, each with a full
+    /// Starts a node of MariaDB 10.11 and lets the others join it one by one, each with a full
     /// state transfer by rsync.
     ///
     /// `provider_options` are added to `wsrep_provider_options`, for example
     /// `socket.ssl=no`; `options` to every node's command line.
     ///
     /// # Errors
-    /// As [`crate::ServerBuilder::start`]; [`Error::TimedOut`] if a node does
-    /// not become ready.
+    /// As [`SetUp::start`].
     pub fn start(nodes: usize, provider_options: &str, options: &[&str]) -> Result<Self, Error> {
-        let mut cluster = Self { nodes: Vec::with_capacity(nodes) };
-        let mut first_address = None;
-        for _ in 0..nodes {
-            let [group, transfer, ist] = free_ports()?;
-            let members = first_address.clone().unwrap_or_default();
-            let node = Server::builder(Kind::MariaDb1011)
-                .option(format!("--wsrep-provider={}", provider()?))
-                .option(format!("--wsrep-cluster-address=gcomm://{members}"))
-                .option(format!(
-                    "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
-                     ist.recv_addr=127.0.0.1:{ist};gcache.size=8M;{provider_options}"
-                ))
-                .option(format!("--wsrep-node-address=127.0.0.1:{group}"))
-                .option(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"))
-                .options(WSREP)
-                .options(options.iter().copied())
-                .start()?;
-            wait_until_ready(&node)?;
-            cluster.nodes.push(node);
-            first_address.get_or_insert_with(|| format!("127.0.0.1:{group}"));
+        SetUp::new(Kind::MariaDb1011).provider_options(provider_options).options(options.iter().copied()).start(nodes)
+    }
+
+    /// A node that is not started yet, with an empty data directory. `more` is what it has of its own.
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::prepare`].
+    pub fn prepare(&mut self, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Result<Server, Error> {
+        let [group, transfer, ist] = free_ports()?;
+        let members = self.first_address.clone().unwrap_or_default();
+        let SetUp { kind, method, provider_options, options, option_file, files, programs } = &self.set_up;
+        let mut builder = Server::builder(*kind)
+            .option(format!("--wsrep-provider={}", provider(*kind)?))
+            .option(format!("--wsrep-cluster-address=gcomm://{members}"))
+            .option(format!(
+                "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
+                 ist.recv_addr=127.0.0.1:{ist};gcache.size=8M;{provider_options}"
+            ))
+            .option(format!("--wsrep-node-address=127.0.0.1:{group}"))
+            .option(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"))
+            .option(format!("--wsrep-sst-method={method}"))
+            .options(WSREP)
+            .options(options.iter().cloned())
+            .option_file(option_file.clone());
+        for (name, contents) in files {
+            builder = builder.file(name.clone(), contents.clone());
         }
-        Ok(cluster)
+        if let Some(programs) = programs {
+            builder = builder.programs(programs);
+        }
+        let node = more(builder).prepare()?;
+        self.first_address.get_or_insert_with(|| format!("127.0.0.1:{group}"));
+        Ok(node)
     }
 }
 
 /// What Galera demands of any node.
-const WSREP: [&str; 6] = [
+const WSREP: [&str; 5] = [
     "--wsrep-on=ON",
     "--wsrep-cluster-name=sealant",
-    // mariadb-backup would refuse the server's options that a script hands on.
-    "--wsrep-sst-method=rsync",
     "--binlog-format=ROW",
     "--default-storage-engine=InnoDB",
     "--innodb-autoinc-lock-mode=2",
 ];
 
-fn provider() -> Result<String, Error> {
-    let provider = Kind::MariaDb1011.locate()?.galera_provider();
+fn provider(kind: Kind) -> Result<String, Error> {
+    let provider = kind.locate()?.galera_provider();
     let provider =
         provider.ok_or(Error::Unsupported("no Galera provider; run tests/harness/bin/install-servers galera"))?;
     Ok(provider.display().to_string())
 }
 
-/// A node answers on its socket before it may serve.
-fn wait_until_ready(node: &Server) -> Result<(), Error> {
+/// Waits until a node serves: it answers on its socket before it may.
+///
+/// # Errors
+/// [`Error::TimedOut`].
+pub fn wait_until_synced(node: &Server) -> Result<(), Error> {
     let start = Instant::now();
     let query = "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')";
     while !node.sql(query).is_ok_and(|rows| rows.contains("\tON") && rows.contains("\tSynced")) {
         if start.elapsed() > LIMIT {
             return Err(Error::TimedOut { what: "Galera node to be ready".to_owned(), limit: LIMIT });
         }
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

@@ -39,6 +39,10 @@ pub struct Server {
     admin_port: bool,
     socket: PathBuf,
     datadir: PathBuf,
+    /// Length of the error log before the last start.
+    seen: usize,
+    /// Looked for before those of the machine.
+    pub(crate) programs: Option<PathBuf>,
     dir: TempDir,
 }
 
@@ -67,6 +71,8 @@ impl Server {
             admin_port: false,
             socket: dir.path().join("sql.sock"),
             datadir: dir.path().join("data"),
+            seen: 0,
+            programs: None,
             dir,
         }
     }
@@ -75,6 +81,10 @@ impl Server {
         self.ports = ports;
         self.admin_port = admin_port;
         self.instance_options = options;
+    }
+
+    pub(crate) fn set_datadir(&mut self, datadir: PathBuf) {
+        self.datadir = datadir;
     }
 
     /// What kind of server this is.
@@ -177,14 +187,43 @@ impl Server {
     /// # Errors
     /// [`Error::NotStarted`] with the end of the error log.
     pub fn start(&mut self) -> Result<(), Error> {
+        self.launch()?;
+        self.wait()
+    }
+
+    /// Starts a stopped server on its data, and does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Spawn`].
+    pub fn launch(&mut self) -> Result<(), Error> {
         self.kill();
         // A server that was killed leaves its socket, which would look alive.
         let _ = fs::remove_file(self.socket());
-        let seen = self.error_log().len();
+        self.seen = self.error_log().len();
         let daemon =
             Daemon::spawn(self.command()?).map_err(|source| Error::Spawn { program: "setpriv".to_owned(), source })?;
         self.daemon = Some(daemon);
-        self.wait_until_ready(seen)
+        Ok(())
+    }
+
+    /// Waits until a server that was launched answers.
+    ///
+    /// # Errors
+    /// [`Error::NotStarted`] with the end of the error log.
+    pub fn wait(&mut self) -> Result<(), Error> {
+        self.wait_until_ready(self.seen)
+    }
+
+    /// What the error log got since the last start.
+    #[must_use]
+    pub fn new_log(&self) -> String {
+        let log = self.error_log();
+        log.get(self.seen..).unwrap_or(&log).to_owned()
+    }
+
+    /// Changes where programs that the server runs are looked for first, from its next start on.
+    pub fn set_programs(&mut self, directory: Option<PathBuf>) {
+        self.programs = directory;
     }
 
     /// Shuts down cleanly, adds options for this and later starts, starts again.
@@ -232,7 +271,8 @@ impl Server {
     /// State transfers run programs by name; the server's own come first.
     fn path(&self) -> String {
         let rest = env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
-        format!("{}:{rest}", self.binaries.basedir.join("bin").display())
+        let own = self.programs.iter().map(|directory| format!("{}:", directory.display())).collect::<String>();
+        format!("{own}{}:{rest}", self.binaries.basedir.join("bin").display())
     }
 
     fn wait_until_ready(&mut self, seen: usize) -> Result<(), Error> {

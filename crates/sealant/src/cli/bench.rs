@@ -1,6 +1,7 @@
 //! `sealant bench`: what this program costs on this machine, against what it competes with.
 
 mod server;
+mod sst;
 mod tls;
 mod transfer;
 
@@ -36,6 +37,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Sst(Box<sst::BenchSst>),
     Tls(Box<tls::BenchTls>),
     Transfer(Box<transfer::BenchTransfer>),
     Verify(Box<BenchVerify>),
@@ -113,6 +115,7 @@ const LARGE: u64 = 16 << 20;
 impl Bench {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.what {
+            What::Sst(verb) => verb.run(),
             What::Tls(verb) => verb.run(),
             What::Transfer(verb) => verb.run(),
             What::Verify(verb) => verb.run(),

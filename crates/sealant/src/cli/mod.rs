@@ -17,6 +17,7 @@ mod receive;
 mod rotate;
 mod send;
 mod snapshot;
+pub(crate) mod sst;
 mod transfer;
 mod tunnel;
 mod verify;
@@ -53,6 +54,8 @@ enum Verb {
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
+    Sst(sst::Sst),
+    #[command(hide = true)]
     Generate(generate::Generate),
 }
 
@@ -75,6 +78,7 @@ impl Cli {
             Verb::Snapshot(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
+            Verb::Sst(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }
     }

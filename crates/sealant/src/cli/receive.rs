@@ -82,7 +82,7 @@ impl Receive {
         forbid_dumps();
         self.following.check()?;
         let trust = match self.certificates.read()? {
-            Some((identity, authorities)) => Trust::Certificates { identity, authorities },
+            Some((identity, authorities)) => Trust::Certificates { identity, authorities, secret: None },
             None => Trust::Pairing,
         };
         let rekey = match &self.rekey {

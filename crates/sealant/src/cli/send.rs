@@ -187,7 +187,7 @@ impl Send {
                 let parts = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
                 let (host, port) =
                     parts.ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT"))?;
-                Ok(Destination::Certified { host, port, identity, authorities })
+                Ok(Destination::Certified { host, port, identity, authorities, secret: None })
             }
         }
     }

@@ -78,7 +78,7 @@ fn line(kind: &str, text: &str) {
 }
 
 /// Messages are one line each: what a server or a file name brings must not break or steer the terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split('\n')
         .map(str::trim)
         .filter(|part| !part.is_empty())

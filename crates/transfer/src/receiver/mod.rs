@@ -1,6 +1,7 @@
 //! The joiner's side.
 
 mod door;
+mod host;
 mod rekey;
 mod resume;
 mod staging;
@@ -9,10 +10,11 @@ mod stream;
 mod target;
 
 use std::{
+    collections::{BTreeMap, HashMap},
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU16, Ordering},
     },
     thread,
@@ -26,15 +28,27 @@ use aws_lc_rs::{
 
 use keyring::OwnKeyring;
 
-use self::{door::Door, rekey::Rekeying, resume::Proven, staging::Staging, strangers::Strangers, stream::Stream};
-pub use self::{rekey::Rekeyed, staging::Owner};
+use self::{
+    door::{Door, Visitor},
+    rekey::Rekeying,
+    resume::Proven,
+    staging::Staging,
+    strangers::Strangers,
+    stream::Stream,
+};
+pub use self::{
+    host::{Host, Visit},
+    rekey::Rekeyed,
+    staging::Owner,
+};
 use crate::{
     assembly::Assembly,
     error::TransferError,
-    hash::Hash,
+    hash::{Hash, is_same_chunk},
     journal::Journal,
     manifest::Manifest,
     pairing::{MAX_ADDRESSES, PairingCode, Secret},
+    path::RelativePath,
     plan::first_unsound,
     progress::{Progress, load},
     stop::Stop,
@@ -57,6 +71,8 @@ pub enum Trust {
         identity: Identity,
         /// Who may have signed the sender's certificate.
         authorities: Authorities,
+        /// A secret that the sender has to know besides, good once.
+        secret: Option<Secret>,
     },
 }
 
@@ -94,6 +110,8 @@ pub struct Received {
     pub bytes: u64,
     /// What was wrapped anew.
     pub rekeyed: Option<Rekeyed>,
+    /// What the program on the other side said meanwhile.
+    pub notes: Vec<String>,
     /// Time since the sender came; `None` if only a commit that was cut off had to be finished.
     pub elapsed: Option<Duration>,
 }
@@ -110,14 +128,29 @@ pub struct Receiver {
 /// What all connections share.
 struct Receiving<'r> {
     staging: &'r Staging,
-    entries: &'r [Entry],
     journal: Journal,
-    assembly: Assembly,
     progress: &'r Progress,
     stop: &'r Stop,
-    /// Whether files may hold bytes of an earlier try.
-    resumed: bool,
     rekeying: Option<Rekeying>,
+    notes: Mutex<Vec<String>>,
+    round: RwLock<Arc<Round>>,
+}
+
+/// A list, and what came of it so far. A source in use sends one list after the other, each when
+/// everything of the one before has come.
+struct Round {
+    entries: Vec<Entry>,
+    assembly: Assembly,
+    /// Whether files may hold bytes of an earlier try or an earlier round.
+    resumed: bool,
+    /// Whether another list follows.
+    more: bool,
+}
+
+impl Receiving<'_> {
+    fn round(&self) -> Arc<Round> {
+        self.round.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// How a transfer went.
@@ -126,11 +159,22 @@ struct Outcome {
     tree: Hash,
     manifest: Manifest,
     rekeyed: Option<Rekeyed>,
+    notes: Vec<String>,
+}
+
+/// A list as it came.
+struct List {
+    entries: Vec<Entry>,
+    /// Bytes that the files take without their holes.
+    allocated_bytes: u64,
+    more: bool,
 }
 
 /// Entries that a list may have, and bytes of paths and link targets in it.
 const MAX_ENTRIES: usize = 4 << 20;
 const MAX_LIST_BYTES: usize = 128 << 20;
+/// Notes that a sender may leave.
+const MAX_NOTES: usize = 16;
 /// How often the sender hears from this side.
 const TICK: Duration = Duration::from_millis(250);
 /// The same while data comes: what the sender compresses depends on it.
@@ -154,24 +198,7 @@ impl Receiver {
         if settings.anew && !staging.is_committed() {
             staging.clear()?;
         }
-        let (door, code) = match trust {
-            Trust::Certificates { identity, authorities } => {
-                let config = server_config(identity, authorities.client_verifier()?)?;
-                (Door::open(settings.listen, config, identity.duplicate(), None)?, None)
-            }
-            Trust::Pairing => {
-                let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
-                let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
-                let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
-                let addresses = match settings.advertise.as_slice() {
-                    [] => own_addresses(door.address().ip()),
-                    given => given.to_vec(),
-                };
-                let port = door.address().port();
-                let addresses = addresses.into_iter().take(MAX_ADDRESSES).collect();
-                (door, Some(PairingCode { addresses, port, pin, secret }))
-            }
-        };
+        let (door, code) = open_door(&settings, trust)?;
         Ok(Self { settings, staging, door, code })
     }
 
@@ -203,20 +230,24 @@ impl Receiver {
             let manifest = self.staging.staged_manifest()?;
             self.check_committed_keys()?;
             self.staging.finish(&manifest, self.settings.owner)?;
-            return Ok(received(&manifest, None, None));
+            return Ok(received(&manifest, None, Vec::new(), None));
         }
         let visitor = self.door.wait_for_sender(&self.settings)?;
+        self.serve_visitor(visitor, progress)
+    }
+
+    fn serve_visitor(&self, visitor: Visitor, progress: &Progress) -> Result<Received, TransferError> {
         let began = Instant::now();
         let mut control = visitor.control;
         let outcome = self.serve(&mut control, visitor.token, visitor.streams, visitor.data, progress);
         match outcome {
-            Ok(Outcome { tree, manifest, rekeyed }) => {
+            Ok(Outcome { tree, manifest, rekeyed, notes }) => {
                 // The commit stands whether or not the sender still hears of it.
                 if control.send(&Control::Committed { tree }).is_ok() {
                     let until = Instant::now() + FAREWELL;
                     while Instant::now() < until && control.receive(TICK).is_ok() {}
                 }
-                Ok(received(&manifest, rekeyed, Some(began.elapsed())))
+                Ok(received(&manifest, rekeyed, notes, Some(began.elapsed())))
             }
             Err(error) => Err(explain(error, &mut control)),
         }
@@ -239,7 +270,10 @@ impl Receiver {
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
     ) -> Result<Outcome, TransferError> {
-        let (entries, allocated_bytes) = list(control)?;
+        let List { entries, allocated_bytes, more } = list(control, None)?;
+        if more && self.settings.rekey.is_some() {
+            return Err(TransferError::RekeyInUse);
+        }
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
@@ -253,27 +287,27 @@ impl Receiver {
             Some(own) => Some(Rekeying::agree(control, own, &entries)?),
             None => None,
         };
-        let stop = Stop::default();
-        let receiving = Receiving {
-            staging: &self.staging,
-            entries: &entries,
-            journal: self.staging.journal()?,
-            assembly: Assembly::default(),
-            progress,
-            stop: &stop,
-            resumed,
-            rekeying,
-        };
-        receiving.rekeying.iter().for_each(|rekeying| rekeying.keep(&proven));
+        let assembly = Assembly::remembering(more);
+        rekeying.iter().for_each(|rekeying| rekeying.keep(&proven));
         for (file, chunks) in &proven {
             let bytes = entries.get(*file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
             for (chunk, hash) in chunks {
-                receiving.assembly.keep(*file, *chunk, *hash);
+                assembly.keep(*file, *chunk, *hash);
                 let length = crate::hash::chunk_bytes(bytes, *chunk) as u64;
                 Progress::add(&progress.bytes, length);
                 Progress::add(&progress.kept_bytes, length);
             }
         }
+        let stop = Stop::default();
+        let receiving = Receiving {
+            staging: &self.staging,
+            journal: self.staging.journal()?,
+            progress,
+            stop: &stop,
+            rekeying,
+            notes: Mutex::default(),
+            round: RwLock::new(Arc::new(Round { entries, assembly, resumed, more })),
+        };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
         let manifest = match &receiving.rekeying {
@@ -291,7 +325,8 @@ impl Receiver {
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
         }
-        Ok(Outcome { tree, manifest, rekeyed })
+        let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Outcome { tree, manifest, rekeyed, notes })
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.
@@ -309,6 +344,29 @@ impl Receiver {
             rekey::forget_first_chunks(&self.staging, entries, &mut proven)?;
         }
         Ok(proven)
+    }
+
+    /// Goes on to the next list: what came is kept where it is still part of a file.
+    fn next_round(&self, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
+        let before = receiving.round();
+        let mut chunks = before.assembly.take_chunks();
+        let mut known: HashMap<&RelativePath, (u64, BTreeMap<u64, Hash>)> = HashMap::new();
+        for (number, entry) in before.entries.iter().enumerate() {
+            if let (Kind::File { bytes }, Some(chunks)) = (&entry.kind, chunks.remove(&number)) {
+                known.insert(&entry.path, (*bytes, chunks));
+            }
+        }
+        self.staging.change(&before.entries, &list.entries)?;
+        let assembly = Assembly::remembering(list.more);
+        for (number, entry) in list.entries.iter().enumerate() {
+            let Kind::File { bytes } = entry.kind else { continue };
+            let Some((before, chunks)) = known.remove(&entry.path) else { continue };
+            let counts = chunks.into_iter().filter(|(chunk, _)| is_same_chunk(before, bytes, *chunk));
+            counts.for_each(|(chunk, hash)| assembly.keep(number, chunk, hash));
+        }
+        let round = Round { entries: list.entries, assembly, resumed: true, more: list.more };
+        *receiving.round.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(round);
+        Ok(())
     }
 
     /// Takes data connections and waits for the sender's word that everything was sent, which has to
@@ -373,7 +431,13 @@ impl Receiver {
         loop {
             receiving.stop.check()?;
             match control.receive(REPORTING)? {
-                Some(Control::Finish { tree }) => return Ok(tree),
+                Some(Control::Finish { tree }) if !receiving.round().more => return Ok(tree),
+                Some(entry @ Control::Entry(_)) if receiving.round().more => {
+                    let list = list(control, Some(entry))?;
+                    alive(control, receiving.progress, || self.next_round(receiving, list))??;
+                    control.send(&Control::Ready { rekey: false })?;
+                }
+                Some(Control::Note { text }) => note(control.peer(), receiving, text)?,
                 Some(Control::Failed { reason }) => {
                     return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
                 }
@@ -403,13 +467,47 @@ fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), T
 
 /// The manifest of what came, if all of it did.
 fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
-    let manifest = receiving.assembly.manifest(receiving.entries.iter().cloned());
+    let round = receiving.round();
+    let manifest = round.assembly.manifest(round.entries.iter().cloned());
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
     if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
 }
 
-fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, elapsed: Option<Duration>) -> Received {
-    Received { tree: manifest.tree(), entries: manifest.entries.len(), bytes: manifest.bytes(), rekeyed, elapsed }
+fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, elapsed: Option<Duration>) -> Received {
+    let (tree, entries, bytes) = (manifest.tree(), manifest.entries.len(), manifest.bytes());
+    Received { tree, entries, bytes, rekeyed, notes, elapsed }
+}
+
+/// Keeps what is for the program that uses this side.
+fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), TransferError> {
+    let mut notes = receiving.notes.lock().unwrap_or_else(PoisonError::into_inner);
+    if notes.len() >= MAX_NOTES {
+        return Err(TransferError::protocol(peer, "too many notes"));
+    }
+    notes.push(text);
+    Ok(())
+}
+
+/// Listens, with a pairing code if that is how the two sides know each other.
+fn open_door(settings: &ReceiveSettings, trust: &Trust) -> Result<(Door, Option<PairingCode>), TransferError> {
+    match trust {
+        Trust::Certificates { identity, authorities, secret } => {
+            let config = server_config(identity, authorities.client_verifier()?)?;
+            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone())?, None))
+        }
+        Trust::Pairing => {
+            let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
+            let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
+            let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
+            let addresses = match settings.advertise.as_slice() {
+                [] => own_addresses(door.address().ip()),
+                given => given.to_vec(),
+            };
+            let port = door.address().port();
+            let addresses = addresses.into_iter().take(MAX_ADDRESSES).collect();
+            Ok((door, Some(PairingCode { addresses, port, pin, secret })))
+        }
+    }
 }
 
 fn bytes_of(entries: &[Entry]) -> u64 {
@@ -439,10 +537,14 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
 
 /// The list of files, made sure that it can be made and cannot lead out of the target, and the bytes
 /// they take without their holes.
-fn list(control: &mut ControlChannel) -> Result<(Vec<Entry>, u64), TransferError> {
+fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, TransferError> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
-    let allocated_bytes = loop {
-        match control.expect()? {
+    let (allocated_bytes, more) = loop {
+        let message = match first.take() {
+            Some(message) => message,
+            None => control.expect()?,
+        };
+        match message {
             Control::Entry(entry) => {
                 bytes += entry.path.as_bytes().len();
                 if let Kind::Link { target } = &entry.kind {
@@ -453,8 +555,10 @@ fn list(control: &mut ControlChannel) -> Result<(Vec<Entry>, u64), TransferError
                     return Err(TransferError::protocol(control.peer(), "too many files"));
                 }
             }
-            Control::PlanEnd { entries: count, allocated_bytes } if usize::try_from(count) == Ok(entries.len()) => {
-                break allocated_bytes;
+            Control::PlanEnd { entries: count, allocated_bytes, more }
+                if usize::try_from(count) == Ok(entries.len()) =>
+            {
+                break (allocated_bytes, more);
             }
             Control::Failed { reason } => {
                 return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
@@ -465,7 +569,7 @@ fn list(control: &mut ControlChannel) -> Result<(Vec<Entry>, u64), TransferError
     if first_unsound(&entries).is_some() {
         return Err(TransferError::protocol(control.peer(), "a path that leads elsewhere"));
     }
-    Ok((entries, allocated_bytes))
+    Ok(List { entries, allocated_bytes, more })
 }
 
 /// Does something that takes long, while the sender hears from this side. The outer error is that of

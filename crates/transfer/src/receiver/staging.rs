@@ -181,6 +181,30 @@ impl Staging {
     /// and takes away what an earlier try left and the list does not have.
     pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), TransferError> {
         self.prune(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
+        self.make_each(entries.iter())
+    }
+
+    /// Goes on from one list to the next, and touches only what is not the same on both: the sender's server
+    /// may stand still meanwhile.
+    pub(crate) fn change(&self, before: &[Entry], now: &[Entry]) -> Result<(), TransferError> {
+        let wanted: HashMap<_, _> = now.iter().map(|entry| (&entry.path, &entry.kind)).collect();
+        let stays = |entry: &&Entry| {
+            wanted
+                .get(&entry.path)
+                .is_some_and(|kind| std::mem::discriminant(*kind) == std::mem::discriminant(&entry.kind))
+        };
+        // Children first.
+        for entry in before.iter().rev().filter(|entry| !stays(entry)) {
+            let flags = if entry.kind == Kind::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            let parent = self.parent(&self.files, &entry.path);
+            let removed = parent.and_then(|parent| Ok(gone(unlinkat(parent, name(&entry.path), flags))?));
+            removed.map_err(self.failed_at(&entry.path, "cannot be removed"))?;
+        }
+        let there: HashMap<_, _> = before.iter().map(|entry| (&entry.path, &entry.kind)).collect();
+        self.make_each(now.iter().filter(|entry| there.get(&entry.path) != Some(&&entry.kind)))
+    }
+
+    fn make_each<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), TransferError> {
         for entry in entries {
             let parent = self.parent(&self.files, &entry.path);
             let parent = parent.map_err(self.failed_at(&entry.path, "its directory cannot be opened"))?;

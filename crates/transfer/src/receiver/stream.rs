@@ -1,6 +1,6 @@
 //! One data connection of the receiver: decodes, seals, checks, writes.
 
-use std::{collections::HashMap, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use verify::read::Buffer;
 
@@ -12,7 +12,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
-    receiver::{Receiving, target::TargetFile},
+    receiver::{Receiving, Round, target::TargetFile},
     tls::{DataChannel, MessageBuffer},
     wire::{Chunk, Codec, Data, Entry, Kind, Segment, message::CHUNK_HEADER_BYTES},
 };
@@ -23,6 +23,8 @@ const MAX_SLOTS: usize = 1024;
 /// What one connection works with; memory is used again for each chunk.
 pub(super) struct Stream<'r> {
     receiving: &'r Receiving<'r>,
+    /// What chunks belong to, from the first one of a list to its end.
+    round: Option<Arc<Round>>,
     channel: DataChannel,
     worker: Worker,
     open: Option<(u32, TargetFile)>,
@@ -48,19 +50,27 @@ impl<'r> Stream<'r> {
             bytes: Buffer::new(CHUNK_BYTES),
         };
         let (spare, rewrapped) = (Buffer::new(CHUNK_BYTES), Buffer::new(CHUNK_BYTES));
-        Self { receiving, channel, worker, open: None, spare, rewrapped }
+        Self { receiving, round: None, channel, worker, open: None, spare, rewrapped }
     }
 
     /// Receives until the sender has nothing more.
     pub(super) fn run(mut self) -> Result<(), TransferError> {
         let mut body = MessageBuffer::new(CHUNK_HEADER_BYTES);
         let peer = self.channel.peer().to_owned();
+        let mut drained = false;
         loop {
-            let message = self.channel.receive_aligned(&mut body)?;
+            let message = match self.channel.receive_aligned(&mut body) {
+                // All that was sent is written: what ended it, the control connection tells.
+                Err(error) if drained && (error.is_loss() || self.receiving.stop.is_set()) => return Ok(()),
+                message => message?,
+            };
             Progress::add_time(&self.receiving.progress.network_wait, self.channel.take_waited());
             self.receiving.stop.check()?;
             match message.decode(&peer)? {
-                Data::Chunk(chunk) => self.chunk(&chunk, &peer)?,
+                Data::Chunk(chunk) => {
+                    drained = false;
+                    self.chunk(&chunk, &peer)?;
+                }
                 Data::Key { slot, material } => {
                     let cipher = SpaceCipher::decode(material).map_err(TransferError::malformed(&peer))?;
                     self.worker.ciphers.insert(slot, cipher);
@@ -69,7 +79,10 @@ impl<'r> Stream<'r> {
                     }
                 }
                 Data::Ping => {}
-                Data::End => return self.channel.send(&Data::Drained),
+                Data::End => {
+                    (self.round, self.open, drained) = (None, None, true);
+                    self.channel.send(&Data::Drained)?;
+                }
                 _ => return Err(TransferError::protocol(&peer, "unexpected message")),
             }
         }
@@ -77,7 +90,8 @@ impl<'r> Stream<'r> {
 
     fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), TransferError> {
         let number = usize::try_from(chunk.file).unwrap_or(usize::MAX);
-        let entry = self.receiving.entries.get(number);
+        let round = self.round.get_or_insert_with(|| self.receiving.round()).clone();
+        let entry = round.entries.get(number);
         let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
             return Err(TransferError::protocol(peer, "a chunk of no file"));
         };
@@ -92,7 +106,7 @@ impl<'r> Stream<'r> {
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
         // Noted before it is written: of two that came at once, the other one might be on disk.
-        if !self.receiving.assembly.add(number, file_bytes, chunk.number, chunk.hash) {
+        if !round.assembly.add(number, file_bytes, chunk.number, chunk.hash) {
             return Err(TransferError::protocol(peer, "a chunk that came twice"));
         }
         let mut as_it_came = true;
@@ -109,7 +123,7 @@ impl<'r> Stream<'r> {
             None => bytes,
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
-            let file = TargetFile::open(self.receiving.staging, entry, file_bytes, self.receiving.resumed)?;
+            let file = TargetFile::open(self.receiving.staging, entry, file_bytes, round.resumed)?;
             self.open = Some((chunk.file, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };

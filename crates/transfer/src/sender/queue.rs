@@ -31,8 +31,9 @@ struct State {
 }
 
 impl Queue {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let files = plan.entries.iter().enumerate();
+    /// All files of the plan for which `wanted` says so.
+    pub(super) fn new(plan: &Plan, wanted: impl Fn(usize) -> bool) -> Self {
+        let files = plan.entries.iter().enumerate().filter(|(number, _)| wanted(*number));
         let mut files: Vec<(usize, u64)> =
             files.filter_map(|(number, planned)| Some((number, planned.file_bytes()?))).collect();
         files.sort_by_key(|(number, bytes)| (*bytes, std::cmp::Reverse(*number)));

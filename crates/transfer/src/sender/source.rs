@@ -1,6 +1,11 @@
 //! One file of the source: its chunks, and where its holes are.
 
-use std::{fs::File, io, os::unix::fs::OpenOptionsExt, path::PathBuf};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::PathBuf,
+};
 
 use innodb::ReadAt;
 use rustix::{
@@ -31,7 +36,15 @@ pub(super) struct SourceFile<'p> {
 }
 
 impl<'p> SourceFile<'p> {
+    /// Opens a file that has to be the one of the plan.
     pub(super) fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
+        let source = Self::open_in_use(plan, number)?;
+        source.check()?;
+        Ok(source)
+    }
+
+    /// Opens a file that may have changed since the plan was made.
+    pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
         let planned = plan.entries.get(number).ok_or(TransferError::Stopped)?;
         let path = plan.absolute(planned);
         let unreadable = |source| TransferError::Source { path: path.clone(), source };
@@ -39,9 +52,7 @@ impl<'p> SourceFile<'p> {
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
         let file = File::options().read(true).custom_flags(flags).open(&path).map_err(unreadable)?;
         let reader = Reader::new(file, &path);
-        let source = Self { planned, bytes: planned.file_bytes().unwrap_or_default(), path, reader };
-        source.check()?;
-        Ok(source)
+        Ok(Self { planned, bytes: planned.file_bytes().unwrap_or_default(), path, reader })
     }
 
     pub(super) const fn bytes(&self) -> u64 {
@@ -56,6 +67,29 @@ impl<'p> SourceFile<'p> {
             Some(change) => Err(TransferError::Changed { path: self.path.clone(), change }),
             None => Ok(()),
         }
+    }
+
+    /// Reads a chunk, and makes its hash. Like [`read`](Self::read), but what is not in the page cache
+    /// comes there, to be read again soon.
+    pub(super) fn read_and_cache<'b>(
+        &self,
+        chunk: u64,
+        buffer: &'b mut Buffer,
+    ) -> Result<(&'b mut [u8], Hash), TransferError> {
+        let wanted = chunk_bytes(self.bytes, chunk);
+        let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let room = buffer.take(wanted);
+        match self.reader.file().read_exact_at(room, offset) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(self.shorter()),
+            Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
+        }
+        let hash = crate::hash::chunk_hash(self.bytes, chunk, room);
+        Ok((room, hash))
+    }
+
+    fn shorter(&self) -> TransferError {
+        TransferError::Changed { path: self.path.clone(), change: "it became shorter" }
     }
 
     /// Reads a chunk, and makes its hash.
@@ -84,7 +118,7 @@ impl<'p> SourceFile<'p> {
             let read = self.reader.read_disk(offset + from as u64, rest, 0);
             let read = read.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
             if from + read < wanted {
-                return Err(TransferError::Changed { path: self.path.clone(), change: "it became shorter" });
+                return Err(self.shorter());
             }
             hasher.update(room.get(done..wanted).unwrap_or_default());
         }

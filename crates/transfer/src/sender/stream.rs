@@ -17,7 +17,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, Hash},
     progress::Progress,
-    sender::{Sending, queue::Part, source::SourceFile},
+    sender::{Source, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
     wire::{Chunk, Codec, Data, Segment},
 };
@@ -63,8 +63,9 @@ impl<'s> Stream<'s> {
         }
     }
 
-    /// Sends until the queue is empty, and waits until the other side has written all of it.
-    pub(super) fn run(mut self) -> Result<(), TransferError> {
+    /// Sends until the queue is empty, and waits until the other side has written all of it. The
+    /// connection is good for another list then.
+    pub(super) fn run(mut self) -> Result<DataChannel, TransferError> {
         while let Some(part) = self.sending.queue.next() {
             self.part(&part)?;
         }
@@ -72,19 +73,29 @@ impl<'s> Stream<'s> {
         let mut body = Vec::new();
         let peer = self.channel.peer().to_owned();
         match self.channel.receive(&mut body)?.decode(&peer)? {
-            Data::Drained => Ok(()),
+            Data::Drained => Ok(self.channel),
             _ => Err(TransferError::protocol(&peer, "unexpected message")),
         }
     }
 
     fn part(&mut self, part: &Part) -> Result<(), TransferError> {
-        let source = SourceFile::open(self.sending.plan, part.file)?;
+        match self.try_part(part) {
+            // What changed is read again when the next list is made, or is not on it.
+            Err(error) if self.sending.source != Source::Still && error.is_change() => Ok(()),
+            other => other,
+        }
+    }
+
+    fn try_part(&mut self, part: &Part) -> Result<(), TransferError> {
+        let still = self.sending.source == Source::Still;
+        let open = if still { SourceFile::open } else { SourceFile::open_in_use };
+        let source = open(self.sending.plan, part.file)?;
         for chunk in part.chunks.clone() {
             self.sending.stop.check()?;
             let hash = self.chunk(&source, part.file, chunk)?;
             let _ = self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
         }
-        source.check()
+        if still { source.check() } else { Ok(()) }
     }
 
     /// Sends one chunk, unless the other side has it; returns its hash.
@@ -93,14 +104,25 @@ impl<'s> Stream<'s> {
         let began = Instant::now();
         let segments = source.segments(number)?;
         let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
-        let (bytes, hash) = source.read(number, &mut buffer)?;
+        let read = match self.sending.source {
+            Source::InUseAndSmall => source.read_and_cache(number, &mut buffer),
+            Source::Still | Source::InUse => source.read(number, &mut buffer),
+        };
+        let (bytes, hash) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                self.buffer = buffer;
+                return Err(error);
+            }
+        };
         Progress::add_time(&progress.disk_wait, began.elapsed());
         let length = bytes.len() as u64;
-        if self.sending.has(file, number, hash) {
+        if self.sending.has(file, source.bytes(), number, hash) {
             Progress::add(&progress.kept_bytes, length);
             self.ping()?;
         } else {
             self.encode_and_send(source, file, number, hash, segments, bytes)?;
+            Progress::add(&self.sending.sent_bytes, length);
             self.spoke = Instant::now();
         }
         self.buffer = buffer;
@@ -183,7 +205,7 @@ fn send(
     payload: &[u8],
 ) -> Result<(), TransferError> {
     let mut waited = Duration::ZERO;
-    if let Some(limiter) = &sending.limiter {
+    if let Some(limiter) = sending.limiter {
         waited = limiter.reserve(payload.len() as u64);
         let mut left = waited;
         while left > SILENCE {

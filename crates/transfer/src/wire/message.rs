@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Version of the protocol; both sides have to have the same.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Bytes of the token by which data connections are known.
 pub const TOKEN_BYTES: usize = 16;
 /// Cipher suites whose speeds are compared.
@@ -56,6 +56,9 @@ pub enum Control {
         entries: u32,
         /// Bytes that the files take without their holes.
         allocated_bytes: u64,
+        /// Whether another list follows when the chunks of this one have come: the source is in use,
+        /// and what changed meanwhile comes then.
+        more: bool,
     },
     /// Receiver: chunks that an earlier try left here, from `first` on.
     Have {
@@ -107,6 +110,11 @@ pub enum Control {
     Failed {
         /// Why, for people.
         reason: String,
+    },
+    /// Either: a line for the program that uses the other side. The protocol gives it no meaning.
+    Note {
+        /// The line.
+        text: String,
     },
 }
 
@@ -175,7 +183,7 @@ pub enum Data<'b> {
     },
     /// Sender: part of a file.
     Chunk(Chunk<'b>),
-    /// Sender: nothing more comes.
+    /// Sender: nothing more of this list comes.
     End,
     /// Receiver: everything is written.
     Drained,
@@ -249,6 +257,7 @@ mod kind {
     pub(super) const FAILED: u8 = 11;
     pub(super) const UNWRAPPED: u8 = 12;
     pub(super) const UNWRAPPED_END: u8 = 13;
+    pub(super) const NOTE: u8 = 14;
     pub(super) const ATTACH: u8 = 32;
     pub(super) const ATTACHED: u8 = 33;
     pub(super) const KEY: u8 = 34;
@@ -280,9 +289,10 @@ impl Control {
                 entry.encode(out);
                 kind::ENTRY
             }
-            Self::PlanEnd { entries, allocated_bytes } => {
+            Self::PlanEnd { entries, allocated_bytes, more } => {
                 out.extend(entries.to_be_bytes());
                 out.extend(allocated_bytes.to_be_bytes());
+                out.push(u8::from(*more));
                 kind::PLAN_END
             }
             Self::Have { file, first, hashes } => {
@@ -322,6 +332,10 @@ impl Control {
                 put_counted(out, reason.as_bytes());
                 kind::FAILED
             }
+            Self::Note { text } => {
+                put_counted(out, text.as_bytes());
+                kind::NOTE
+            }
         }
     }
 
@@ -345,7 +359,9 @@ impl Control {
                 streams: fields.u16()?,
             },
             kind::ENTRY => Self::Entry(Entry::decode(&mut fields)?),
-            kind::PLAN_END => Self::PlanEnd { entries: fields.u32()?, allocated_bytes: fields.u64()? },
+            kind::PLAN_END => {
+                Self::PlanEnd { entries: fields.u32()?, allocated_bytes: fields.u64()?, more: flag(&mut fields)? }
+            }
             kind::HAVE => {
                 let (file, first) = (fields.u32()?, fields.u64()?);
                 let (hashes, rest) = fields.rest().as_chunks::<HASH_BYTES>();
@@ -354,10 +370,7 @@ impl Control {
                 }
                 Self::Have { file, first, hashes: hashes.iter().copied().map(Hash).collect() }
             }
-            kind::READY => match fields.u8()? {
-                rekey @ (0 | 1) => Self::Ready { rekey: rekey == 1 },
-                _ => return Err(Malformed),
-            },
+            kind::READY => Self::Ready { rekey: flag(&mut fields)? },
             kind::UNWRAPPED => {
                 let file = fields.u32()?;
                 let secret = Zeroizing::new(fields.rest().to_vec());
@@ -372,6 +385,7 @@ impl Control {
             kind::PROGRESS => Self::Progress { bytes: fields.u64()?, starving: fields.u16()? },
             kind::PING => Self::Ping,
             kind::FAILED => Self::Failed { reason: String::from_utf8_lossy(fields.counted()?).into_owned() },
+            kind::NOTE => Self::Note { text: String::from_utf8_lossy(fields.counted()?).into_owned() },
             _ => return Err(Malformed),
         };
         fields.end()?;
@@ -427,6 +441,13 @@ const fn within_file_sizes(bytes: u64) -> Result<u64, Malformed> {
 fn link_target(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     let sound = !bytes.is_empty() && bytes.len() <= crate::path::MAX_PATH_BYTES && !bytes.contains(&0);
     if sound { Ok(bytes.to_vec()) } else { Err(Malformed) }
+}
+
+fn flag(fields: &mut Fields<'_>) -> Result<bool, Malformed> {
+    match fields.u8()? {
+        flag @ (0 | 1) => Ok(flag == 1),
+        _ => Err(Malformed),
+    }
 }
 
 fn put_speeds(out: &mut Vec<u8>, speeds: [u32; SUITES]) {
@@ -542,12 +563,12 @@ mod tests {
     #[test]
     fn control_messages_read_back() {
         let messages = [
-            Control::Hello { version: 1, proof: [1; 32], speeds: [1, 2, 3], streams: 4 },
+            Control::Hello { version: VERSION, proof: [1; 32], speeds: [1, 2, 3], streams: 4 },
             Control::Welcome { proof: [2; 32], token: [3; 16], speeds: [4, 5, 6], streams: 7 },
             entry(Kind::File { bytes: 1 << 40 }),
             entry(Kind::Directory),
             entry(Kind::Link { target: b"../x".to_vec() }),
-            Control::PlanEnd { entries: 3, allocated_bytes: 4096 },
+            Control::PlanEnd { entries: 3, allocated_bytes: 4096, more: true },
             Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32]); 3] },
             Control::Ready { rekey: true },
             Control::Unwrapped { file: 3, secret: SecretBytes(Zeroizing::new(vec![7; 32])) },
@@ -557,6 +578,7 @@ mod tests {
             Control::Progress { bytes: 1 << 33, starving: 1000 },
             Control::Ping,
             Control::Failed { reason: "no space left".to_owned() },
+            Control::Note { text: "for the other side".to_owned() },
         ];
         for message in messages {
             let mut body = Vec::new();

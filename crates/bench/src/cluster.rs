@@ -1,0 +1,242 @@
+//! A small Galera cluster of our own: a node that gives, with a client that writes to it, and nodes that
+//! join it.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use server::{Connection, Endpoint, Options, Target};
+
+use crate::Error;
+
+/// How long a node may take to join, or to end.
+const LIMIT: Duration = Duration::from_secs(900);
+const TICK: Duration = Duration::from_millis(5);
+
+/// What nodes are made of.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// `mariadbd`.
+    pub daemon: PathBuf,
+    /// The Galera provider.
+    pub provider: PathBuf,
+    /// A directory of programs that state transfers are looked for in first.
+    pub programs: PathBuf,
+    /// More options of every server.
+    pub options: Vec<OsString>,
+}
+
+/// A running node, with its directories removed when it goes.
+#[derive(Debug)]
+pub struct Node {
+    child: Child,
+    directory: PathBuf,
+    group_port: u16,
+}
+
+impl Installation {
+    /// Starts a node on `directory/data`; `members` is empty for the first one. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error`] if it cannot be started.
+    pub fn start(&self, directory: &Path, members: &str, method: &str, option_file: &str) -> Result<Node, Error> {
+        let settings = directory.join("my.cnf");
+        fs::write(&settings, option_file).map_err(Error::file(&settings))?;
+        let [sql, group, transfer, ist] = free_ports()?;
+        let tmp = directory.join("tmp");
+        fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
+        let log = directory.join("error.log");
+        let log = File::create(&log).map_err(Error::file(&log))?;
+        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or(Path::new("/")));
+        let mut command = Command::new(&self.daemon);
+        command.arg(format!("--defaults-file={}", settings.display()));
+        command.arg(format!("--basedir={}", prefix.display()));
+        command.args([format!("--datadir={shown}/data"), format!("--socket={shown}/sql.sock")]);
+        command.args([format!("--pid-file={shown}/pid"), format!("--tmpdir={}", tmp.display())]);
+        command.args(["--bind-address=127.0.0.1".to_owned(), format!("--port={sql}"), format!("--server-id={sql}")]);
+        command.args(["--wsrep-on=ON", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"]);
+        command.arg(format!("--wsrep-provider={}", self.provider.display()));
+        command.args([format!("--wsrep-cluster-address=gcomm://{members}"), format!("--wsrep-sst-method={method}")]);
+        command.arg(format!(
+            "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};ist.recv_addr=127.0.0.1:{ist};\
+             gcache.size=512M"
+        ));
+        command.arg(format!("--wsrep-node-address=127.0.0.1:{group}"));
+        command.arg(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"));
+        command.arg("--wsrep-sst-auth=root:").args(&self.options);
+        if rustix::process::geteuid().is_root() {
+            command.arg("--user=root");
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let programs = [self.programs.clone(), prefix.join("bin")];
+        let path = std::env::join_paths(programs.into_iter().chain(std::env::split_paths(&path))).unwrap_or_default();
+        command.env("PATH", path).current_dir(directory).process_group(0).stdin(Stdio::null());
+        let errors = log.try_clone().map_err(Error::file(directory))?;
+        let child = command.stdout(log).stderr(errors).spawn();
+        let child = child.map_err(|error| crate::program::failed(&command, &error.to_string()))?;
+        Ok(Node { child, directory: directory.to_owned(), group_port: group })
+    }
+}
+
+impl Node {
+    /// Where others reach it.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.group_port)
+    }
+
+    /// Its data directory.
+    #[must_use]
+    pub fn datadir(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
+    /// A connection to it as root.
+    ///
+    /// # Errors
+    /// [`Error::Program`].
+    pub fn connect(&self) -> Result<Connection, Error> {
+        let options = Options { changes: true, statement_timeout: LIMIT, connect_timeout: LIMIT, ..Options::default() };
+        let target = Target { endpoint: Endpoint::Socket(self.directory.join("sql.sock")), user: "root".to_owned() };
+        Connection::open(&target, &options).map_err(|error| self.failed(&error.to_string()))
+    }
+
+    /// Waits until it serves as a member of the cluster.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with the end of its log if it ends instead, or takes too long.
+    pub fn wait_until_synced(&mut self) -> Result<(), Error> {
+        let until = Instant::now() + LIMIT;
+        let synced = "SHOW STATUS WHERE Variable_name = 'wsrep_local_state_comment' AND Value = 'Synced'";
+        let socket = self.directory.join("sql.sock");
+        while Instant::now() < until {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(self.failed(&format!("ended ({status})")));
+            }
+            let there = socket.exists()
+                && self
+                    .connect()
+                    .is_ok_and(|mut connection| connection.query(synced).is_ok_and(|rows| rows.scalar().is_some()));
+            if there {
+                return Ok(());
+            }
+            thread::sleep(TICK);
+        }
+        Err(self.failed("is not synced in time"))
+    }
+
+    /// Ends it in order.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if it does not end.
+    pub fn stop(mut self) -> Result<(), Error> {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let until = Instant::now() + LIMIT;
+        while Instant::now() < until {
+            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+                return Ok(());
+            }
+            thread::sleep(TICK);
+        }
+        Err(self.failed("does not end"))
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    fn failed(&self, what: &str) -> Error {
+        let log = fs::read_to_string(self.directory.join("error.log")).unwrap_or_default();
+        let told = log.lines().rfind(|line| line.contains("[ERROR]")).unwrap_or_default();
+        Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {told}") }
+    }
+}
+
+impl Drop for Node {
+    /// A state transfer has processes of its own.
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that commits without a pause.
+#[derive(Debug)]
+pub struct Writer {
+    over: Arc<AtomicBool>,
+    longest: Arc<AtomicU64>,
+    commits: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Begins to write to a node, into a table of its own.
+    ///
+    /// # Errors
+    /// [`Error::Program`].
+    pub fn begin(node: &Node) -> Result<Self, Error> {
+        let mut connection = node.connect()?;
+        let made = "CREATE TABLE IF NOT EXISTS test.sealant_bench (id BIGINT AUTO_INCREMENT PRIMARY KEY, v CHAR(100))";
+        for sql in ["CREATE DATABASE IF NOT EXISTS test", made] {
+            connection.query(sql).map_err(|error| node.failed(&error.to_string()))?;
+        }
+        let (over, longest, commits) = <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+        let shared = (over.clone(), longest.clone(), commits.clone());
+        let thread = thread::spawn(move || {
+            let (over, longest, commits) = shared;
+            while !over.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                let written = connection.query("INSERT INTO test.sealant_bench (v) VALUES (REPEAT('x', 100))");
+                let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                longest.fetch_max(took, Ordering::Relaxed);
+                commits.fetch_add(u64::from(written.is_ok()), Ordering::Relaxed);
+                // A donor writes as it does between bursts: not all of one processor is the client's.
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Ok(Self { over, longest, commits, thread: Some(thread) })
+    }
+
+    /// The longest commit since the last call, and the commits so far.
+    #[must_use]
+    pub fn take(&self) -> (Duration, u64) {
+        (Duration::from_micros(self.longest.swap(0, Ordering::Relaxed)), self.commits.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Ports of this host that were free a moment ago.
+fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
+    let mut held = Vec::with_capacity(N);
+    let mut ports = [0; N];
+    for port in &mut ports {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::file("127.0.0.1"))?;
+        *port = listener.local_addr().map_err(Error::file("127.0.0.1"))?.port();
+        held.push(listener);
+    }
+    Ok(ports)
+}

@@ -1,0 +1,288 @@
+//! `sealant bench sst`: how long a node of a Galera cluster takes to join, and what its donor's clients
+//! notice of it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::num::NonZeroU32;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ::bench::{
+    ArmRecord, Environment, ExperimentRecord, Installation, Node, Program, Record, SCHEMA, Sample, Scratch, Stop,
+    Subject, Tree, Writer, median_interval,
+};
+use clap::{Args, ValueEnum};
+use report::{size, write_bench_json, write_bench_samples, write_bench_table};
+
+use super::{Format, conditions, failure};
+use crate::cli::sst::PROGRAM;
+use crate::cli::transfer::check_source;
+use crate::exit::Exit;
+use crate::output::file;
+use crate::output::message::Failure;
+use crate::output::progress::StatusLine;
+
+/// Measure how long nodes of a Galera cluster take to join, by this and by other methods
+///
+/// Starts a node of its own on a copy of DIR, with a client that commits without a pause, and lets others join it:
+/// from the start of the joiner's server until it is Synced, and the longest that a commit on the donor took
+/// meanwhile. Everything happens on this machine, over loopback, below the directories of --into, each of
+/// which stands for its file system. The donor's page cache is as the last run left it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+pub(crate) struct BenchSst {
+    /// The data directory of a stopped MariaDB, of which copies are made
+    datadir: PathBuf,
+    /// Directories to work below, with commas between them
+    #[arg(long, value_name = "DIR", value_delimiter = ',', required = true)]
+    into: Vec<PathBuf>,
+    /// The server
+    #[arg(long, value_name = "PROGRAM", default_value = "/usr/sbin/mariadbd")]
+    mariadbd: PathBuf,
+    /// The Galera provider
+    #[arg(long, value_name = "FILE", default_value = "/usr/lib/galera/libgalera_smm.so")]
+    provider: PathBuf,
+    /// Methods, with commas between them
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',', default_value = "rsync,mariabackup,sealant")]
+    methods: Vec<Method>,
+    /// Rounds
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: NonZeroU32,
+    /// An option of all servers, such as --innodb-buffer-pool-size=1G (repeatable)
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    server_option: Vec<OsString>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    format: Format,
+    /// Write every sample to this file, as JSON lines
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    raw: Option<PathBuf>,
+    /// No status line on stderr
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Blocks the donor for the copy; in clear text
+    Rsync,
+    /// Through socat with TLS, both sides verified by an authority
+    Mariabackup,
+    /// This program
+    Sealant,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant bench sst /backup/datadir --into /var/tmp
+  sealant bench sst /backup/datadir --into /mnt/btrfs,/mnt/xfs,/var/tmp --rounds 5 --raw samples.jsonl
+
+Exit codes:
+  0  measured
+  1  a server could not be run, or a node did not join
+  2  wrong usage";
+
+/// Names of the experiments.
+const JOINED: &str = "from the start of the joiner to Synced";
+const STALLED: &str = "longest commit on the donor meanwhile";
+
+impl Method {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rsync => "rsync",
+            Self::Mariabackup => "mariabackup",
+            Self::Sealant => "sealant",
+        }
+    }
+}
+
+/// A donor on one file system.
+struct Place {
+    scratch: Scratch,
+    system: String,
+    donor: Node,
+    writer: Writer,
+}
+
+/// What a join took.
+struct Joined {
+    took: Duration,
+    longest: Duration,
+}
+
+impl BenchSst {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        check_source(&self.datadir)?;
+        self.raw.as_deref().map_or(Ok(()), file::check_writable)?;
+        let environment = Environment::now(&self.datadir);
+        let tree = Tree::of(&self.datadir).map_err(failure)?;
+        let status = StatusLine::new(self.quiet);
+        let tools = Scratch::below(&std::env::temp_dir()).map_err(failure)?;
+        let installation = self.installation(tools.path())?;
+        let options = self.option_file(tools.path())?;
+        let mut samples = Vec::new();
+        for into in &self.into {
+            status.show(&format!("a donor below {}", into.display()));
+            let mut place = self.place(into, &installation, &options)?;
+            for round in 0..self.rounds.get() {
+                for (position, method) in self.order(round).into_iter().enumerate() {
+                    let arm = format!("{}, {}", method.name(), place.system);
+                    status.show(&format!("round {}, {arm}", round + 1));
+                    let joined = place.join(&installation, &options, method)?;
+                    for (experiment, time) in [(JOINED, joined.took), (STALLED, joined.longest)] {
+                        let (experiment, arm, seconds) = (experiment.to_owned(), arm.clone(), time.as_secs_f64());
+                        samples.push(Sample { experiment, arm, round, position, bytes: tree.bytes(), seconds });
+                    }
+                }
+            }
+            place.end()?;
+        }
+        status.clear();
+        if let Some(path) = &self.raw {
+            file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
+        }
+        let record = self.record(environment, &tree, &samples);
+        file::to_stdout(&|out| {
+            let written = match self.format {
+                Format::Table => write_bench_table(&record, out),
+                Format::Json => write_bench_json(&record, out),
+            };
+            written.map_err(std::io::Error::from)
+        })?;
+        Ok(Exit::Clean)
+    }
+
+    /// First to last, then last to first, so that none always runs behind the same other one.
+    fn order(&self, round: u32) -> Vec<Method> {
+        let methods = self.methods.iter().copied();
+        if round.is_multiple_of(2) { methods.collect() } else { methods.rev().collect() }
+    }
+
+    fn installation(&self, tools: &Path) -> Result<Installation, Failure> {
+        let ours = std::env::current_exe().map_err(|e| Failure::new(format!("the path of this program: {e}")))?;
+        let link = tools.join(PROGRAM);
+        symlink(ours, &link).map_err(|e| Failure::new(format!("{}: {e}", link.display())))?;
+        Ok(Installation {
+            daemon: self.mariadbd.clone(),
+            provider: self.provider.clone(),
+            programs: tools.to_owned(),
+            options: self.server_option.clone(),
+        })
+    }
+
+    /// For mariabackup: certificates of an authority of our own, and both sides verified. They are given to
+    /// this program too, so that the two do the same.
+    fn option_file(&self, tools: &Path) -> Result<String, Failure> {
+        let directory = tools.join("ca");
+        let ours = std::env::current_exe().map_err(|e| Failure::new(format!("the path of this program: {e}")))?;
+        let run = |args: &[&str]| {
+            let output = Command::new(&ours).arg("cert").args(args).arg("--dir").arg(&directory).output();
+            match output {
+                Ok(output) if output.status.success() => Ok(()),
+                Ok(output) => Err(Failure::new(String::from_utf8_lossy(&output.stderr).into_owned())),
+                Err(e) => Err(Failure::new(format!("certificates: {e}"))),
+            }
+        };
+        run(&["init"])?;
+        run(&["issue", "--name", "node", "--san", "127.0.0.1"])?;
+        let path = |name: &str| directory.join(name).display().to_string();
+        let (ca, cert, key) = (path("ca.pem"), path("node.pem"), path("node.key"));
+        Ok(format!("[sst]\nencrypt=4\ntca={ca}\ntcert={cert}\ntkey={key}\n"))
+    }
+
+    fn place(&self, into: &Path, installation: &Installation, options: &str) -> Result<Place, Failure> {
+        let scratch = Scratch::below(into).map_err(failure)?;
+        let system = Environment::now(scratch.path()).file_system.unwrap_or_else(|| "unknown".to_owned());
+        let directory = scratch.path().join("donor");
+        let made = fs::create_dir(&directory);
+        made.map_err(|e| Failure::new(format!("{}: {e}", directory.display())))?;
+        let copied = Command::new("cp").arg("-a").arg(&self.datadir).arg(directory.join("data")).status();
+        if !copied.is_ok_and(|status| status.success()) {
+            return Err(Failure::new(format!("{}: cannot be copied", self.datadir.display())));
+        }
+        let mut donor = installation.start(&directory, "", "rsync", options).map_err(failure)?;
+        donor.wait_until_synced().map_err(failure)?;
+        let writer = Writer::begin(&donor).map_err(failure)?;
+        Ok(Place { scratch, system, donor, writer })
+    }
+
+    fn record(&self, environment: Environment, tree: &Tree, samples: &[Sample]) -> Record {
+        let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
+        let subject = Subject { files, bytes: tree.bytes(), ..Subject::default() };
+        let mut notes = conditions(&environment);
+        notes.push(format!(
+            "donor and joiners ran on this machine, over loopback; a client committed on the donor all the time; {} of data",
+            size(tree.bytes())
+        ));
+        notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
+        let experiments = [JOINED, STALLED].map(|name| self.experiment(name, samples)).into();
+        Record {
+            schema: SCHEMA,
+            environment,
+            subject,
+            programs: Vec::<Program>::new(),
+            missing: Vec::new(),
+            experiments,
+            opinions: Vec::new(),
+            notes,
+        }
+    }
+
+    fn experiment(&self, name: &str, samples: &[Sample]) -> ExperimentRecord {
+        const SEED: u64 = 1;
+        let of_this: Vec<&Sample> = samples.iter().filter(|sample| sample.experiment == name).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for sample in &of_this {
+            if !names.contains(&sample.arm.as_str()) {
+                names.push(&sample.arm);
+            }
+        }
+        let arms = names.into_iter().filter_map(|arm| {
+            let of_arm = || of_this.iter().filter(|sample| sample.arm == arm);
+            let bytes = of_arm().map(|sample| sample.bytes).max()?;
+            #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
+            let rates: Vec<f64> = of_arm().map(|sample| sample.bytes as f64 / sample.seconds.max(1e-6)).collect();
+            let seconds: Vec<f64> = of_arm().map(|sample| sample.seconds).collect();
+            let (rate, seconds) = (median_interval(&rates, SEED)?, median_interval(&seconds, SEED)?);
+            Some(ArmRecord { name: arm.to_owned(), bytes, rate, seconds })
+        });
+        let (arms, rounds) = (arms.collect(), self.rounds.get());
+        ExperimentRecord {
+            name: name.to_owned(),
+            rounds,
+            stopped: Stop::Rounds,
+            arms,
+            ratios: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Place {
+    /// A node joins, and goes again.
+    fn join(&mut self, installation: &Installation, options: &str, method: Method) -> Result<Joined, Failure> {
+        let directory = self.scratch.path().join("joiner");
+        let made = fs::create_dir_all(directory.join("data"));
+        made.map_err(|e| Failure::new(format!("{}: {e}", directory.display())))?;
+        let _ = self.writer.take();
+        let began = Instant::now();
+        let started = installation.start(&directory, &self.donor.address(), method.name(), options);
+        let mut joiner = started.map_err(failure)?;
+        joiner.wait_until_synced().map_err(failure)?;
+        let took = began.elapsed();
+        // The donor is Synced a moment later.
+        self.donor.wait_until_synced().map_err(failure)?;
+        let (longest, _) = self.writer.take();
+        joiner.stop().map_err(failure)?;
+        let gone = fs::remove_dir_all(&directory);
+        gone.map_err(|e| Failure::new(format!("{}: {e}", directory.display())))?;
+        Ok(Joined { took, longest })
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        drop(self.writer);
+        self.donor.stop().map_err(failure)
+    }
+}

@@ -1,0 +1,118 @@
+//! `wsrep_sst_sealant`: Galera's state transfer, started by the servers of a cluster.
+
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner, remote_auth};
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::output::message::{Failure, one_line};
+
+/// The name by which servers start this program for `wsrep_sst_method=sealant`.
+pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
+
+/// Galera's state transfer, as servers start it (wsrep_sst_method=sealant)
+///
+/// Not for people: `wsrep_sst_sealant`, a link to this program, is what servers call. Standard output
+/// is a protocol, and messages go to standard error, which is the server's error log.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Sst {
+    /// As the server gives them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+impl Sst {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match run(self.words) {
+            ExitCode::SUCCESS => Ok(Exit::Clean),
+            // The reason is in the log already.
+            _ => Ok(Exit::Failed),
+        }
+    }
+}
+
+/// Does what the server asks for; the words are those behind the program's name.
+pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
+    let arguments = match Arguments::parse(words) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            log("ERROR", "sealant", &error.to_string());
+            return ExitCode::FAILURE;
+        }
+    };
+    let name = format!("sealant {}", arguments.role.name());
+    let speech = Arc::new(Speech::new(Box::new(std::io::stdout()), arguments.progress));
+    watch(&arguments, name.clone(), speech.clone());
+    let said = |text: &str| log("INFO", &name, text);
+    match transfer(&arguments, &speech, &Report(&said)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log("ERROR", &name, &error.to_string());
+            if let Some(hint) = hint(&error) {
+                log("ERROR", &name, hint);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn transfer(arguments: &Arguments, speech: &Speech, report: &Report<'_>) -> Result<(), SstError> {
+    let options = Options::read(arguments)?;
+    match arguments.role {
+        Role::Joiner => joiner::run(arguments, &options, speech, report),
+        Role::Donor => {
+            let auth = remote_auth(std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok(), std::io::stdin());
+            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), speech, report)
+        }
+    }
+}
+
+/// Ends with the server: nobody tells this program when it is not needed any more, and one that stays
+/// keeps the port from the next try.
+fn watch(arguments: &Arguments, name: String, speech: Arc<Speech>) {
+    let parent = arguments.parent;
+    thread::spawn(move || {
+        let stdout = std::io::stdout();
+        Parent::new(parent, stdout.as_fd()).wait();
+        if speech.is_over() {
+            return;
+        }
+        log("ERROR", &name, &SstError::ServerGone.to_string());
+        // No destructor has anything to do that the system does not.
+        #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]
+        std::process::exit(1);
+    });
+}
+
+fn hint(error: &SstError) -> Option<&'static str> {
+    use ::transfer::TransferError;
+    match error {
+        SstError::Transfer(TransferError::Space { .. }) => {
+            Some("the new data is staged beside the old: make room for both, or empty the data directory first")
+        }
+        SstError::Transfer(TransferError::Changed { .. }) => Some(
+            "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
+             that heeds no lock",
+        ),
+        SstError::Transfer(TransferError::WrongSecret { .. }) => {
+            Some("whoever connected was not the donor of this request, and the request is void")
+        }
+        SstError::Transfer(TransferError::NotTheReceiver { .. }) => {
+            Some("what answers at this address is not the joiner that asked")
+        }
+        _ => None,
+    }
+}
+
+/// A line as the servers' own methods write them.
+fn log(level: &str, name: &str, text: &str) {
+    let now = jiff::Zoned::now().strftime("%Y%m%d %H:%M:%S%.3f").to_string();
+    // Nothing can be done if the log is gone.
+    let _ = writeln!(std::io::stderr(), "WSREP_SST: [{level}] {name}: {} ({now})", one_line(text));
+}

@@ -1,0 +1,20 @@
+//! Open files that a parent left to this process. A server leaves many, among them its own state file;
+//! as long as this process has them, what the server does to them is not over.
+#![allow(unsafe_code, reason = "a number becomes an owned descriptor; see SAFETY")]
+
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// Closes everything but standard input, output and error. To be called before this process opens anything.
+pub(crate) fn close() {
+    let Ok(items) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> = items.filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && is_open(*number)) {
+        // SAFETY: the first thing that the only thread does, so that nothing in this process owns the
+        // descriptor: it was inherited. The directory that was listed is closed already, and `is_open` is false.
+        drop(unsafe { OwnedFd::from_raw_fd(number) });
+    }
+}
+
+fn is_open(number: i32) -> bool {
+    std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok()
+}

@@ -1,0 +1,161 @@
+//! The command line that a server starts the method with.
+
+use std::path::PathBuf;
+
+use crate::error::SstError;
+
+/// Which side this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Receives.
+    Joiner,
+    /// Sends.
+    Donor,
+}
+
+impl Role {
+    /// For people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Joiner => "joiner",
+            Self::Donor => "donor",
+        }
+    }
+}
+
+/// What the server says. Source: `wsrep_sst.cc` of MariaDB 10.11; other releases add arguments, which
+/// are not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// `--role`
+    pub role: Role,
+    /// `--address`: joiner, where to listen; donor, what the joiner printed.
+    pub address: String,
+    /// `--datadir`
+    pub datadir: PathBuf,
+    /// `--defaults-file`
+    pub defaults_file: Option<PathBuf>,
+    /// `--defaults-extra-file`
+    pub defaults_extra_file: Option<PathBuf>,
+    /// `--defaults-group-suffix`
+    pub defaults_group_suffix: Option<String>,
+    /// `--parent`: process id of the server, for joiners.
+    pub parent: Option<i32>,
+    /// `--progress`: whether the server reads how far it is.
+    pub progress: bool,
+    /// `--binlog`: base name of the binary log, if there is one.
+    pub binlog: Option<PathBuf>,
+    /// `--binlog-index`
+    pub binlog_index: Option<PathBuf>,
+    /// `--gtid`: position when the request was ordered, for donors.
+    pub gtid: Option<String>,
+    /// `--gtid-domain-id`
+    pub gtid_domain_id: Option<String>,
+    /// `--socket` of the server, for donors.
+    pub socket: Option<PathBuf>,
+    /// `--bypass`: send nothing but the position.
+    pub bypass: bool,
+    /// `--mysqld-args`: the server's own command line.
+    pub server: Vec<String>,
+}
+
+impl Arguments {
+    /// Reads the words behind the program's name, in any order. What is not known is not looked at.
+    ///
+    /// # Errors
+    /// [`SstError::Arguments`] if the role, the address or the data directory is missing.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, SstError> {
+        let mut found = Words::default();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            let Some(name) = word.strip_prefix("--") else { continue };
+            if name == "mysqld-args" {
+                found.server = words.by_ref().collect();
+                break;
+            }
+            let (name, value) = match name.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (name.to_owned(), words.next_if(|next| !next.starts_with("--"))),
+            };
+            found.named.push((name.replace('_', "-"), value));
+        }
+        found.into_arguments()
+    }
+}
+
+/// What was found on a command line.
+#[derive(Default)]
+struct Words {
+    named: Vec<(String, Option<String>)>,
+    server: Vec<String>,
+}
+
+impl Words {
+    fn value(&self, name: &str) -> Option<String> {
+        let value = self.named.iter().rev().find(|(known, _)| known == name)?.1.clone();
+        value.filter(|value| !value.is_empty())
+    }
+
+    fn into_arguments(self) -> Result<Arguments, SstError> {
+        let missing = |name: &str| SstError::Arguments(format!("--{name} is missing"));
+        let role = match self.value("role").as_deref() {
+            Some("joiner") => Role::Joiner,
+            Some("donor") => Role::Donor,
+            Some(other) => return Err(SstError::Arguments(format!("--role {other} is neither joiner nor donor"))),
+            None => return Err(missing("role")),
+        };
+        let path = |name: &str| self.value(name).map(PathBuf::from);
+        Ok(Arguments {
+            role,
+            address: self.value("address").ok_or_else(|| missing("address"))?,
+            datadir: path("datadir").ok_or_else(|| missing("datadir"))?,
+            defaults_file: path("defaults-file"),
+            defaults_extra_file: path("defaults-extra-file"),
+            defaults_group_suffix: self.value("defaults-group-suffix"),
+            parent: self.value("parent").and_then(|parent| parent.parse().ok()),
+            progress: self.value("progress").is_some_and(|progress| progress != "0"),
+            binlog: path("binlog"),
+            binlog_index: path("binlog-index"),
+            gtid: self.value("gtid"),
+            gtid_domain_id: self.value("gtid-domain-id"),
+            socket: path("socket"),
+            bypass: self.named.iter().any(|(name, _)| name == "bypass"),
+            server: self.server,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Arguments, SstError> {
+        Arguments::parse(text.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn arguments_come_in_any_order() {
+        let joiner = parse(
+            "--parent 77 --progress 0 --address 127.0.0.1:4444 --new-thing of-later --role joiner --datadir /d/ \
+             --binlog b --mysqld-args --innodb_undo_directory=/u --role donor",
+        )
+        .unwrap();
+        assert_eq!((joiner.role, joiner.parent, joiner.progress), (Role::Joiner, Some(77), false));
+        assert_eq!((joiner.address.as_str(), joiner.datadir), ("127.0.0.1:4444", PathBuf::from("/d/")));
+        assert_eq!(joiner.server, ["--innodb_undo_directory=/u", "--role", "donor"]);
+        let donor = parse(
+            "--gtid u:5 --bypass --role=donor --gtid-domain-id 3 --address h --datadir /d --socket /s --progress 1",
+        )
+        .unwrap();
+        assert!(donor.bypass && donor.progress);
+        assert_eq!((donor.gtid.as_deref(), donor.gtid_domain_id.as_deref()), (Some("u:5"), Some("3")));
+    }
+
+    #[test]
+    fn what_is_needed_has_to_be_there() {
+        for bad in ["--role donor --datadir /d", "--role x --address h --datadir /d", "--address h --datadir /d", ""] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

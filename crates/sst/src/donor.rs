@@ -1,0 +1,289 @@
+//! The node that gives. It works on while nearly everything is copied, and stands still for what changed
+//! meanwhile.
+
+use std::{
+    net::ToSocketAddrs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use snapshot::{DataDir, Still};
+use transfer::{
+    codec::effort::Compression,
+    pairing::{PairingCode, Token},
+    progress::Progress,
+    sender::{Destination, SendSettings, Session, Source},
+};
+
+use crate::{
+    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
+    arguments::Arguments,
+    error::SstError,
+    layout::Layout,
+    marker,
+    options::Options,
+    position::Position,
+    report::{Report, size},
+    speech::Speech,
+    trust,
+};
+
+/// Data connections.
+const STREAMS: u16 = 4;
+/// How long the joiner may be silent.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether the server has stopped writing.
+const TICK: Duration = Duration::from_millis(2);
+/// Rounds while the server writes: each has what changed in the one before.
+const MOST_ROUNDS: usize = 8;
+/// Less than this is not worth another round.
+const LITTLE_BYTES: u64 = 4 << 20;
+
+/// Does what the server asks for.
+///
+/// # Errors
+/// [`SstError`]. The server learns of it by the end of this process without its last line; it gives its
+/// lock back then.
+pub fn run(
+    arguments: &Arguments,
+    options: &Options,
+    auth: Option<&str>,
+    speech: &Speech,
+    report: &Report<'_>,
+) -> Result<(), SstError> {
+    let destination = destination(arguments, options, auth)?;
+    let ordered = arguments.gtid.as_deref().and_then(Position::parse);
+    let domain = arguments.gtid_domain_id.as_deref().and_then(|domain| domain.parse().ok());
+    let settings = SendSettings {
+        streams: STREAMS,
+        compression: Compression::Auto,
+        bandwidth: rate(options)?,
+        suite: None,
+        patience: PATIENCE,
+    };
+    transfer::tls::speed::prepare();
+    let progress = Progress::default();
+    let mut session = Session::open(&destination, &settings, &progress)?;
+    report.line(format!("connected to {}", arguments.address));
+    if arguments.bypass {
+        let position = ordered.ok_or(SstError::Position { from: "the server" })?.with_domain(domain);
+        speech.go_on()?;
+        session.say(&format!("{BYPASS} {position}"))?;
+        if session.hear()? != TAKEN {
+            return Err(SstError::OtherRelease);
+        }
+        report.line(format!("the joiner's data is good up to the write-sets it misses; position {position}"));
+        return speech.done(&position);
+    }
+    session.say(FULL)?;
+    let joiner_has_binlog = match session.hear()?.as_str() {
+        BINLOG => true,
+        NO_BINLOG => false,
+        _ => return Err(SstError::OtherRelease),
+    };
+    let layout = Layout::of(arguments, options)?;
+    let ordered = ordered.map(|position| position.with_domain(domain));
+    let (layout, progress) = (&layout, &progress);
+    let giving = Giving { arguments, options, layout, progress, speech, report, joiner_has_binlog };
+    let outcome = giving.full(session, ordered);
+    // Its rest must not be taken for the marker of another try.
+    let cleared = marker::clear(layout.datadir());
+    let position = outcome?;
+    cleared?;
+    speech.done(&position)
+}
+
+/// What a transfer of everything needs.
+struct Giving<'g> {
+    arguments: &'g Arguments,
+    options: &'g Options,
+    layout: &'g Layout,
+    progress: &'g Progress,
+    speech: &'g Speech,
+    report: &'g Report<'g>,
+    joiner_has_binlog: bool,
+}
+
+impl Giving<'_> {
+    /// Sends everything.
+    fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
+        let (began, progress, report) = (Instant::now(), self.progress, self.report);
+        let copy = ordered.and_then(|ordered| Some((self.copy()?, ordered)));
+        let sent = match &copy {
+            Some((copy, ordered)) => self.send_copy(copy, &mut session).map(|()| ordered.clone()),
+            None => self.while_it_works(&mut session).and_then(|()| self.while_it_stands_still(&mut session)),
+        };
+        let sent = sent.and_then(|position| {
+            session.say(&format!("{POSITION} {position}"))?;
+            self.speech.go_on()?;
+            Ok(position)
+        });
+        match sent {
+            Ok(position) => {
+                let sent = session.finish()?;
+                report.line(format!(
+                    "the joiner has everything, {} over the network in {:.1} s, {}; position {position}",
+                    size(progress.wire_bytes.load(Ordering::Relaxed)),
+                    began.elapsed().as_secs_f64(),
+                    sent.suite,
+                ));
+                Ok(position)
+            }
+            Err(error) => {
+                session.give_up(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// A copy of one instant, if the file system can give one. The server takes no lock for it: what it
+    /// wrote since the position of the request, the joiner has twice or takes from the group.
+    fn copy(&self) -> Option<Still> {
+        let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
+        if choice == "off" {
+            return None;
+        }
+        let refused = |reason: String| {
+            self.report.line(format!("no snapshot: {reason}; the server's own lock is used for the end of the copy"));
+        };
+        let provider = match choice.parse() {
+            Ok(provider) => provider,
+            Err(names) => {
+                refused(format!("[sst] sealant-snapshot is none of off, {names}"));
+                return None;
+            }
+        };
+        if !self.layout.is_in_one_place() {
+            refused("InnoDB or Aria have files outside of the data directory".to_owned());
+            return None;
+        }
+        if self.layout.has_binlog() != self.joiner_has_binlog {
+            refused("only one of the two nodes has a binary log, which recovery needs".to_owned());
+            return None;
+        }
+        let options = snapshot::Options { provider, ..snapshot::Options::default() };
+        let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
+        match datadir.and_then(|datadir| snapshot::take(&datadir, &options)) {
+            Ok(copy) => {
+                let stood = match copy.frozen().as_millis() {
+                    0 => "the server worked on".to_owned(),
+                    time => format!("the server stood still for {time} ms"),
+                };
+                self.report.line(format!("a snapshot by {}; {stood}", copy.provider()));
+                Some(copy)
+            }
+            Err(error) => {
+                refused(error.to_string());
+                None
+            }
+        }
+    }
+
+    fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
+        let (plan, log) = self.layout.plan_of_copy(copy.root())?;
+        session.round(&plan, None, Source::Still)?;
+        log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))
+    }
+
+    /// Sends everything, and then what changed meanwhile, until little is left.
+    fn while_it_works(&self, session: &mut Session<'_>) -> Result<(), SstError> {
+        let mut before = u64::MAX;
+        for number in 1..=MOST_ROUNDS {
+            let (plan, began) = (self.layout.plan()?, Instant::now());
+            // More than fits into memory would push itself out of it.
+            let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
+            let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
+            self.report.line(format!(
+                "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
+                size(round.read_bytes),
+                size(plan.bytes),
+                size(round.sent_bytes),
+                began.elapsed().as_secs_f64(),
+            ));
+            let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            self.speech.far(load(&self.progress.bytes), load(&self.progress.total_bytes));
+            let settled = round.sent_bytes <= LITTLE_BYTES || round.sent_bytes > before / 2;
+            if number > 1 && settled {
+                break;
+            }
+            before = round.sent_bytes;
+        }
+        Ok(())
+    }
+
+    /// Asks the server to stop writing, and sends what is left.
+    fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
+        let datadir = self.layout.datadir();
+        marker::clear(datadir)?;
+        let asked = Instant::now();
+        self.speech.flush_tables()?;
+        let position = loop {
+            session.rest(TICK)?;
+            if let Some(position) = marker::take(datadir)? {
+                break position;
+            }
+        };
+        let still = Instant::now();
+        let round = session.round(&self.layout.plan()?, None, Source::Still)?;
+        self.report.line(format!(
+            "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
+            size(round.read_bytes),
+            size(round.sent_bytes),
+            still.elapsed().as_millis(),
+            (still - asked).as_millis(),
+        ));
+        Ok(position)
+    }
+}
+
+/// `rlimit`, as `pv` and so the servers' own methods have it: bytes a second, with k, m, g or t behind.
+fn rate(options: &Options) -> Result<Option<u64>, SstError> {
+    let Some(text) = options.sst("rlimit") else { return Ok(None) };
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "" => Some(1),
+        "k" => Some(1 << 10),
+        "m" => Some(1 << 20),
+        "g" => Some(1 << 30),
+        "t" => Some(1_u64 << 40),
+        _ => None,
+    };
+    let rate = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    let reason = || "not a number of bytes with k, m, g or t behind it".to_owned();
+    rate.filter(|rate| *rate > 0).map(Some).ok_or_else(|| SstError::Option { option: "rlimit", reason: reason() })
+}
+
+/// Where the joiner is, and how it is known.
+fn destination(arguments: &Arguments, options: &Options, auth: Option<&str>) -> Result<Destination, SstError> {
+    let token: Token = auth.and_then(|auth| auth.parse().ok()).ok_or(SstError::NoSecret)?;
+    let address = arguments.address.split('/').next().unwrap_or_default();
+    let (host, port) = crate::joiner::split(address);
+    match (trust::certificates(options)?, token.pin) {
+        (Some((identity, authorities)), None) => {
+            let (host, secret) = (host.to_owned(), Some(token.secret));
+            Ok(Destination::Certified { host, port, identity, authorities, secret })
+        }
+        (None, Some(pin)) => {
+            let failed = |source| SstError::Address { address: address.to_owned(), source };
+            let addresses = (host, port).to_socket_addrs().map_err(failed)?.map(|address| address.ip()).collect();
+            Ok(Destination::Paired(PairingCode { addresses, port, pin, secret: token.secret }))
+        }
+        (Some(_), Some(_)) => Err(SstError::TrustDiffers {
+            ours: "this node has certificates for state transfers",
+            theirs: "the joiner shows none",
+        }),
+        (None, None) => Err(SstError::TrustDiffers {
+            ours: "this node has no certificates for state transfers",
+            theirs: "the joiner asks for them",
+        }),
+    }
+}
+
+/// Memory that files may be kept in.
+fn free_memory() -> u64 {
+    let text = std::fs::read_to_string(Path::new("/proc/meminfo")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or_default().saturating_mul(1024)
+}

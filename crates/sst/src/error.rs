@@ -1,0 +1,88 @@
+//! Why a state transfer ends early.
+
+use std::{io, path::PathBuf};
+
+use transfer::TransferError;
+
+/// Why a state transfer ended early. The sentence goes to the server's error log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SstError {
+    /// The server's own call is not one that this program knows.
+    #[error("the server's call cannot be understood: {0}")]
+    Arguments(String),
+    /// An option file cannot be read.
+    #[error(transparent)]
+    OptionFile(#[from] server::Error),
+    /// An option cannot be used.
+    #[error("[sst] {option}: {reason}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The joiner sent no secret along: it is not Sealant's, or something in between cut it off.
+    #[error("the joiner's request has no secret of sealant in it; the joiner's method has to be sealant too")]
+    NoSecret,
+    /// One side shows certificates of the site and the other does not.
+    #[error("{ours}, {theirs}: set tkey, tcert and tca in [sst] on all nodes, or on none")]
+    TrustDiffers {
+        /// What this side has.
+        ours: &'static str,
+        /// What the other side has.
+        theirs: &'static str,
+    },
+    /// The address cannot be used.
+    #[error("{address}: {source}")]
+    Address {
+        /// As the server gave it.
+        address: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The transfer failed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    /// A file or directory of the server.
+    #[error("{}: {doing}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Data lies where this method does not look.
+    #[error("{}: {reason}", path.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The server could not take its lock.
+    #[error("the server could not flush its tables, its own lines in this log say why")]
+    NotFlushed,
+    /// A position that is none.
+    #[error("{from} gave a position that is none")]
+    Position {
+        /// Who.
+        from: &'static str,
+    },
+    /// The other side says what this version does not know.
+    #[error("the other side is of another release of sealant: use the same on all nodes")]
+    OtherRelease,
+    /// The server that started this is gone.
+    #[error("the server is gone")]
+    ServerGone,
+}
+
+impl SstError {
+    /// For `map_err` on file operations.
+    pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, doing, source }
+    }
+}

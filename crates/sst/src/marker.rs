@@ -1,0 +1,63 @@
+//! The file by which a donor's server says that it has stopped writing, and where it is.
+
+use std::{fs, io, path::Path};
+
+use crate::{error::SstError, position::Position};
+
+const FLUSHED: &str = "tables_flushed";
+const FAILED: &str = "sst_error";
+
+/// Takes away what an earlier try may have left.
+pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
+    for name in [FLUSHED, FAILED] {
+        let path = datadir.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(SstError::file(path, "an old marker cannot be removed")(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether the server has stopped writing, and its position if so; the marker is taken away then.
+pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
+    if datadir.join(FAILED).exists() {
+        clear(datadir)?;
+        return Err(SstError::NotFlushed);
+    }
+    let path = datadir.join(FLUSHED);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(SstError::file(&path, "cannot be read"))?,
+    };
+    // Empty for a moment where the server does not rename it into place.
+    if !text.contains(':') {
+        return Ok(None);
+    }
+    clear(datadir)?;
+    Position::parse(&text).map(Some).ok_or(SstError::Position { from: "the server" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_marker_counts_once_it_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let datadir = directory.path();
+        let text = "1b2f8a4e-c0de-11f0-9c2d-0242ac120002:514 0";
+        assert!(take(datadir).unwrap().is_none());
+        fs::write(datadir.join(FLUSHED), "").unwrap();
+        assert!(take(datadir).unwrap().is_none());
+        fs::write(datadir.join(FLUSHED), format!("{text}\n")).unwrap();
+        assert_eq!(take(datadir).unwrap().unwrap().to_string(), text);
+        assert!(take(datadir).unwrap().is_none());
+        fs::write(datadir.join(FAILED), "").unwrap();
+        assert!(matches!(take(datadir), Err(SstError::NotFlushed)));
+        fs::write(datadir.join(FLUSHED), "some:thing").unwrap();
+        assert!(matches!(take(datadir), Err(SstError::Position { .. })));
+    }
+}

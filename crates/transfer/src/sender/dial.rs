@@ -1,0 +1,152 @@
+//! Reaching the receiver, and making sure that it is the right one.
+
+use std::{
+    net::{TcpStream, ToSocketAddrs},
+    sync::Arc,
+    time::Duration,
+};
+
+use rustls::client::danger::ServerCertVerifier;
+use rustls_pki_types::ServerName;
+
+use super::{Destination, SendSettings};
+use crate::{
+    error::TransferError,
+    pairing::{Pin, Side},
+    tls::{ControlChannel, DataChannel, Pinned, client_config, identity::Identity, speed},
+    wire::{
+        Control, Data,
+        message::{SUITES, VERSION},
+    },
+};
+
+/// How long an address of a pairing code may take to answer.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the two sides agreed on.
+pub(super) struct Agreed {
+    token: [u8; 16],
+    pin: Pin,
+    pub(super) suite: usize,
+    pub(super) speeds: [[u32; SUITES]; 2],
+    pub(super) streams: u16,
+}
+
+/// How to reach the receiver.
+pub(super) struct Dial<'d> {
+    destination: &'d Destination,
+    identity: Identity,
+    verifier: Arc<dyn ServerCertVerifier>,
+    name: ServerName<'static>,
+    patience: Duration,
+    address: std::net::SocketAddr,
+    socket: std::cell::RefCell<Option<TcpStream>>,
+}
+
+impl<'d> Dial<'d> {
+    pub(super) fn new(destination: &'d Destination, settings: &SendSettings) -> Result<Self, TransferError> {
+        let (identity, verifier, name, addresses): (_, Arc<dyn ServerCertVerifier>, _, Vec<_>) = match destination {
+            Destination::Paired(code) => {
+                let name = ServerName::try_from("sealant").map_err(crate::tls::identity::failed)?;
+                (Identity::ephemeral()?, Pinned::to(code.pin), name, code.sockets().collect())
+            }
+            Destination::Certified { host, port, identity, authorities, .. } => {
+                let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+                let addresses = (bare.as_str(), *port).to_socket_addrs();
+                let addresses = addresses.map_err(|source| unreachable(host, source))?.collect();
+                let name = ServerName::try_from(bare).map_err(crate::tls::identity::failed)?;
+                (identity.duplicate(), authorities.server_verifier()?, name, addresses)
+            }
+        };
+        let (socket, address) = connect_to_one_of(&addresses)?;
+        let socket = std::cell::RefCell::new(Some(socket));
+        Ok(Self { destination, identity, verifier, name, patience: settings.patience, address, socket })
+    }
+
+    fn peer(&self) -> String {
+        self.address.to_string()
+    }
+
+    pub(super) fn control(&self) -> Result<ControlChannel, TransferError> {
+        let socket = self.socket.borrow_mut().take().ok_or(TransferError::Stopped)?;
+        let config = client_config(None, &self.identity, self.verifier.clone())?;
+        ControlChannel::connect(socket, config, self.name.clone(), self.peer(), CONNECT_PATIENCE)
+            .map_err(|error| self.not_the_receiver(error))
+    }
+
+    /// The key of whoever answered is not the one in the code.
+    fn not_the_receiver(&self, error: TransferError) -> TransferError {
+        use rustls::{CertificateError, Error};
+        match (self.destination, error) {
+            (
+                Destination::Paired(_),
+                TransferError::Tls {
+                    peer,
+                    source: Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure),
+                },
+            ) => TransferError::NotTheReceiver { peer },
+            (_, error) => error,
+        }
+    }
+
+    pub(super) fn greet(&self, control: &mut ControlChannel, settings: &SendSettings) -> Result<Agreed, TransferError> {
+        let exporter = control.exporter()?;
+        let secret = match self.destination {
+            Destination::Paired(code) => Some(&code.secret),
+            Destination::Certified { secret, .. } => secret.as_ref(),
+        };
+        let proof = secret.map(|secret| secret.proof(Side::Sender, &exporter)).unwrap_or_default();
+        let ours = speed::here();
+        control.send(&Control::Hello { version: VERSION, proof, speeds: ours, streams: settings.streams })?;
+        let (proof, token, theirs, streams) = match control.expect()? {
+            Control::Welcome { proof, token, speeds, streams } => (proof, token, speeds, streams),
+            Control::Failed { reason } => {
+                return Err(TransferError::Peer { peer: self.peer(), reason });
+            }
+            _ => return Err(TransferError::protocol(&self.peer(), "unexpected message")),
+        };
+        if secret.is_some_and(|secret| !secret.is_proven(Side::Receiver, &exporter, &proof)) {
+            return Err(TransferError::NotTheReceiver { peer: self.peer() });
+        }
+        control.set_patience(settings.patience)?;
+        let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(&self.peer(), "no certificate"))?;
+        let suite = settings.suite.unwrap_or_else(|| speed::best(ours, theirs));
+        let streams = streams.clamp(1, settings.streams.max(1));
+        Ok(Agreed { token, pin, suite, speeds: [ours, theirs], streams })
+    }
+
+    /// A data connection, to the very key that the control connection proved.
+    pub(super) fn data(&self, session: &Agreed) -> Result<DataChannel, TransferError> {
+        let socket = connect(&self.address, self.patience)?;
+        let config = client_config(Some(session.suite), &self.identity, Pinned::to(session.pin))?;
+        let mut channel = DataChannel::connect(socket, config, self.name.clone(), self.peer(), self.patience)?;
+        channel.send(&Data::Attach { token: session.token })?;
+        let mut body = Vec::new();
+        match channel.receive(&mut body)?.decode(&self.peer())? {
+            Data::Attached => Ok(channel),
+            _ => Err(TransferError::protocol(&self.peer(), "unexpected message")),
+        }
+    }
+}
+
+fn connect_to_one_of(addresses: &[std::net::SocketAddr]) -> Result<(TcpStream, std::net::SocketAddr), TransferError> {
+    let mut last = None;
+    for address in addresses {
+        match connect(address, CONNECT_PATIENCE) {
+            Ok(socket) => return Ok((socket, *address)),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| unreachable("the receiver", std::io::ErrorKind::NotFound.into())))
+}
+
+fn connect(address: &std::net::SocketAddr, patience: Duration) -> Result<TcpStream, TransferError> {
+    let socket = TcpStream::connect_timeout(address, patience);
+    let socket = socket.map_err(|source| unreachable(&address.to_string(), source))?;
+    socket.set_nodelay(true).map_err(|source| unreachable(&address.to_string(), source))?;
+    Ok(socket)
+}
+
+fn unreachable(host: &str, source: std::io::Error) -> TransferError {
+    TransferError::Network { peer: host.to_owned(), doing: "connecting", source }
+}

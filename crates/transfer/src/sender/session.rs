@@ -1,0 +1,415 @@
+//! A connection to a receiver over which a source goes, in one round if it is still, in several if it
+//! is in use: all of it first, then what changed meanwhile, and at last, when it is still for a
+//! moment, what is left.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use innodb::keys::KeySource;
+
+use super::{
+    Destination, SendSettings, Sent, Source,
+    dial::{Agreed, Dial},
+    known::{Known, KnownFile},
+    load::Load,
+    queue::Queue,
+    redo::RedoKeys,
+    rekey,
+    stream::Stream,
+};
+use crate::{
+    assembly::Assembly,
+    codec::effort::{Governor, Pressure},
+    error::TransferError,
+    hash::Hash,
+    limit::Limiter,
+    manifest::Manifest,
+    plan::Plan,
+    progress::{Limit, Progress},
+    stop::Stop,
+    tls::{ControlChannel, DataChannel},
+    wire::{Control, Data},
+};
+
+/// How often the state of things is looked at: whether the connections are done, too, so that a short
+/// transfer does not end late.
+const TICK: Duration = Duration::from_millis(2);
+/// How long the other side hears nothing while there is nothing to do.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// What all connections of a round share.
+pub(super) struct Sending<'s> {
+    pub(super) plan: &'s Plan,
+    pub(super) source: Source,
+    pub(super) keys: Option<&'s dyn KeySource>,
+    pub(super) redo: RedoKeys,
+    pub(super) queue: Queue,
+    pub(super) assembly: Assembly,
+    pub(super) governor: &'s Governor,
+    pub(super) limiter: Option<&'s Limiter>,
+    pub(super) progress: &'s Progress,
+    pub(super) stop: &'s Stop,
+    /// Bytes of chunks that the other side did not have.
+    pub(super) sent_bytes: AtomicU64,
+    /// What the other side has of each entry.
+    known: Vec<Option<&'s KnownFile>>,
+}
+
+impl Sending<'_> {
+    /// Whether the other side has a chunk of a file of so many bytes.
+    pub(super) fn has(&self, file: usize, bytes: u64, chunk: u64, hash: Hash) -> bool {
+        self.known.get(file).copied().flatten().is_some_and(|known| known.has(bytes, chunk, hash))
+    }
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Bytes of files that were read.
+    pub read_bytes: u64,
+    /// Bytes of chunks that the other side did not have.
+    pub sent_bytes: u64,
+}
+
+/// A connection to a receiver.
+pub struct Session<'s> {
+    progress: &'s Progress,
+    dial: Dial<'s>,
+    control: ControlChannel,
+    agreed: Agreed,
+    channels: Vec<DataChannel>,
+    governor: Governor,
+    limiter: Option<Limiter>,
+    known: Known,
+    rounds: usize,
+    rekeyed: Option<usize>,
+    /// The list of the last round, which the other side has to have whole.
+    manifest: Option<Manifest>,
+    spoke: Instant,
+    began: Instant,
+}
+
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session with {}", self.control.peer())
+    }
+}
+
+impl<'s> Session<'s> {
+    /// Connects, and makes sure that the receiver is the right one.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn open(
+        destination: &'s Destination,
+        settings: &SendSettings,
+        progress: &'s Progress,
+    ) -> Result<Self, TransferError> {
+        let began = Instant::now();
+        let dial = Dial::new(destination, settings)?;
+        let mut control = dial.control()?;
+        let agreed = dial.greet(&mut control, settings)?;
+        Ok(Self {
+            governor: Governor::new(settings.compression),
+            limiter: settings.bandwidth.map(Limiter::new),
+
+            progress,
+            dial,
+            control,
+            agreed,
+            channels: Vec::new(),
+            known: Known::default(),
+            rounds: 0,
+            rekeyed: None,
+            manifest: None,
+            spoke: began,
+            began,
+        })
+    }
+
+    /// Says something to the program that uses the other side.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn say(&mut self, text: &str) -> Result<(), TransferError> {
+        let said = self.control.send(&Control::Note { text: text.to_owned() });
+        self.told(said)
+    }
+
+    /// Waits for something that the program on the other side says.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn hear(&mut self) -> Result<String, TransferError> {
+        let heard = match self.control.expect() {
+            Ok(Control::Note { text }) => Ok(text),
+            Ok(Control::Failed { reason }) => Err(failed(&self.control, reason)),
+            Ok(_) => Err(TransferError::protocol(self.control.peer(), "unexpected message")),
+            Err(error) => Err(error),
+        };
+        self.told(heard)
+    }
+
+    /// Sends everything in the plan that the other side does not have yet. Returns when it has written
+    /// it. A round of a still source is the last one.
+    ///
+    /// # Errors
+    /// [`TransferError`]: the first thing that went wrong, wherever it did.
+    pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
+        let done = self.try_round(plan, keys, source);
+        self.told(done)
+    }
+
+    /// Bytes of the files that a round would read: all that may have changed since the round before.
+    #[must_use]
+    pub fn bytes_to_read(&self, plan: &Plan) -> u64 {
+        let stale = plan
+            .entries
+            .iter()
+            .filter(|planned| !self.known.file(planned).is_some_and(|known| known.is_current(planned)));
+        stale.filter_map(crate::plan::Planned::file_bytes).sum()
+    }
+
+    /// Does nothing for a moment, and keeps the connection. To be called again soon while there is
+    /// nothing to send.
+    ///
+    /// # Errors
+    /// [`TransferError`] if the other side is gone.
+    pub fn rest(&mut self, time: Duration) -> Result<(), TransferError> {
+        let rested = self.try_rest(time);
+        self.told(rested)
+    }
+
+    /// Waits until the other side has put everything in place.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn finish(mut self) -> Result<Sent, TransferError> {
+        let finished = self.try_finish();
+        let tree = self.told(finished)?;
+        self.control.close();
+        let suite = crate::tls::NAMES.get(self.agreed.suite).copied().unwrap_or_default();
+        let (speeds, streams) = (self.agreed.speeds, self.agreed.streams);
+        Ok(Sent { tree, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })
+    }
+
+    /// Gives up, and tells the other side why.
+    pub fn give_up(mut self, reason: &str) {
+        // One that is gone already need not know.
+        let _ = self.control.send(&Control::Failed { reason: reason.to_owned() });
+    }
+
+    /// If the connection broke, the other side may have said why; if it did not, it should learn why.
+    fn told<T>(&mut self, result: Result<T, TransferError>) -> Result<T, TransferError> {
+        result.map_err(|error| explain(error, &mut self.control))
+    }
+
+    fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
+        let still = source == Source::Still;
+        if self.rounds == 0 {
+            self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
+        }
+        if self.offer(plan, !still)? {
+            self.rekeyed = Some(rekey::hand_over(plan, keys, &mut self.control)?);
+        }
+        while self.channels.len() < usize::from(self.agreed.streams) {
+            self.channels.push(self.dial.data(&self.agreed)?);
+        }
+        self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
+        self.rounds += 1;
+        let known = std::mem::take(&mut self.known);
+        let known_of: Vec<_> = plan.entries.iter().map(|planned| known.file(planned)).collect();
+        let is_current = |number: usize| {
+            let known = known_of.get(number).copied().flatten();
+            known.zip(plan.entries.get(number)).is_some_and(|(known, planned)| known.is_current(planned))
+        };
+        let queue = Queue::new(plan, |number| !is_current(number));
+        let read_bytes = plan.entries.iter().enumerate().filter(|(number, _)| !is_current(*number));
+        let read_bytes = read_bytes.filter_map(|(_, planned)| planned.file_bytes()).sum();
+        let assembly = Assembly::remembering(!still);
+        if still {
+            for (number, file) in known_of.iter().enumerate().filter(|(number, _)| is_current(*number)) {
+                let chunks = file.iter().flat_map(|file| file.chunks());
+                chunks.for_each(|(chunk, hash)| assembly.keep(number, chunk, hash));
+            }
+        }
+        let stop = Stop::default();
+        let sending = Sending {
+            plan,
+            source,
+            keys,
+            redo: RedoKeys::default(),
+            queue,
+            assembly,
+            governor: &self.governor,
+            limiter: self.limiter.as_ref(),
+            progress: self.progress,
+            stop: &stop,
+            sent_bytes: AtomicU64::new(0),
+            known: known_of,
+        };
+        let channels = std::mem::take(&mut self.channels);
+        self.channels = send_all(&sending, channels, &mut self.control)?;
+        let round = Round { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
+        if still {
+            let entries = plan.entries.iter().map(|planned| planned.entry.clone());
+            self.manifest = Some(sending.assembly.manifest(entries).ok_or(TransferError::Stopped)?);
+            plan.check_unchanged()?;
+        } else {
+            let read = sending.assembly.take_chunks();
+            drop(sending);
+            self.known = known.after(plan, read);
+        }
+        self.spoke = Instant::now();
+        Ok(round)
+    }
+
+    /// Tells the other side what is to come, and notes what it has already; whether it asks for keys.
+    fn offer(&mut self, plan: &Plan, more: bool) -> Result<bool, TransferError> {
+        let control = &mut self.control;
+        for planned in &plan.entries {
+            control.queue(&Control::Entry(planned.entry.clone()))?;
+        }
+        let entries = u32::try_from(plan.entries.len()).unwrap_or(u32::MAX);
+        control.send(&Control::PlanEnd { entries, allocated_bytes: plan.allocated_bytes, more })?;
+        loop {
+            match control.expect()? {
+                Control::Have { file, first, hashes } if self.rounds == 0 => {
+                    let planned = usize::try_from(file).ok().and_then(|file| plan.entries.get(file));
+                    let bytes = planned.and_then(crate::plan::Planned::file_bytes);
+                    let chunks = bytes.map_or(0, crate::hash::chunks_of);
+                    let Some(planned) = planned.filter(|_| first.saturating_add(hashes.len() as u64) <= chunks) else {
+                        return Err(TransferError::protocol(control.peer(), "chunks of no file"));
+                    };
+                    self.known.have(planned, (first..).zip(hashes));
+                }
+                Control::Ready { rekey } => return Ok(rekey),
+                // It may have much to hash, and has to hear from us meanwhile.
+                Control::Progress { .. } => control.send(&Control::Ping)?,
+                Control::Failed { reason } => return Err(failed(control, reason)),
+                _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            }
+        }
+    }
+
+    fn try_rest(&mut self, time: Duration) -> Result<(), TransferError> {
+        match self.control.receive(time)? {
+            Some(Control::Progress { .. }) | None => {}
+            Some(Control::Failed { reason }) => return Err(failed(&self.control, reason)),
+            Some(_) => return Err(TransferError::protocol(self.control.peer(), "unexpected message")),
+        }
+        if self.spoke.elapsed() >= SILENCE {
+            self.control.send(&Control::Ping)?;
+            for channel in &mut self.channels {
+                channel.send(&Data::Ping)?;
+            }
+            self.spoke = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Makes the end known, and waits for the other side's commit.
+    fn try_finish(&mut self) -> Result<Hash, TransferError> {
+        let tree = self.manifest.as_ref().map(Manifest::tree).ok_or(TransferError::Stopped)?;
+        let control = &mut self.control;
+        control.send(&Control::Finish { tree })?;
+        loop {
+            match control.expect()? {
+                Control::Committed { tree: theirs } if theirs == tree => return Ok(tree),
+                Control::Committed { .. } => return Err(TransferError::TreeDiffers),
+                Control::Progress { .. } => control.send(&Control::Ping)?,
+                Control::Failed { reason } => return Err(failed(control, reason)),
+                _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            }
+        }
+    }
+}
+
+/// Empties the queue over all connections, which are good for another round then.
+fn send_all(
+    sending: &Sending<'_>,
+    channels: Vec<DataChannel>,
+    control: &mut ControlChannel,
+) -> Result<Vec<DataChannel>, TransferError> {
+    let stop = sending.stop;
+    for channel in &channels {
+        stop.watch(channel.handle()?);
+    }
+    let streams = u16::try_from(channels.len()).unwrap_or(u16::MAX);
+    let done = thread::scope(|scope| {
+        let workers: Vec<_> = channels
+            .into_iter()
+            .map(|channel| {
+                let stream = Stream::new(sending, channel);
+                scope.spawn(|| stream.run().map_err(|error| stop.fail(error)).ok())
+            })
+            .collect();
+        let mut load = Load::new(streams);
+        while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
+            if let Err(error) = attend(control, sending, &mut load) {
+                stop.fail(error);
+                break;
+            }
+        }
+        workers.into_iter().filter_map(|worker| worker.join().ok().flatten()).collect()
+    });
+    match stop.take() {
+        Some(error) => Err(error),
+        None => Ok(done),
+    }
+}
+
+fn failed(control: &ControlChannel, reason: String) -> TransferError {
+    TransferError::Peer { peer: control.peer().to_owned(), reason }
+}
+
+/// If the connection broke, the other side may have said why; if it did not, it should learn why.
+fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
+    if matches!(error, TransferError::Peer { .. }) {
+        return error;
+    }
+    if error.is_loss() {
+        let until = Instant::now() + Duration::from_secs(2);
+        while let Ok(message) = control.receive(until.saturating_duration_since(Instant::now())) {
+            match message {
+                Some(Control::Failed { reason }) => return failed(control, reason),
+                Some(_) => {}
+                None => break,
+            }
+        }
+    }
+    let _ = control.send(&Control::Failed { reason: error.to_string() });
+    error
+}
+
+/// Keeps the control connection alive and adjusts compression to what both sides say.
+fn attend(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), TransferError> {
+    if let Some(message) = control.receive(TICK)? {
+        match message {
+            Control::Progress { starving, .. } => load.starving = f64::from(starving) / 1000.0,
+            Control::Failed { reason } => return Err(failed(control, reason)),
+            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+        }
+    }
+    if let Some(seen) = load.look(sending.progress) {
+        control.send(&Control::Ping)?;
+        sending.governor.adjust(seen.of_network, seen.flow);
+        sending.progress.set_limit(limit_of(&seen.of_network, seen.reading));
+    }
+    Ok(())
+}
+
+fn limit_of(pressure: &Pressure, reading: f64) -> Limit {
+    if pressure.idle < 0.1 {
+        Limit::Processor
+    } else if pressure.blocked > 0.5 {
+        if pressure.starving > 0.3 { Limit::Network } else { Limit::Receiver }
+    } else if reading > 0.5 {
+        Limit::Source
+    } else {
+        Limit::Processor
+    }
+}

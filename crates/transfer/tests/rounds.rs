@@ -1,0 +1,179 @@
+//! A source that something writes while it is sent, in rounds.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use transfer::{
+    TransferError,
+    codec::effort::Compression,
+    plan::{Plan, Selection},
+    progress::Progress,
+    receiver::{Host, ReceiveSettings, Received, Trust},
+    sender::{Destination, SendSettings, Session, Source},
+};
+
+const MIB: usize = 1 << 20;
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn bytes(length: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed | 1;
+    (0..length)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .collect()
+}
+
+fn settings() -> SendSettings {
+    SendSettings {
+        streams: 3,
+        compression: Compression::Auto,
+        bandwidth: None,
+        suite: None,
+        patience: Duration::from_secs(10),
+    }
+}
+
+/// Receives into `into`, and sends as `send` does.
+fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
+    let settings_here = ReceiveSettings {
+        into: into.to_owned(),
+        listen: SocketAddr::new(LOCALHOST, 0),
+        advertise: Vec::new(),
+        streams: 4,
+        expiry: Duration::from_secs(20),
+        patience: Duration::from_secs(10),
+        owner: None,
+        anew: false,
+        rekey: None,
+    };
+    let host = Host::listen(settings_here, &Trust::Pairing).expect("it listens");
+    let before = into.exists();
+    let destination = Destination::Paired(host.code().expect("a code").clone());
+    thread::scope(|scope| {
+        let receiving = scope.spawn(move || {
+            let mut visit = host.wait()?;
+            assert_eq!(visit.hear()?, "everything");
+            assert_eq!(into.exists(), before, "nothing is touched before the first word");
+            visit.receive(&Progress::default())
+        });
+        let progress = Progress::default();
+        let mut session = Session::open(&destination, &settings(), &progress).expect("it connects");
+        session.say("everything").expect("it hears");
+        let sent = send(session);
+        (receiving.join().expect("no panic"), sent)
+    })
+}
+
+fn plan(root: &Path) -> Plan {
+    Plan::of(root, &Selection::default()).expect("a plan")
+}
+
+fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let plan = plan(root);
+    let files = plan.entries.iter().filter(|planned| planned.file_bytes().is_some());
+    files.map(|file| (file.entry.path.as_path().to_owned(), fs::read(plan.absolute(file)).expect("a file"))).collect()
+}
+
+#[test]
+fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
+    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
+    fs::create_dir_all(root.join("db")).expect("a directory");
+    let write = |name: &str, bytes: &[u8]| fs::write(root.join(name), bytes).expect("a file");
+    let large = bytes(8 * MIB + 77, 1);
+    write("db/large", &large);
+    write("db/steady", &bytes(3 * MIB, 2));
+    write("db/grows", &bytes(MIB, 3));
+    write("db/shrinks", &bytes(5 * MIB + 5, 4));
+    write("db/goes", &bytes(2 * MIB, 5));
+    write("db/replaced", &bytes(2 * MIB, 6));
+    write("small", b"1");
+    let (received, rounds) = moved(&into, |mut session| {
+        let first_plan = plan(&root);
+        // Behind the plan, before it is read.
+        write("db/grows", &bytes(MIB + 9, 30));
+        fs::remove_file(root.join("db/goes")).expect("it was there");
+        File::options().write(true).open(root.join("db/shrinks")).expect("a file").set_len(100).expect("a length");
+        let first = session.round(&first_plan, None, Source::InUse).expect("a round");
+        // One chunk of the large file, one file for another, a new directory.
+        let file = File::options().write(true).open(root.join("db/large")).expect("a file");
+        file.write_all_at(b"changed", 4 * MIB as u64 + 3).expect("room");
+        write("new", &bytes(2 * MIB, 60));
+        fs::rename(root.join("new"), root.join("db/replaced")).expect("a name");
+        fs::create_dir(root.join("db2")).expect("a directory");
+        write("db2/later", &bytes(10, 7));
+        for _ in 0..3 {
+            session.rest(Duration::from_millis(10)).expect("it waits");
+        }
+        let second = session.round(&plan(&root), None, Source::InUse).expect("a round");
+        write("small", b"23");
+        // What was written so long ago is not read again.
+        thread::sleep(Duration::from_millis(5200));
+        session.rest(Duration::from_millis(1)).expect("it waits");
+        let third = session.round(&plan(&root), None, Source::InUseAndSmall).expect("a round");
+        write("small", b"345");
+        let last = plan(&root);
+        let to_read = session.bytes_to_read(&last);
+        let fourth = session.round(&last, None, Source::Still).expect("a round");
+        session.say("position 5").expect("it hears");
+        session.finish().expect("it is committed");
+        assert_eq!(fourth.read_bytes, to_read);
+        [first, second, third, fourth]
+    });
+    let received = received.expect("it is committed");
+    assert_eq!(received.notes, ["position 5"]);
+    assert_eq!(files(&into), files(&root));
+    let [first, second, third, fourth] = rounds;
+    assert_eq!(first.read_bytes, (8 * MIB + 77 + 3 * MIB + MIB + 5 * MIB + 5 + 2 * MIB + 2 * MIB + 1) as u64);
+    assert!(second.sent_bytes >= 4 * MIB as u64 && second.sent_bytes < 5 * MIB as u64, "{second:?}");
+    assert!(third.sent_bytes <= 2, "{third:?}");
+    assert_eq!((fourth.read_bytes, fourth.sent_bytes), (3, 3));
+}
+
+#[test]
+fn a_file_that_changes_in_the_last_round_ends_it() {
+    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
+    fs::create_dir(&root).expect("a directory");
+    fs::write(root.join("file"), bytes(2 * MIB, 1)).expect("a file");
+    let (received, sent) = moved(&into, |mut session| {
+        session.round(&plan(&root), None, Source::InUse).expect("a round");
+        let plan = plan(&root);
+        fs::write(root.join("file"), bytes(2 * MIB, 2)).expect("a file");
+        session.round(&plan, None, Source::Still)
+    });
+    assert!(matches!(sent, Err(TransferError::Changed { .. })), "{sent:?}");
+    assert!(matches!(received, Err(TransferError::Peer { .. })), "{received:?}");
+    assert!(!into.join("file").exists());
+}
+
+#[test]
+fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
+    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
+    fs::create_dir(&root).expect("a directory");
+    fs::write(root.join("file"), bytes(4 * MIB, 1)).expect("a file");
+    let (received, ()) = moved(&into, |mut session| {
+        session.round(&plan(&root), None, Source::InUse).expect("a round");
+        session.give_up("enough");
+    });
+    assert!(received.is_err());
+    assert!(into.join(".sealant-staging").exists() && !into.join("file").exists());
+    let (received, round) = moved(&into, |mut session| {
+        let round = session.round(&plan(&root), None, Source::Still).expect("a round");
+        session.finish().expect("it is committed");
+        round
+    });
+    received.expect("it is committed");
+    assert_eq!(round.sent_bytes, 0);
+    assert_eq!(files(&into), files(&root));
+}

@@ -1,0 +1,163 @@
+//! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
+//! what happened; the donor goes on, and the next try works.
+
+#[allow(dead_code, reason = "a link is only cut here")]
+#[path = "peer/relay.rs"]
+mod relay;
+mod support;
+
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use harness::Kind;
+use harness::galera::wait_until_synced;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::relay::{Break, Relay};
+use crate::support::sst::{Place, fails, program, same_rows, says, until};
+
+fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it was there");
+}
+
+#[test]
+fn processes_that_are_killed() {
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+
+    // The donor's program. Its server says so.
+    let mut node = place.node(|builder| builder);
+    place.half_way(&mut node);
+    signal(program("donor", place.donor().datadir()).expect("a donor"), Signal::KILL);
+    assert!(node.wait().is_err());
+    says(&node.new_log(), "[ERROR] sealant joiner", "");
+    assert!(place.donor().error_log().contains("wsrep_sst_sealant"), "{}", place.donor().error_log());
+    place.options("[sst]\nrlimit=none\n");
+    fails(&mut node);
+    place.goes_on(&mut node, "[sst] rlimit: not a number");
+
+    // The joiner's program.
+    let mut node = place.node(|builder| builder);
+    place.half_way(&mut node);
+    signal(program("joiner", node.datadir()).expect("a joiner"), Signal::KILL);
+    assert!(node.wait().is_err());
+    place.goes_on(&mut node, "connection");
+
+    // The joiner's server: nobody tells its program.
+    let mut node = place.node(|builder| builder);
+    place.half_way(&mut node);
+    let joiner = Pid::from_raw(program("joiner", node.datadir()).expect("a joiner")).expect("a process");
+    signal(node.pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
+    let killed = Instant::now();
+    until("the program ends", 5, || test_kill_process(joiner).is_err());
+    assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+    assert!(node.wait().is_err());
+    says(&node.new_log(), "[ERROR] sealant joiner", "the server is gone");
+    place.goes_on(&mut node, "connection");
+}
+
+/// Calls the donor's program with another address.
+fn through(port: u16) -> String {
+    format!(
+        "previous=\nfor word; do\n  shift\n  [ \"$previous\" = --address ] && word=127.0.0.1:{port}\n  \
+         set -- \"$@\" \"$word\"\n  previous=$word\ndone\nexec $REAL \"$@\""
+    )
+}
+
+#[test]
+fn what_lies_between_the_nodes_fails() {
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+
+    // A link that is cut.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
+    let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Cut, 12 << 20);
+    place.donors.replace(&through(relay.port));
+    says(&fails(&mut node), "[ERROR] sealant joiner", "");
+    place.donors.restore();
+    place.goes_on(&mut node, "");
+
+    // Someone who does not know the secret.
+    let secret = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/.....$/aaaaa/')";
+    place.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
+    let mut node = place.node(|builder| builder);
+    says(&fails(&mut node), "[ERROR] sealant joiner", "wrong secret");
+    place.donors.restore();
+    place.goes_on(&mut node, "secret is wrong");
+
+    // Someone else who answers at the joiner's address.
+    let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";
+    place.donors.replace(&format!("export {key}\nexec $REAL \"$@\""));
+    let mut node = place.node(|builder| builder);
+    fails(&mut node);
+    place.donors.restore();
+    place.goes_on(&mut node, "is not the receiver");
+
+    // A donor without the program, and one whose call lost the secret.
+    place.donors.remove();
+    let mut node = place.node(|builder| builder);
+    fails(&mut node);
+    fs::write(place.donors.path().join("wsrep_sst_sealant"), "").expect("room");
+    place.donors.replace("unset WSREP_SST_OPT_REMOTE_AUTH\nexec $REAL \"$@\"");
+    fails(&mut node);
+    place.donors.restore();
+    place.goes_on(&mut node, "has no secret of sealant");
+}
+
+/// A small file system in memory.
+struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    fn mount(path: PathBuf, size: &str) -> Option<Self> {
+        fs::create_dir(&path).expect("a directory");
+        let option = format!("size={size}");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_and_joiners_that_come_together() {
+    let Some(mut place) = Place::new(Kind::MariaDb118) else { return };
+    let room = tempfile::tempdir().expect("a directory");
+    match Tmpfs::mount(room.path().join("disk"), "400m") {
+        Some(disk) => {
+            let mut node = place.node(|builder| builder.datadir_in(&disk.0));
+            let ballast = disk.0.join("ballast");
+            let fill = |mebibytes: u64| {
+                let file = File::create(&ballast).expect("a file");
+                rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, mebibytes << 20).expect("room");
+            };
+            // Too small from the beginning, and then in the middle.
+            fill(390);
+            says(&fails(&mut node), "[ERROR] sealant joiner", "bytes are needed");
+            fs::remove_file(&ballast).expect("it was there");
+            place.half_way(&mut node);
+            let left = rustix::fs::statvfs(&disk.0).expect("a file system");
+            fill((left.f_bavail * left.f_frsize >> 20) - 1);
+            assert!(node.wait().is_err());
+            says(&node.new_log(), "[ERROR] sealant joiner", "space");
+            assert!(!node.datadir().join(".sealant_in").exists());
+            fs::remove_file(&ballast).expect("it was there");
+            place.goes_on(&mut node, "space");
+        }
+        None => println!("skipped: only root can mount a small file system"),
+    }
+    let mut nodes = [place.node(|builder| builder), place.node(|builder| builder)];
+    nodes.iter_mut().for_each(|node| node.launch().expect("it starts"));
+    for node in &mut nodes {
+        node.wait().unwrap_or_else(|error| panic!("{error}"));
+        wait_until_synced(node).expect("it is synced");
+        same_rows(place.donor(), node);
+    }
+}

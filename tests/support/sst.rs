@@ -1,0 +1,343 @@
+//! Clusters that join by Sealant, and what writes to them meanwhile.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use harness::galera::{Cluster, SetUp, wait_until_synced};
+use harness::{Error, Kind, Server, ServerBuilder, require};
+use server::{Connection, Endpoint, Options, Target};
+use tempfile::TempDir;
+
+use super::chance::number;
+
+/// A directory with `wsrep_sst_sealant` in it.
+pub(crate) struct Programs {
+    directory: TempDir,
+}
+
+impl Programs {
+    /// The program, by the name that servers call.
+    pub(crate) fn new() -> Self {
+        let programs = Self { directory: tempfile::tempdir().expect("a directory") };
+        programs.restore();
+        programs
+    }
+
+    fn program(&self) -> PathBuf {
+        self.directory.path().join("wsrep_sst_sealant")
+    }
+
+    /// Puts a script in the program's place. `$REAL` is the program.
+    pub(crate) fn replace(&self, script: &str) {
+        let real = self.directory.path().join("real");
+        fs::create_dir_all(&real).expect("a directory");
+        let real = real.join("wsrep_sst_sealant");
+        let _ = fs::remove_file(&real);
+        symlink(env!("CARGO_BIN_EXE_sealant"), &real).expect("a link");
+        self.remove();
+        fs::write(self.program(), format!("#!/bin/sh\nREAL={}\n{script}\n", real.display())).expect("a script");
+        fs::set_permissions(self.program(), PermissionsExt::from_mode(0o755)).expect("permissions");
+    }
+
+    /// Takes the program away.
+    pub(crate) fn remove(&self) {
+        fs::remove_file(self.program()).expect("it was there");
+    }
+
+    /// Puts the program where it was.
+    pub(crate) fn restore(&self) {
+        let _ = fs::remove_file(self.program());
+        symlink(env!("CARGO_BIN_EXE_sealant"), self.program()).expect("a link");
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().to_owned()
+    }
+}
+
+/// Transfers of money between accounts: the sum stays.
+pub(crate) struct Load {
+    over: Arc<AtomicBool>,
+    commits: Arc<AtomicU64>,
+    stall: Arc<AtomicU64>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+const ACCOUNTS: u64 = 2000;
+
+/// Tables with so many MiB that do not compress, and the accounts.
+pub(crate) fn fill(server: &Server, mebibytes: usize) {
+    let made = "CREATE DATABASE bank; USE bank; \
+        CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, filler VARCHAR(200)); \
+        INSERT INTO account SELECT seq, 1000, REPEAT('x', 200) FROM seq_1_to_2000; \
+        CREATE TABLE transfer (id BIGINT AUTO_INCREMENT PRIMARY KEY, a INT, b INT, amount INT, note VARCHAR(100)); \
+        CREATE TABLE bulk (id INT PRIMARY KEY, v VARBINARY(1024)); \
+        CREATE TABLE myisam_like (id INT PRIMARY KEY, v VARCHAR(20)) ENGINE=Aria TRANSACTIONAL=1; \
+        INSERT INTO myisam_like SELECT seq, seq FROM seq_1_to_1000;";
+    server.sql(made).expect("tables are made");
+    for part in 0..mebibytes.div_ceil(8) {
+        let (from, to) = (part * 8192 + 1, (part + 1) * 8192);
+        let rows = format!("USE bank; INSERT INTO bulk SELECT seq, RANDOM_BYTES(1000) FROM seq_{from}_to_{to}");
+        server.sql(&rows).expect("rows");
+    }
+}
+
+impl Load {
+    /// So many clients that write without a pause.
+    pub(crate) fn begin(server: &Server, writers: u64) -> Self {
+        let (over, commits, stall) = (Arc::default(), Arc::default(), Arc::default());
+        let writers = (0..writers).map(|number| {
+            let socket = server.socket().to_owned();
+            let (over, commits, stall) = (Arc::clone(&over), Arc::clone(&commits), Arc::clone(&stall));
+            thread::spawn(move || write(&socket, number, &over, &commits, &stall))
+        });
+        let writers = writers.collect();
+        Self { over, commits, stall, writers }
+    }
+
+    /// Forgets the longest commit so far.
+    pub(crate) fn forget(&self) {
+        self.stall.store(0, Ordering::Relaxed);
+    }
+
+    /// The longest commit since then.
+    pub(crate) fn longest(&self) -> Duration {
+        Duration::from_micros(self.stall.load(Ordering::Relaxed))
+    }
+
+    /// Commits so far.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(self) -> u64 {
+        self.over.store(true, Ordering::Relaxed);
+        for writer in self.writers {
+            writer.join().expect("a writer ends in order");
+        }
+        self.commits.load(Ordering::Relaxed)
+    }
+}
+
+fn write(socket: &Path, writer: u64, over: &AtomicBool, commits: &AtomicU64, stall: &AtomicU64) {
+    let target = Target { endpoint: Endpoint::Socket(socket.to_owned()), user: "root".to_owned() };
+    let options = Options { changes: true, statement_timeout: Duration::from_secs(120), ..Options::default() };
+    let mut connection = Connection::open(&target, &options).expect("a connection");
+    let mut number = writer;
+    while !over.load(Ordering::Relaxed) {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (a, b) = ((number >> 33) % ACCOUNTS + 1, (number >> 17) % ACCOUNTS + 1);
+        let began = Instant::now();
+        let statements = [
+            "BEGIN".to_owned(),
+            format!("UPDATE bank.account SET balance = balance - 7 WHERE id = {a}"),
+            format!("UPDATE bank.account SET balance = balance + 7 WHERE id = {b}"),
+            format!(
+                "INSERT INTO bank.transfer (a, b, amount, note) VALUES ({a}, {b}, 7, REPEAT('n', {}))",
+                number % 90
+            ),
+            "COMMIT".to_owned(),
+        ];
+        // Two writers that meet, here or in the group, are told so: it was as if nothing had been done.
+        let done = statements.iter().try_for_each(|sql| connection.query(sql).map(drop));
+        if done.is_err() {
+            let _ = connection.query("ROLLBACK");
+            continue;
+        }
+        let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        stall.fetch_max(micros, Ordering::Relaxed);
+        commits.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const SUMS: &str = "CHECKSUM TABLE bank.account, bank.transfer, bank.bulk, bank.myisam_like";
+
+/// Rows of both nodes are the same, once both have applied everything, and add up.
+#[track_caller]
+pub(crate) fn same_rows(donor: &Server, joiner: &Server) {
+    let until = Instant::now() + Duration::from_secs(60);
+    let [expected, mut found] = [donor, joiner].map(|node| node.value(SUMS).expect("checksums"));
+    while found != expected && Instant::now() < until {
+        thread::sleep(Duration::from_millis(200));
+        found = joiner.value(SUMS).expect("checksums");
+    }
+    assert_eq!(found, expected, "{}", joiner.new_log());
+    let invariants = "SELECT (SELECT SUM(balance) = COUNT(*) * 1000 FROM bank.account), \
+        (SELECT COUNT(*) FROM bank.transfer) > 0";
+    assert_eq!(joiner.value(invariants).expect("sums"), "1\t1");
+    let checked = joiner.sql("CHECK TABLE bank.account, bank.transfer, bank.bulk, bank.myisam_like").expect("checks");
+    assert!(checked.lines().all(|line| line.ends_with("\tOK")), "{checked}");
+}
+
+/// The process of one side of a state transfer on this data directory.
+pub(crate) fn program(role: &str, datadir: &Path) -> Option<i32> {
+    let directory = format!("{}/", datadir.display());
+    fs::read_dir("/proc").expect("/proc").flatten().find_map(|item| {
+        let pid = item.file_name().to_str()?.parse().ok()?;
+        let line = fs::read(item.path().join("cmdline")).ok()?;
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        let named = words.first()?.ends_with(b"wsrep_sst_sealant");
+        let has = |word: &str| words.contains(&word.as_bytes());
+        (named && has(role) && has(&directory)).then_some(pid)
+    })
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn until(what: &str, seconds: u64, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}: not within {seconds} s");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Bytes that a joiner has staged so far.
+pub(crate) fn staged(datadir: &Path) -> u64 {
+    let journal = datadir.join(".sealant_in/.sealant-staging/journal");
+    fs::metadata(journal).map_or(0, |journal| journal.len() / 60 << 20)
+}
+
+/// So slow that there is time for something to happen.
+pub(crate) const SLOW: &str = "[sst]\nrlimit=6m\nencrypt=0\n";
+
+/// How much there is to send.
+pub(crate) fn mebibytes() -> usize {
+    number("SEALANT_SST_MIB", 48) as usize
+}
+
+/// Nodes that join by this program.
+pub(crate) fn set_up(kind: Kind, programs: &Programs) -> SetUp {
+    SetUp::new(kind).method("sealant").programs(programs.path()).options(["--innodb-log-file-size=16M"])
+}
+
+/// Starts a node that joins, and waits until it serves.
+#[track_caller]
+pub(crate) fn join(node: &mut Server) -> Duration {
+    let began = Instant::now();
+    if let Err(error) = node.start() {
+        panic!("{error}\n{}", node.new_log());
+    }
+    wait_until_synced(node).expect("it is synced");
+    began.elapsed()
+}
+
+/// Starts a node that is not to come up, and returns its log.
+#[track_caller]
+pub(crate) fn fails(node: &mut Server) -> String {
+    match node.start() {
+        Err(Error::NotStarted { .. }) => node.new_log(),
+        other => panic!("{other:?}\n{}", node.new_log()),
+    }
+}
+
+/// A node with nothing of its own.
+pub(crate) fn empty(builder: ServerBuilder) -> ServerBuilder {
+    builder.empty_datadir()
+}
+
+#[track_caller]
+/// A line of a side of the transfer is in a log.
+pub(crate) fn says(log: &str, side: &str, text: &str) {
+    let line = log.lines().find(|line| line.contains("WSREP_SST: ") && line.contains(side) && line.contains(text));
+    assert!(line.is_some(), "no line of {side} with {text:?} in\n{log}");
+}
+
+/// A cluster of one node, whose programs are its own, and joiners that fail at first.
+pub(crate) struct Place {
+    programs: Programs,
+    pub(crate) donors: Programs,
+    cluster: Cluster,
+}
+
+impl Place {
+    pub(crate) fn new(kind: Kind) -> Option<Self> {
+        require(kind)?;
+        let (programs, donors) = (Programs::new(), Programs::new());
+        // One of two that is killed leaves half a cluster, which would stop.
+        let alone =
+            "pc.ignore_quorum=true;evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S";
+        let cluster = set_up(kind, &donors).provider_options(alone).start(1).expect("a node");
+        fill(&cluster.nodes[0], mebibytes());
+        cluster.nodes[0].sql("INSERT INTO bank.transfer (a, b, amount) VALUES (1, 1, 0)").expect("a row");
+        Some(Self { programs, donors, cluster })
+    }
+
+    pub(crate) fn donor(&self) -> &Server {
+        &self.cluster.nodes[0]
+    }
+
+    pub(crate) fn node(&mut self, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Server {
+        let programs = self.programs.path();
+        self.cluster.prepare(|builder| more(builder.empty_datadir().programs(programs))).expect("a node")
+    }
+
+    /// The option file of the donor, which its program reads each time.
+    pub(crate) fn options(&self, text: &str) {
+        fs::write(self.donor().dir().join("my.cnf"), text).expect("an option file");
+    }
+
+    /// Launches a node, and waits until part of the data has come.
+    #[track_caller]
+    pub(crate) fn half_way(&self, node: &mut Server) {
+        self.options(SLOW);
+        node.launch().expect("it starts");
+        until("a part of the data", 30, || staged(node.datadir()) > 8 << 20);
+    }
+
+    /// After a failure the donor serves and has said what happened, and the next try of the same node works.
+    #[track_caller]
+    pub(crate) fn goes_on(&self, node: &mut Server, reason: &str) {
+        let donor = self.donor();
+        until("the donor goes on", 20, || {
+            let state = "SHOW STATUS LIKE 'wsrep_local_state_comment'";
+            donor.sql(state).is_ok_and(|state| state.contains("Synced"))
+        });
+        says(&donor.error_log(), "[ERROR] sealant donor", reason);
+        donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (2, 2, 0)").expect("the donor writes");
+        assert_eq!(program("donor", donor.datadir()), None);
+        assert_eq!(program("joiner", node.datadir()), None);
+        self.options("");
+        join(node);
+        same_rows(donor, node);
+        node.stop().expect("it stops");
+    }
+}
+
+/// A file system of its own, in a file.
+pub(crate) struct Image {
+    directory: TempDir,
+}
+
+impl Image {
+    /// Makes and mounts one; `None` if that cannot be done here.
+    pub(crate) fn mount(system: &str, mebibytes: u64) -> Option<Self> {
+        let image = Self { directory: tempfile::tempdir().expect("a directory") };
+        let file = image.directory.path().join("image");
+        fs::File::create(&file).expect("a file").set_len(mebibytes << 20).expect("room");
+        fs::create_dir(image.path()).expect("a directory");
+        let run = |program: &str, args: &[&std::ffi::OsStr]| {
+            Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+        };
+        let made = run(&format!("mkfs.{system}"), &["-q".as_ref(), file.as_os_str()]);
+        (made && run("mount", &["-o".as_ref(), "loop".as_ref(), file.as_os_str(), image.path().as_os_str()]))
+            .then_some(image)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("mounted")
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
