@@ -59,7 +59,7 @@ impl Installation {
         fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
         let log = directory.join("error.log");
         let log = File::create(&log).map_err(Error::file(&log))?;
-        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or(Path::new("/")));
+        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or_else(|| Path::new("/")));
         let mut command = Command::new(&self.daemon);
         command.arg(format!("--defaults-file={}", settings.display()));
         command.arg(format!("--basedir={}", prefix.display()));
