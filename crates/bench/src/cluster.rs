@@ -161,7 +161,9 @@ impl Node {
 
     fn failed(&self, what: &str) -> Error {
         let log = fs::read_to_string(self.directory.join("error.log")).unwrap_or_default();
-        let told = log.lines().rfind(|line| line.contains("[ERROR]")).unwrap_or_default();
+        // The method knows best.
+        let of = |text: &str| log.lines().rfind(|line| line.contains(text));
+        let told = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
         Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {told}") }
     }
 }
