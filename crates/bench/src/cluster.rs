@@ -59,7 +59,7 @@ impl Installation {
         fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
         let log = directory.join("error.log");
         let log = File::create(&log).map_err(Error::file(&log))?;
-        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or(Path::new("/")));
+        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or_else(|| Path::new("/")));
         let mut command = Command::new(&self.daemon);
         command.arg(format!("--defaults-file={}", settings.display()));
         command.arg(format!("--basedir={}", prefix.display()));
@@ -161,7 +161,9 @@ impl Node {
 
     fn failed(&self, what: &str) -> Error {
         let log = fs::read_to_string(self.directory.join("error.log")).unwrap_or_default();
-        let told = log.lines().rfind(|line| line.contains("[ERROR]")).unwrap_or_default();
+        // The method knows best.
+        let of = |text: &str| log.lines().rfind(|line| line.contains(text));
+        let told = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
         Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {told}") }
     }
 }

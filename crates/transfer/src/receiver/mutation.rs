@@ -6,6 +6,7 @@ use std::{
     net::TcpListener,
     os::unix::fs::FileExt,
     path::Path,
+    sync::{Mutex, RwLock},
 };
 
 use super::*;
@@ -216,13 +217,17 @@ fn no_changed_frame_is_taken_for_another() {
         let stop = Stop::default();
         let receiving = Receiving {
             staging: &staging,
-            entries: &entries,
             journal: staging.journal().unwrap(),
-            assembly: Assembly::default(),
             progress: &progress,
             stop: &stop,
-            resumed: true,
             rekeying: None,
+            notes: Mutex::default(),
+            round: RwLock::new(Arc::new(Round {
+                entries: entries.clone(),
+                assembly: Assembly::default(),
+                resumed: true,
+                more: false,
+            })),
         };
         let mut stream = Stream::new(&receiving, channel);
         if let Some(worker) = worker.take() {

@@ -266,6 +266,10 @@ impl Place {
         let directory = self.scratch.path().join("joiner");
         let made = fs::create_dir_all(directory.join("data"));
         made.map_err(|e| Failure::new(format!("{}: {e}", directory.display())))?;
+        // rsync goes in clear text: with certificates it would ask for stunnel.
+        let options = if method == Method::Rsync { "" } else { options };
+        let settings = self.scratch.path().join("donor/my.cnf");
+        fs::write(&settings, options).map_err(|e| Failure::new(format!("{}: {e}", settings.display())))?;
         let _ = self.writer.take();
         let began = Instant::now();
         let started = installation.start(&directory, &self.donor.address(), method.name(), options);
