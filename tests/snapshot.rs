@@ -272,6 +272,20 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     let socket = server.socket().to_str().expect("ASCII").to_owned();
     assert_eq!(snapshot("estimate", datadir, &["--socket", &socket])["provider"], "reflink");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
+    // Beside a data directory that is a mount point is another file system: the copy goes into it.
+    let inside = snapshot("create", datadir, &["--place", datadir.to_str().expect("ASCII")]);
+    assert!(Path::new(inside["root"].as_str().expect("a path")).starts_with(datadir));
+    assert!(!server.value("SHOW DATABASES").expect("it answers").contains("sealant"));
+    let mut server = server;
+    server.kill();
+    server.start().expect("a server recovers from a crash with a copy inside its data directory");
+
+    server.stop().expect("it stops");
+    let still = snapshot("estimate", server.datadir(), &[]);
+    assert_eq!((&still["provider"], &still["freeze_ms"]), (&"stopped".into(), &0.0.into()));
+    fs::rename(server.datadir().join("#innodb_redo"), server.dir().join("redo")).expect("moved");
+    let half = refused("estimate", server.datadir(), &[]);
+    assert!(half.contains("the redo log is not in it"), "{half}");
 }
 
 #[test]

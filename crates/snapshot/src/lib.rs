@@ -3,7 +3,7 @@
 //! A copy of a running server is usable if it is what a power cut could have left: one instant for
 //! all files. Locks do not give that, since InnoDB goes on writing pages, redo and checkpoints under
 //! them. What does is a snapshot that the file system takes as one, or a server that stands still
-//! while every file is cloned. [`take`] makes such a copy, [`estimate`] says beforehand how long the
+//! while every file is cloned. [`take`] makes such a copy, [`estimate()`] says beforehand how long the
 //! server will stand, and a [`Still`] removes its copy when it goes.
 //!
 //! Which way is chosen is a [`Provider`]'s business: one file each in [`provider`].

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Options,
     datadir::{DataDir, ServerProcess},
-    elsewhere::{self, Elsewhere},
+    elsewhere::{self, Elsewhere, REDO},
     error::Error,
     estimate::{Estimate, Size},
     listing::Listing,
@@ -135,6 +135,9 @@ pub(crate) struct Prepared<'d> {
 /// Finds the provider to use.
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let server = datadir.server()?;
+    if server.is_none() {
+        check_complete(datadir.path())?;
+    }
     let listing = Listing::of(datadir.path())?;
     let elsewhere = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| elsewhere::of(server, datadir.path()))?;
     let size = Size::of(datadir.path(), &listing, &elsewhere)?;
@@ -149,6 +152,8 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
         let estimate = size.estimate(provider, way.freezes() && source.server.is_some());
         match way.place(&source, options).and_then(|place| within(&estimate, options).map(|()| place)) {
             Ok(place) => return Ok(Prepared { source, provider, estimate, place }),
+            // Of no use to anyone who did not ask for that provider.
+            Err(Error::Runs { .. } | Error::NotBtrfs { .. }) if options.provider == Choice::Auto => {}
             Err(error) => refused.push((provider, error)),
         }
     }
@@ -160,4 +165,15 @@ fn within(estimate: &Estimate, options: &Options) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::OverBudget { estimate: Box::new(estimate.clone()), limit: options.max_freeze })
+}
+
+/// Makes sure that all is in the data directory if no server runs that could tell where the rest is.
+fn check_complete(datadir: &Path) -> Result<(), Error> {
+    let is_there = |name: &str| datadir.join(name).exists();
+    let missing = match (is_there("ibdata1"), is_there(REDO) || is_there("ib_logfile0")) {
+        (true, true) => return Ok(()),
+        (false, _) => "ibdata1",
+        (true, false) => "the redo log",
+    };
+    Err(Error::Incomplete { path: datadir.to_owned(), missing })
 }

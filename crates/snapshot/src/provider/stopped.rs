@@ -16,7 +16,7 @@ impl Way for Stopped {
         let path = source.datadir.path().to_owned();
         match &source.server {
             Some(server) => Err(Error::Runs { pid: server.pid, path }),
-            None => complete(path),
+            None => Ok(path),
         }
     }
 
@@ -26,21 +26,5 @@ impl Way for Stopped {
 
     fn remove(&self, _: &Path) -> Result<(), Error> {
         Ok(())
-    }
-}
-
-/// Nobody is there to ask where the rest is.
-fn complete(datadir: PathBuf) -> Result<PathBuf, Error> {
-    let redo = ["#innodb_redo", "ib_logfile0"];
-    let missing = if !datadir.join("ibdata1").exists() {
-        Some("ibdata1")
-    } else if !redo.iter().any(|name| datadir.join(name).exists()) {
-        Some("the redo log")
-    } else {
-        None
-    };
-    match missing {
-        Some(missing) => Err(Error::Incomplete { path: datadir, missing }),
-        None => Ok(datadir),
     }
 }
