@@ -1,5 +1,6 @@
 //! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
 //! what happened; the donor goes on, and the next try works.
+#![allow(clippy::print_stdout, reason = "what was measured, and what was left out")]
 
 #[allow(dead_code, reason = "a link is only cut here")]
 #[path = "peer/relay.rs"]
