@@ -2,6 +2,7 @@
 //!
 //! `SEALANT_SST_ROUNDS` is the number of joins under load (1), `SEALANT_SST_MIB` how much there is to
 //! send (48).
+#![allow(clippy::print_stdout, reason = "what was measured, and what was left out")]
 
 mod support;
 

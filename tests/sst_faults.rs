@@ -1,5 +1,6 @@
 //! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
 //! what happened; the donor goes on, and the next try works.
+#![allow(clippy::print_stdout, reason = "what was measured, and what was left out")]
 
 #[allow(dead_code, reason = "a link is only cut here")]
 #[path = "peer/relay.rs"]
@@ -144,7 +145,7 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
             fs::remove_file(&ballast).expect("it was there");
             place.half_way(&mut node);
             let left = rustix::fs::statvfs(&disk.0).expect("a file system");
-            fill((left.f_bavail * left.f_frsize >> 20) - 1);
+            fill(((left.f_bavail * left.f_frsize) >> 20) - 1);
             assert!(node.wait().is_err());
             says(&node.new_log(), "[ERROR] sealant joiner", "space");
             assert!(!node.datadir().join(".sealant_in").exists());

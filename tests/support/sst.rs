@@ -202,7 +202,7 @@ pub(crate) fn until(what: &str, seconds: u64, mut is_so: impl FnMut() -> bool) {
 /// Bytes that a joiner has staged so far.
 pub(crate) fn staged(datadir: &Path) -> u64 {
     let journal = datadir.join(".sealant_in/.sealant-staging/journal");
-    fs::metadata(journal).map_or(0, |journal| journal.len() / 60 << 20)
+    fs::metadata(journal).map_or(0, |journal| (journal.len() / 60) << 20)
 }
 
 /// So slow that there is time for something to happen.
