@@ -212,12 +212,7 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
     let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
     let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
     prepare(&server, "");
-    // Many files make the freeze long enough to be hit.
-    let many = server.datadir().join("many");
-    fs::create_dir(&many).expect("made");
-    for number in 0..8000 {
-        fs::write(many.join(format!("f{number}")), "x").expect("room");
-    }
+    add_files(&server);
     let load = Load::start(&server, 2);
     let mut hit = 0;
     for _ in 0..20 {
@@ -242,6 +237,56 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
     assert!(dropped.expect("it starts").status.success());
     drop_all(server.datadir());
     assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
+}
+
+/// Many files make the freeze long enough to be hit.
+fn add_files(server: &Server) {
+    let many = server.datadir().join("many");
+    fs::create_dir(&many).expect("made");
+    for number in 0..8000 {
+        fs::write(many.join(format!("f{number}")), "x").expect("room");
+    }
+}
+
+#[test]
+fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
+    let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
+    let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
+    add_files(&server);
+    for _ in 0..20 {
+        let mut create = sealant();
+        create.args(["snapshot", "create", "--max-freeze", "3s", "--datadir"]).arg(server.datadir());
+        let mut create = create.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        while create.try_wait().expect("waited").is_none() && !is_stopped(&server) {
+            thread::sleep(Duration::from_micros(200));
+        }
+        if !is_stopped(&server) {
+            create.wait().expect("it ends");
+            drop_all(server.datadir());
+            continue;
+        }
+        let pid = Pid::from_child(&create);
+        kill_process(pid, Signal::STOP).expect("it runs");
+        let start = Instant::now();
+        while is_stopped(&server) {
+            assert!(start.elapsed() < Duration::from_secs(10), "the watchdog does nothing");
+            thread::sleep(Duration::from_millis(10));
+        }
+        server.value("SELECT 1").expect("it runs");
+        kill_process(pid, Signal::CONT).expect("it is there");
+        let ended = create.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        // It let the server go just before it was held up.
+        if ended.status.success() {
+            drop_all(server.datadir());
+            continue;
+        }
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(said.contains("not complete within the longest freeze of 3000 ms"), "{said}");
+        assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]), "what is void is removed");
+        return;
+    }
+    panic!("the freeze was never hit");
 }
 
 fn is_stopped(server: &Server) -> bool {
