@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ::bench::{
     ArmRecord, Environment, ExperimentRecord, Installation, Node, Program, Record, SCHEMA, Sample, Scratch, Stop,
-    Subject, Tree, Writer, median_interval,
+    Subject, Tree, Unit, Writer, median_interval,
 };
 use clap::{Args, ValueEnum};
 use report::{size, write_bench_json, write_bench_samples, write_bench_table};
@@ -133,7 +133,7 @@ impl BenchSst {
                     let joined = place.join(&installation, &options, method)?;
                     for (experiment, time) in [(JOINED, joined.took), (STALLED, joined.longest)] {
                         let (experiment, arm, seconds) = (experiment.to_owned(), arm.clone(), time.as_secs_f64());
-                        samples.push(Sample { experiment, arm, round, position, bytes: tree.bytes(), seconds });
+                        samples.push(Sample { experiment, arm, round, position, amount: tree.bytes(), seconds });
                     }
                 }
             }
@@ -241,16 +241,17 @@ impl BenchSst {
         }
         let arms = names.into_iter().filter_map(|arm| {
             let of_arm = || of_this.iter().filter(|sample| sample.arm == arm);
-            let bytes = of_arm().map(|sample| sample.bytes).max()?;
+            let amount = of_arm().map(|sample| sample.amount).max()?;
             #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
-            let rates: Vec<f64> = of_arm().map(|sample| sample.bytes as f64 / sample.seconds.max(1e-6)).collect();
+            let rates: Vec<f64> = of_arm().map(|sample| sample.amount as f64 / sample.seconds.max(1e-6)).collect();
             let seconds: Vec<f64> = of_arm().map(|sample| sample.seconds).collect();
             let (rate, seconds) = (median_interval(&rates, SEED)?, median_interval(&seconds, SEED)?);
-            Some(ArmRecord { name: arm.to_owned(), bytes, rate, seconds })
+            Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds })
         });
         let (arms, rounds) = (arms.collect(), self.rounds.get());
         ExperimentRecord {
             name: name.to_owned(),
+            unit: Unit::Bytes,
             rounds,
             stopped: Stop::Rounds,
             arms,
