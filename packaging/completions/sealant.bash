@@ -46,6 +46,9 @@ _sealant() {
             sealant,luks)
                 cmd="sealant__subcmd__luks"
                 ;;
+            sealant,provision)
+                cmd="sealant__subcmd__provision"
+                ;;
             sealant,receive)
                 cmd="sealant__subcmd__receive"
                 ;;
@@ -54,6 +57,12 @@ _sealant() {
                 ;;
             sealant,send)
                 cmd="sealant__subcmd__send"
+                ;;
+            sealant,snapshot)
+                cmd="sealant__subcmd__snapshot"
+                ;;
+            sealant,sst)
+                cmd="sealant__subcmd__sst"
                 ;;
             sealant,tunnel)
                 cmd="sealant__subcmd__tunnel"
@@ -76,6 +85,12 @@ _sealant() {
             sealant__subcmd__bench,help)
                 cmd="sealant__subcmd__bench__subcmd__help"
                 ;;
+            sealant__subcmd__bench,sst)
+                cmd="sealant__subcmd__bench__subcmd__sst"
+                ;;
+            sealant__subcmd__bench,tls)
+                cmd="sealant__subcmd__bench__subcmd__tls"
+                ;;
             sealant__subcmd__bench,transfer)
                 cmd="sealant__subcmd__bench__subcmd__transfer"
                 ;;
@@ -84,6 +99,12 @@ _sealant() {
                 ;;
             sealant__subcmd__bench__subcmd__help,help)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__bench__subcmd__help,sst)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__sst"
+                ;;
+            sealant__subcmd__bench__subcmd__help,tls)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__tls"
                 ;;
             sealant__subcmd__bench__subcmd__help,transfer)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__transfer"
@@ -205,6 +226,9 @@ _sealant() {
             sealant__subcmd__help,luks)
                 cmd="sealant__subcmd__help__subcmd__luks"
                 ;;
+            sealant__subcmd__help,provision)
+                cmd="sealant__subcmd__help__subcmd__provision"
+                ;;
             sealant__subcmd__help,receive)
                 cmd="sealant__subcmd__help__subcmd__receive"
                 ;;
@@ -214,6 +238,12 @@ _sealant() {
             sealant__subcmd__help,send)
                 cmd="sealant__subcmd__help__subcmd__send"
                 ;;
+            sealant__subcmd__help,snapshot)
+                cmd="sealant__subcmd__help__subcmd__snapshot"
+                ;;
+            sealant__subcmd__help,sst)
+                cmd="sealant__subcmd__help__subcmd__sst"
+                ;;
             sealant__subcmd__help,tunnel)
                 cmd="sealant__subcmd__help__subcmd__tunnel"
                 ;;
@@ -222,6 +252,12 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__audit,diff)
                 cmd="sealant__subcmd__help__subcmd__audit__subcmd__diff"
+                ;;
+            sealant__subcmd__help__subcmd__bench,sst)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__sst"
+                ;;
+            sealant__subcmd__help__subcmd__bench,tls)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__tls"
                 ;;
             sealant__subcmd__help__subcmd__bench,transfer)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__transfer"
@@ -309,6 +345,21 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__rotate,run)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__run"
+                ;;
+            sealant__subcmd__help__subcmd__snapshot,create)
+                cmd="sealant__subcmd__help__subcmd__snapshot__subcmd__create"
+                ;;
+            sealant__subcmd__help__subcmd__snapshot,drop)
+                cmd="sealant__subcmd__help__subcmd__snapshot__subcmd__drop"
+                ;;
+            sealant__subcmd__help__subcmd__snapshot,estimate)
+                cmd="sealant__subcmd__help__subcmd__snapshot__subcmd__estimate"
+                ;;
+            sealant__subcmd__help__subcmd__snapshot,list)
+                cmd="sealant__subcmd__help__subcmd__snapshot__subcmd__list"
+                ;;
+            sealant__subcmd__help__subcmd__snapshot,watchdog)
+                cmd="sealant__subcmd__help__subcmd__snapshot__subcmd__watchdog"
                 ;;
             sealant__subcmd__help__subcmd__tunnel,far)
                 cmd="sealant__subcmd__help__subcmd__tunnel__subcmd__far"
@@ -460,6 +511,42 @@ _sealant() {
             sealant__subcmd__rotate__subcmd__help,run)
                 cmd="sealant__subcmd__rotate__subcmd__help__subcmd__run"
                 ;;
+            sealant__subcmd__snapshot,create)
+                cmd="sealant__subcmd__snapshot__subcmd__create"
+                ;;
+            sealant__subcmd__snapshot,drop)
+                cmd="sealant__subcmd__snapshot__subcmd__drop"
+                ;;
+            sealant__subcmd__snapshot,estimate)
+                cmd="sealant__subcmd__snapshot__subcmd__estimate"
+                ;;
+            sealant__subcmd__snapshot,help)
+                cmd="sealant__subcmd__snapshot__subcmd__help"
+                ;;
+            sealant__subcmd__snapshot,list)
+                cmd="sealant__subcmd__snapshot__subcmd__list"
+                ;;
+            sealant__subcmd__snapshot,watchdog)
+                cmd="sealant__subcmd__snapshot__subcmd__watchdog"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,create)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__create"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,drop)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__drop"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,estimate)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__estimate"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,help)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,list)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__list"
+                ;;
+            sealant__subcmd__snapshot__subcmd__help,watchdog)
+                cmd="sealant__subcmd__snapshot__subcmd__help__subcmd__watchdog"
+                ;;
             sealant__subcmd__tunnel,far)
                 cmd="sealant__subcmd__tunnel__subcmd__far"
                 ;;
@@ -485,7 +572,7 @@ _sealant() {
 
     case "${cmd}" in
         sealant)
-            opts="-h -V --help --version audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help"
+            opts="-h -V --help --version audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -729,7 +816,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help transfer verify help"
+            opts="-h --help sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -743,7 +830,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help)
-            opts="transfer verify help"
+            opts="sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -757,6 +844,34 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__sst)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__tls)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -791,6 +906,106 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__sst)
+            opts="-q -h --into --mariadbd --provider --methods --rounds --server-option --format --raw --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --into)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadbd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --methods)
+                    COMPREPLY=($(compgen -W "rsync mariabackup sealant" -- "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__tls)
+            opts="-q -h --server-program --round-trips --sizes --no-peers --into --span --rounds --budget --format --raw --html --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --server-program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --round-trips)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sizes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --into)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --span)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1779,7 +1994,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help)
-            opts="audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help"
+            opts="audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1821,8 +2036,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="transfer verify"
+            opts="sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__sst)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__tls)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2324,6 +2567,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__help__subcmd__provision)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__help__subcmd__receive)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2381,6 +2638,104 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__send)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot)
+            opts="create list drop estimate watchdog"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot__subcmd__create)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot__subcmd__drop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot__subcmd__estimate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__snapshot__subcmd__watchdog)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__sst)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3360,6 +3715,100 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__provision)
+            opts="-u -p -h --source --into --as --socket --local-user --local-password-file --replication-user --replication-password-file --replication-ca --yes --wait --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --into)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -W "replica group-member galera" -- "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --local-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --local-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replication-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replication-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replication-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    return 0
+                    ;;
+                --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__receive)
             opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3493,7 +3942,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3544,6 +3993,26 @@ _sealant() {
                     return 0
                     ;;
                 --mariadb-key-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --outside)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3599,7 +4068,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3650,6 +4119,26 @@ _sealant() {
                     return 0
                     ;;
                 --mariadb-key-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --outside)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3709,12 +4198,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-n -q -h --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --json --report --quiet --help"
+            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-freeze)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --streams)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3775,6 +4288,294 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot)
+            opts="-h --help create list drop estimate watchdog help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__create)
+            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-freeze)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__drop)
+            opts="-h --datadir --socket --pid-file --place --stale --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__estimate)
+            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-freeze)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help)
+            opts="create list drop estimate watchdog help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__create)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__drop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__estimate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__help__subcmd__watchdog)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__list)
+            opts="-h --datadir --socket --pid-file --place --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__snapshot__subcmd__watchdog)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__sst)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -34,11 +34,14 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encryp
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "provision" -d 'Make a server that runs on a copy of another\'s data follow that other server'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "snapshot" -d 'Take a still copy of a running server\'s data directory, of one instant for all files'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "sst" -d 'Galera\'s state transfer, as servers start it (wsrep_sst_method=sealant)'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l socket -d 'The server, by its unix socket' -r -F
@@ -100,10 +103,39 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l into -d 'Directories to work below, with commas between them' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l mariadbd -d 'The server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l provider -d 'The Galera provider' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l methods -d 'Methods, with commas between them' -r -f -a "rsync\t'Blocks the donor for the copy; in clear text'
+mariabackup\t'Through socat with TLS, both sides verified by an authority'
+sealant\t'This program'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l rounds -d 'Rounds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l server-option -d 'An option of all servers, such as --innodb-buffer-pool-size=1G (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.bench/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l server-program -d 'The server to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l round-trips -d 'Round trips to measure at, in milliseconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l sizes -d 'Results to measure, in bytes, or with k, M or G' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory below which the server lives; default: that for temporary files' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round, in milliseconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.bench/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l html -d 'Write a page with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l no-peers -d 'Measure this program and the server\'s own TLS alone'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l into -d 'Directory below which copies are made and removed; default: that for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l rounds -d 'Rounds; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l budget -d 'Time for all rounds: seconds, or with s, m or h' -r
@@ -148,6 +180,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l cold -d 'From disk instead of from the page cache'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -222,9 +256,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must be for (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to look at the server from outside [default: its port on this host, or its socket]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every change to this file, before it is made' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.cert-install/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l keep-ca -d 'Leave the server\'s file of authorities as it is'
@@ -461,6 +495,34 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "key" -d 'List, add and rotate the keys of a volume'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l source -d 'The server whose data was copied: mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l into -d 'Data directory of the new server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l as -d 'What it is to become' -r -f -a "replica\t'A replica, by GTID and TLS'
+group-member\t'A member of the source\'s replication group'
+galera\t'A node of the source\'s Galera cluster'"
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l socket -d 'Socket of the new server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l local-user -d 'Account on the new server, by its socket' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l local-password-file -d 'Password of that account, in a file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-user -d 'Account on the source that replication uses' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-password-file -d 'Its password, in a file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-ca -d 'Authorities that the source\'s certificate has to come from, PEM, for the replication link' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l wait -d 'Wait so long for that' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l yes -d 'Run the statements, and wait until the new server has caught up'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d 'Addresses for the pairing code, where the sender sees this host under others (repeatable)' -r
@@ -496,6 +558,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l mariadb-key-id -d 'MariaDB: move every table to the key of this number, which is in the key file already' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l key -d 'With --certificate: its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l ca -d 'With --certificate: its authority, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l host -d 'With --certificate: a name that the certificate must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l outside -d 'With --certificate: where to look at the server from outside [default: its port on this host, or its socket]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l recipients-file -d 'Encrypt it to the recipients in this file, one a line (repeatable)' -r -F
@@ -513,6 +580,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l binlog-key -d 'The master key of binary and relay logs'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l certificate -d 'The server\'s certificate and its key: --cert, --key, --ca'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l trust-old-ca -d 'With --certificate: the authorities that the server trusts now stay trusted beside the new one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l socket -d 'The server, by its unix socket' -r -F
@@ -529,6 +598,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a silent server after this many seconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l mariadb-key-id -d 'MariaDB: move every table to the key of this number, which is in the key file already' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l key -d 'With --certificate: its key, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l ca -d 'With --certificate: its authority, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l host -d 'With --certificate: a name that the certificate must be for (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l outside -d 'With --certificate: where to look at the server from outside [default: its port on this host, or its socket]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l recipients-file -d 'Encrypt it to the recipients in this file, one a line (repeatable)' -r -F
@@ -547,6 +621,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l binlog-key -d 'The master key of binary and relay logs'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l certificate -d 'The server\'s certificate and its key: --cert, --key, --ca'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l trust-old-ca -d 'With --certificate: the authorities that the server trusts now stay trusted beside the new one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
@@ -554,6 +630,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l datadir -d 'Its data directory, in place of SOURCE' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'File with the process id of its server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l place -d 'Where the copy is kept meanwhile, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l streams -d 'Connections that carry data at the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l compress -d 'auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses as hard as the network is slow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l bwlimit -d 'Most bytes a second on the wire, for example 50MiB' -r
@@ -571,11 +653,57 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring-config 
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l report -d 'Write a report in JSON to this file when the transfer is over' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l live -d 'Take a still copy of a running server\'s data directory, send that, and remove it, however this ends'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d 'Show what would be sent, and send nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "create" -d 'Take a copy and leave it there'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "list" -d 'Show the copies of a data directory, and whether a program uses them'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "drop" -d 'Remove copies'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "estimate" -d 'Say how a copy would be taken, and for how long the server would stand still'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "watchdog" -d 'Let a server go on when the program that stopped it is gone, or its time is up'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l datadir -d 'Data directory of the server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l pid-file -d 'File with the process id of its server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l format -r -f -a "table\t'For people'
+json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l datadir -d 'Data directory of the server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l pid-file -d 'File with the process id of its server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l format -r -f -a "table\t'For people'
+json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l datadir -d 'Data directory of the server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l pid-file -d 'File with the process id of its server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l stale -d 'All copies whose program was killed'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l datadir -d 'Data directory of the server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l pid-file -d 'File with the process id of its server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -r -f -a "table\t'For people'
+json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from watchdog" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "create" -d 'Take a copy and leave it there'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show the copies of a data directory, and whether a program uses them'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "drop" -d 'Remove copies'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "estimate" -d 'Say how a copy would be taken, and for how long the server would stand still'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "watchdog" -d 'Let a server go on when the program that stopped it is gone, or its time is up'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
@@ -634,22 +762,27 @@ complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose 
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "receive" -d 'Receive a data directory from another host'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "rotate" -d 'Give a running MySQL server new master keys, and prove from the bytes that nothing is lost'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks receive rotate send tunnel verify generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "bench" -d 'Measure what this program costs on this machine, against what it competes with'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "cert" -d 'Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "checks" -d 'List the checks of `audit`, or explain one'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "provision" -d 'Make a server that runs on a copy of another\'s data follow that other server'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "receive" -d 'Receive a data directory from another host'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "rotate" -d 'Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "send" -d 'Send a data directory to another host, encrypted and verified'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "snapshot" -d 'Take a still copy of a running server\'s data directory, of one instant for all files'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "tunnel" -d 'Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "verify" -d 'Prove offline that every page can be opened with the key at hand, or list what is damaged'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "sst" -d 'Galera\'s state transfer, as servers start it (wsrep_sst_method=sealant)'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from cert" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
@@ -671,5 +804,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "key" -d 'List, add and rotate the keys of a volume'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "create" -d 'Take a copy and leave it there'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "list" -d 'Show the copies of a data directory, and whether a program uses them'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "drop" -d 'Remove copies'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "estimate" -d 'Say how a copy would be taken, and for how long the server would stand still'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "watchdog" -d 'Let a server go on when the program that stopped it is gone, or its time is up'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
