@@ -53,14 +53,21 @@ pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
     let words = Words::of(version);
     let password = shown(source);
     let (change, prefix) = (words.change, words.prefix);
-    statements([
+    let verified = source.ca.iter().flat_map(|ca| {
+        [
+            format!("SET GLOBAL group_replication_recovery_ssl_ca = {}", text(&ca.to_string_lossy())),
+            "SET GLOBAL group_replication_recovery_ssl_verify_server_cert = ON".to_owned(),
+        ]
+    });
+    let join = [
         format!(
             "{change} {prefix}_USER={}, {prefix}_PASSWORD={} FOR CHANNEL 'group_replication_recovery'",
             text(&source.user),
             *password
         ),
         "START GROUP_REPLICATION".to_owned(),
-    ])
+    ];
+    statements(verified.chain(join))
 }
 
 /// How a version spells it.
@@ -109,7 +116,7 @@ fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-fn statements<const N: usize>(each: [String; N]) -> Statements {
+fn statements(each: impl IntoIterator<Item = String>) -> Statements {
     each.into_iter().map(Zeroizing::new).collect()
 }
 

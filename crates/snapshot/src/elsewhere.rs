@@ -62,6 +62,8 @@ fn is_innodb(name: &str) -> bool {
     let numbered = |start: &str| name.strip_prefix(start).is_some_and(all_digits);
     ["ib_logfile", "ibdata", "undo_", "undo"].into_iter().any(numbered)
         || name.starts_with("#ib_redo")
+        // Undo tablespaces of a name of their own: MySQL takes this ending and no other.
+        || Path::new(name).extension().is_some_and(|ending| ending == "ibu")
         || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
 }
 

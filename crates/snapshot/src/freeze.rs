@@ -1,15 +1,22 @@
 //! A server that stands still.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     os::fd::OwnedFd,
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{FlockOperation, flock},
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, getpriority_process, pidfd_open, pidfd_send_signal, setpriority_process},
+    process::{
+        Pid, PidfdFlags, Signal, getpriority_process, pidfd_open, pidfd_send_signal, setpriority_process,
+        test_kill_process,
+    },
 };
 
 use crate::{
@@ -32,6 +39,8 @@ pub(crate) struct Freeze {
     limit: Duration,
     thawed: bool,
     _hurry: Hurry,
+    /// Nobody else freezes this server meanwhile: the end of one freeze would end the other in the middle.
+    _alone: File,
 }
 
 impl Freeze {
@@ -39,20 +48,29 @@ impl Freeze {
     ///
     /// # Errors
     /// [`Error`]; the server runs on.
-    pub(crate) fn begin(server: &ServerProcess, watchdog: &Watchdog, limit: Duration) -> Result<Self, Error> {
+    pub(crate) fn begin(
+        server: &ServerProcess,
+        datadir: &Path,
+        watchdog: &Watchdog,
+        limit: Duration,
+    ) -> Result<Self, Error> {
         let pid = server.pid;
         let refused = |source: Errno| Error::Signal { pid, source: source.into() };
+        let alone = alone(datadir, pid)?;
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(refused)?;
+        test_kill_process(pid).map_err(refused)?;
         if tasks(pid)?.iter().any(|state| matches!(state, 'T' | 't')) {
             return Err(Error::AlreadyStopped { pid });
         }
         let mut watchdog = watchdog.start(pid, limit)?;
-        // Alive after the watchdog has opened it by its number, so that both mean the same process.
-        pidfd_send_signal(&process, Signal::CONT).map_err(refused)?;
+        // Alive after the watchdog has opened it by its number, so that both mean the same process. A signal would not
+        // do: it wakes what someone else has stopped.
+        if has_ended(&process) {
+            return Err(Error::ServerGone { pid });
+        }
+        let (hurry, began) = (Hurry::begin(), Instant::now());
         watchdog.arm()?;
-        let hurry = Hurry::begin();
-        let freeze = Self { pid, process, watchdog, began: Instant::now(), limit, thawed: false, _hurry: hurry };
-        pidfd_send_signal(&freeze.process, Signal::STOP).map_err(refused)?;
+        let freeze = Self { pid, process, watchdog, began, limit, thawed: false, _hurry: hurry, _alone: alone };
         freeze.wait_until_still()?;
         Ok(freeze)
     }
@@ -113,6 +131,21 @@ impl Drop for Freeze {
     fn drop(&mut self) {
         self.thaw();
     }
+}
+
+/// Holds the data directory against other freezes.
+fn alone(datadir: &Path, pid: Pid) -> Result<File, Error> {
+    let unreadable = |source| Error::Unreadable { path: datadir.to_owned(), source };
+    let directory = File::open(datadir).map_err(unreadable)?;
+    match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(Error::AlreadyStopped { pid }),
+        locked => locked.map(|()| directory).map_err(|error| unreadable(error.into())),
+    }
+}
+
+/// Whether the process has ended: its descriptor is readable then.
+fn has_ended(process: &OwnedFd) -> bool {
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// This thread before all others, for as long as a server waits for it, if this user may have that.

@@ -36,6 +36,9 @@ pub const LEFT_OUT: [LeftOut; 15] = [
     LeftOut::Is(DIRECTORY),
 ];
 
+/// Those that are directories.
+const DIRECTORIES: [&str; 4] = ["#innodb_temp", "lost+found", ".sealant-staging", DIRECTORY];
+
 /// A name, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
@@ -48,12 +51,13 @@ pub enum LeftOut {
 }
 
 impl LeftOut {
-    fn matches(self, name: &OsStr) -> bool {
+    /// A database may be called `ibtmp_orders`, or `tables_flushed`.
+    fn matches(self, name: &OsStr, is_directory: bool) -> bool {
         let name = name.as_bytes();
         match self {
-            Self::Is(text) => name == text.as_bytes(),
-            Self::Starts(text) => name.starts_with(text.as_bytes()),
-            Self::Ends(text) => name.ends_with(text.as_bytes()),
+            Self::Is(text) => name == text.as_bytes() && (!is_directory || DIRECTORIES.contains(&text)),
+            Self::Starts(text) => !is_directory && name.starts_with(text.as_bytes()),
+            Self::Ends(text) => !is_directory && name.ends_with(text.as_bytes()),
         }
     }
 
@@ -62,7 +66,7 @@ impl LeftOut {
     pub fn pattern(self) -> String {
         match self {
             Self::Is(text) => text.to_owned(),
-            Self::Starts(text) => format!("{text}*"),
+            Self::Starts(text) => format!("{text}[0-9]*"),
             Self::Ends(text) => format!("*{text}"),
         }
     }
@@ -91,14 +95,18 @@ impl Listing {
             for item in fs::read_dir(&absolute).map_err(unreadable)? {
                 let item = item.map_err(unreadable)?;
                 let name = item.file_name();
-                if directory.as_os_str().is_empty() && LEFT_OUT.iter().any(|known| known.matches(&name)) {
-                    continue;
-                }
                 let path = directory.join(&name);
                 let kind = item.file_type().map_err(unreadable)?;
+                let is_left_out = |known: &LeftOut| known.matches(&name, kind.is_dir());
+                if directory.as_os_str().is_empty() && LEFT_OUT.iter().any(is_left_out) {
+                    continue;
+                }
                 if kind.is_dir() {
                     listing.directories.push(path.clone());
                     open.push(path);
+                } else if path.extension() == Some(OsStr::new("isl")) {
+                    // It names the file of a table with a directory of its own.
+                    return Err(Error::TablespaceElsewhere { path: root.join(path) });
                 } else if kind.is_file() {
                     listing.files.push(path);
                 } else if kind.is_symlink() && listing.add_link(root, path.clone(), &mut followed)? {
@@ -154,7 +162,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap().join("data");
         let other = root.with_file_name("other");
-        for path in [root.join("db"), root.join("#innodb_temp"), root.join("#innodb_redo"), other.join("deep")] {
+        for path in [
+            root.join("db"),
+            root.join("ibtmp_db"),
+            root.join("#innodb_temp"),
+            root.join("#innodb_redo"),
+            other.join("deep"),
+        ] {
             fs::create_dir_all(path).unwrap();
         }
         for name in ["ibdata1", "ibtmp1", "vm.pid", "vm.err", "galera.cache", "db/ibtmp1.pid", "#innodb_temp/t.ibt"] {
@@ -171,7 +185,7 @@ mod tests {
             names.sort();
             names.join(" ")
         };
-        assert_eq!(sorted(&listing.directories), "#innodb_redo db linked linked/deep");
+        assert_eq!(sorted(&listing.directories), "#innodb_redo db ibtmp_db linked linked/deep");
         assert_eq!(sorted(&listing.files), "db/ibtmp1.pid ibdata1 linked/t.ibd");
         assert_eq!(sorted(&listing.links), "dangling linked/back within");
         assert_eq!(sorted(&listing.outward), "linked");

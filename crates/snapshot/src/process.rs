@@ -37,7 +37,11 @@ pub(crate) fn find(
     }
     let holders = lock_holders(datadir)?;
     let files = own_files(datadir);
-    let owns = |pid: Pid| holders.contains(&pid.as_raw_nonzero()) || has_open(pid, &files);
+    // Whoever only logs there is not the one whose data it is.
+    let owns = |pid: Pid| match holders.is_empty() {
+        true => has_open(pid, &files),
+        false => holders.contains(&pid.as_raw_nonzero()),
+    };
     for (pid, found_by) in named {
         if owns(pid) {
             return Ok(Some(ServerProcess { pid, found_by }));

@@ -144,9 +144,12 @@ pub fn discard(found: &Found) -> Result<(), Error> {
 pub(crate) fn remove(directory: &Path, provider: Provider) -> Result<(), Error> {
     provider.remove(directory)?;
     let failed = |source| Error::Release { path: directory.to_owned(), source };
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
+    // The record goes last: what is left without one, nobody would find again.
+    for path in [directory.join("data"), directory.to_owned()] {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
     }
     // The directory of all copies goes with the last.
     let _ = directory.parent().map(fs::remove_dir);

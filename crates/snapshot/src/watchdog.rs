@@ -84,7 +84,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The server is about to be stopped.
+    /// Has it stop the server.
     pub(crate) fn arm(&mut self) -> Result<(), Error> {
         let stdin = self.stdin.as_mut().ok_or_else(|| Error::Watchdog(io::ErrorKind::BrokenPipe.into()))?;
         stdin.write_all(b"f").map_err(Error::Watchdog)
@@ -127,7 +127,9 @@ pub fn run(server: i32, limit: Duration) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
         read => read?,
     }
-    let in_time = wait_for_input(io::stdin(), Instant::now() + limit).is_ok();
+    // Stopped from here, so that no stop can come after the time was up.
+    let stopped = pidfd_send_signal(&process, Signal::STOP);
+    let in_time = stopped.is_ok() && wait_for_input(io::stdin(), Instant::now() + limit).is_ok();
     let _ = pidfd_send_signal(&process, Signal::CONT);
     Ok(in_time)
 }

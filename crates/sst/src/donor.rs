@@ -5,11 +5,13 @@ use std::{
     net::ToSocketAddrs,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
 use snapshot::{DataDir, Still};
 use transfer::{
+    TransferError,
     codec::effort::Compression,
     pairing::{PairingCode, Token},
     progress::Progress,
@@ -94,6 +96,27 @@ pub fn run(
     speech.done(&position)
 }
 
+/// Does something that may take long, such as a look at very many files, while the connection is kept: who hears nothing
+/// for a minute takes the other side for gone.
+fn meanwhile<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send) -> Result<T, SstError> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(work);
+        while !worker.is_finished() {
+            session.rest(TICK)?;
+        }
+        worker.join().map_err(|_| TransferError::Stopped.into())
+    })
+}
+
+/// Copies of donors that were killed hold the blocks of everything that is written since.
+fn remove_stale(datadir: &DataDir) {
+    let found = snapshot::list(datadir, None).unwrap_or_default();
+    for stale in found.iter().filter(|found| found.state == snapshot::State::Stale) {
+        // One that cannot be removed is in nobody's way but the disk's; `sealant snapshot list` shows it.
+        let _ = snapshot::discard(stale);
+    }
+}
+
 /// What a transfer of everything needs.
 struct Giving<'g> {
     arguments: &'g Arguments,
@@ -109,7 +132,10 @@ impl Giving<'_> {
     /// Sends everything.
     fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
-        let copy = ordered.and_then(|ordered| Some((self.copy()?, ordered)));
+        let copy = match ordered {
+            Some(ordered) => self.copy(&mut session)?.map(|copy| (copy, ordered)),
+            None => None,
+        };
         let sent = match &copy {
             Some((copy, ordered)) => self.send_copy(copy, &mut session).map(|()| ordered.clone()),
             None => self.while_it_works(&mut session).and_then(|()| self.while_it_stands_still(&mut session)),
@@ -139,10 +165,10 @@ impl Giving<'_> {
 
     /// A copy of one instant, if the file system can give one. The server takes no lock for it: what it
     /// wrote since the position of the request, the joiner has twice or takes from the group.
-    fn copy(&self) -> Option<Still> {
+    fn copy(&self, session: &mut Session<'_>) -> Result<Option<Still>, SstError> {
         let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
         if choice == "off" {
-            return None;
+            return Ok(None);
         }
         let refused = |reason: String| {
             self.report.line(format!("no snapshot: {reason}; the server's own lock is used for the end of the copy"));
@@ -151,20 +177,30 @@ impl Giving<'_> {
             Ok(provider) => provider,
             Err(names) => {
                 refused(format!("[sst] sealant-snapshot is none of off, {names}"));
-                return None;
+                return Ok(None);
             }
         };
         if !self.layout.is_in_one_place() {
             refused("InnoDB or Aria have files outside of the data directory".to_owned());
-            return None;
+            return Ok(None);
         }
         if self.layout.has_binlog() != self.joiner_has_binlog {
             refused("only one of the two nodes has a binary log, which recovery needs".to_owned());
-            return None;
+            return Ok(None);
         }
         let options = snapshot::Options { provider, ..snapshot::Options::default() };
         let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
-        match datadir.and_then(|datadir| snapshot::take(&datadir, &options)) {
+        let taken = datadir.map(|datadir| {
+            meanwhile(session, || {
+                remove_stale(&datadir);
+                snapshot::take(&datadir, &options)
+            })
+        });
+        let taken = match taken {
+            Ok(taken) => taken?,
+            Err(error) => Err(error),
+        };
+        Ok(match taken {
             Ok(copy) => {
                 let stood = match copy.frozen().as_millis() {
                     0 => "the server worked on".to_owned(),
@@ -177,11 +213,11 @@ impl Giving<'_> {
                 refused(error.to_string());
                 None
             }
-        }
+        })
     }
 
     fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
-        let (plan, log) = self.layout.plan_of_copy(copy.root())?;
+        let (plan, log) = meanwhile(session, || self.layout.plan_of_copy(copy.root()))??;
         session.round(&plan, None, Source::Still)?;
         log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))
     }
@@ -190,7 +226,7 @@ impl Giving<'_> {
     fn while_it_works(&self, session: &mut Session<'_>) -> Result<(), SstError> {
         let mut before = u64::MAX;
         for number in 1..=MOST_ROUNDS {
-            let (plan, began) = (self.layout.plan()?, Instant::now());
+            let (plan, began) = (meanwhile(session, || self.layout.plan())??, Instant::now());
             // More than fits into memory would push itself out of it.
             let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
             let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
@@ -225,7 +261,8 @@ impl Giving<'_> {
             }
         };
         let still = Instant::now();
-        let round = session.round(&self.layout.plan()?, None, Source::Still)?;
+        let plan = meanwhile(session, || self.layout.plan())??;
+        let round = session.round(&plan, None, Source::Still)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
             size(round.read_bytes),

@@ -64,7 +64,10 @@ pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &R
     let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
     // Where a port was free to choose, the donor needs the one that was chosen.
-    let reachable = format!("{}:{}", host_part(&arguments.address), listening.address().port());
+    let name = host_part(&arguments.address);
+    let bare = name.parse::<Ipv6Addr>().is_ok();
+    let name = if bare { format!("[{name}]") } else { name.to_owned() };
+    let reachable = format!("{name}:{}", listening.address().port());
     speech.ready(&token.text(), &reachable)?;
     let mut visit = listening.wait()?;
     report.line(format!("the donor came from {}", visit.peer()));
@@ -173,6 +176,9 @@ fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trus
         IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
     });
     let all: Vec<_> = all.map(|address| SocketAddr::new(address, port)).collect();
+    // A name that leads to the loopback interface here (Debian's 127.0.1.1) leads elsewhere for the donor.
+    let literal = host.parse::<IpAddr>().is_ok() || host == "localhost";
+    let named: Vec<_> = named.iter().filter(|address| literal || !address.ip().is_loopback()).copied().collect();
     let until = Instant::now() + PORT_PATIENCE;
     loop {
         let mut last = SstError::Address { address: host.to_owned(), source: io::ErrorKind::AddrNotAvailable.into() };

@@ -39,21 +39,20 @@ pub struct Layout {
 
 /// Files in the data directory itself that belong to the data and not to the node. What else is there
 /// stays where it is, on both sides: the cluster's state and cache, logs, certificates, sockets.
-const DATA: [&str; 4] = ["mysql.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
+const DATA: [&str; 4] = ["*.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
 /// Files of a joiner's old data that must not meet the new, and are not sent.
 const OLD: [&str; 6] =
     ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
 /// What a server that was cut off needs besides, to finish or undo a statement that it was in.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
 /// What is in directories of databases or beside them, and does not go.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 11] = [
     ".*",
     "lost+found",
     "#innodb_temp",
     "*/#sql-temptable-*",
     "*/galera.cache",
     "*/gcache.page.*",
-    "*/ibtmp*",
     "*/*.err",
     "*/*.pid",
     "*/*.sock",
@@ -172,8 +171,13 @@ impl Layout {
                 Err(_) => others.push((place.directory.clone(), &place.names)),
             }
         }
+        // The temporary tablespace is with the system tablespace; a table of such a name is in a directory of its own.
+        let home = self.places.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
+        exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, "ibtmp[0-9]*")));
         for spared in self.spared.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
             exclude.extend(below_of(spared, "*"));
+            // Statements that only read change it, too.
+            exclude.extend(spared.to_str().and_then(|spared| Pattern::new(&Pattern::escape(spared)).ok()));
         }
         let mut plan = Plan::of(root, &Selection { include, exclude })?;
         for (directory, names) in others {
@@ -208,12 +212,14 @@ impl Layout {
             if name == transfer::plan::MANIFEST {
                 continue;
             }
+            let from = staging.join(&name);
             let to = match (binlog, &self.binlog) {
+                // A database may have any name.
+                _ if is_directory(&from) => &self.datadir,
                 (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
                 _ => self.home_of(&name),
             };
             touched.insert(to);
-            let from = staging.join(&name);
             put(&from, &to.join(&name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
         }
         if let Some(name) = binlog {
@@ -329,7 +335,8 @@ fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(), SstError> 
     if !directory.is_dir() {
         return Ok(());
     }
-    let old = list(directory)?.into_iter().filter(|path| matches(names, path.file_name().unwrap_or_default()));
+    let matches = |path: &PathBuf| !is_directory(path) && matches(names, path.file_name().unwrap_or_default());
+    let old = list(directory)?.into_iter().filter(matches);
     old.into_iter().try_for_each(|path| remove_tree(&path))
 }
 
@@ -346,8 +353,21 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), SstError> {
     }
 }
 
-/// Moves a file, on another file system by a copy that takes its place when it is whole.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Moves a file, on another file system by a copy that takes its place when it is whole. What is in a directory goes into
+/// the one that was spared.
 fn put(from: &Path, to: &Path) -> io::Result<()> {
+    if is_directory(from) && is_directory(to) {
+        for item in fs::read_dir(from)? {
+            let name = item?.file_name();
+            put(&from.join(&name), &to.join(&name))?;
+        }
+        fs::File::open(to)?.sync_all()?;
+        return fs::remove_dir(from);
+    }
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let mut beside = to.as_os_str().to_owned();

@@ -92,6 +92,9 @@ impl Provision {
             return Err(Failure::usage("--yes needs --replication-password-file"));
         }
         let mut pair = self.connect()?;
+        if self.role == Role::GroupMember {
+            pair.check_group()?;
+        }
         let position = pair.position()?;
         info(&format!("the copy is at {}", position.replace('\n', "")));
         if self.replication_ca.is_none() {
@@ -275,9 +278,23 @@ impl Pair {
         // As the texts in the statements are quoted.
         self.ask_new("SET SESSION sql_mode = ''")?;
         for statement in statements {
-            self.ask_new(statement)?;
+            self.new
+                .query(statement)
+                .map_err(|error| Failure::new(format!("{}: {}", self.names.1, unquoted(&error))))?;
         }
         Ok(())
+    }
+
+    /// Group replication is MySQL's, and recovery goes over TLS only if that is said.
+    fn check_group(&mut self) -> Result<(), Failure> {
+        if !self.is_mysql() {
+            return Err(Failure::usage("--as group-member is for MySQL").hint("a MariaDB takes --as replica"));
+        }
+        if self.ask_new("SELECT @@GLOBAL.group_replication_recovery_use_ssl")? == "1" {
+            return Ok(());
+        }
+        let failure = Failure::new(format!("{}: recovery from the group would go in clear text", self.names.1));
+        Err(failure.hint("SET PERSIST group_replication_recovery_use_ssl = ON"))
     }
 
     /// Waits for what the source has now; what comes later comes by the same way.
@@ -346,6 +363,16 @@ fn is_reached(gtid: &str, position: &str) -> bool {
     };
     let Some((domain, number)) = parts(gtid) else { return false };
     position.split(',').filter_map(parts).any(|(of, reached)| of == domain && reached >= number)
+}
+
+/// What the server said, without its words: those of a syntax error quote the statement, and with it the password.
+fn unquoted(error: &server::Error) -> String {
+    match error {
+        server::Error::Server { code, .. } => {
+            format!("the server refuses a statement with error {code}; without --yes the statements are shown")
+        }
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn watch(arguments: &Arguments, name: String, speech: Arc<Speech>) {
             return;
         }
         log("ERROR", &name, &SstError::ServerGone.to_string());
-        // No destructor has anything to do that the system does not.
+        // A snapshot that is left is removed by the next donor here.
         #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]
         std::process::exit(1);
     });

@@ -49,6 +49,7 @@ impl Way for Btrfs {
         let (from, to) = (File::open(&subvolume), File::open(taking.directory()));
         let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
         sys::btrfs_snapshot(from.as_fd(), to.as_fd(), OsStr::new(NAME)).map_err(failed)?;
+        shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
         taking.finish(Duration::ZERO, options.keep)
     }
 
@@ -81,6 +82,21 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
         }
     }
     Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) })
+}
+
+/// What is mounted over a directory of the subvolume is not in a snapshot of it, even from the same file system; inodes keep
+/// their numbers in a snapshot.
+fn shows_what_is_mounted(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
+    let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
+    for directory in std::iter::once(Path::new("")).chain(directories.iter().map(PathBuf::as_path)) {
+        match (inode(datadir.join(directory)), inode(copy.join(directory))) {
+            (Ok(live), Ok(copied)) if live == copied => {}
+            // Dropped since it was listed.
+            (Err(_), _) => {}
+            _ => return Err(Error::OtherSubvolume { path: datadir.join(directory) }),
+        }
+    }
+    Ok(())
 }
 
 /// A snapshot shows an empty directory where another subvolume, or another file system, begins.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, symlink},
@@ -40,10 +41,21 @@ impl Way for Reflink {
         make_directories(&to, &prepared.source.listing)?;
         write_out(from, &prepared.source.listing);
         let freeze = match &prepared.source.server {
-            Some(server) => Some(Freeze::begin(server, &options.watchdog, options.max_freeze)?),
+            Some(server) => {
+                // Writing out may have taken minutes, and the server may be another process now.
+                if prepared.source.datadir.server()?.map(|now| now.pid) != Some(server.pid) {
+                    return Err(Error::ServerGone { pid: server.pid });
+                }
+                Some(Freeze::begin(server, from, &options.watchdog, options.max_freeze)?)
+            }
             None => None,
         };
         let cloned = clone_all(from, &to, &prepared.source.elsewhere, freeze.as_ref())?;
+        if freeze.is_none()
+            && let Some(server) = prepared.source.datadir.server()?
+        {
+            return Err(Error::Runs { pid: server.pid, path: from.to_owned() });
+        }
         let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
         dress(from, &to, &cloned)?;
         taking.finish(frozen, options.keep)
@@ -118,6 +130,9 @@ fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Fr
     let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_elsewhere && path.starts_with(REDO));
     for path in listing.files.iter().filter(|path| !left_from_before(path)) {
         clone(&from.join(path), to.join(path))?;
+        // A list of absolute paths would lead a server on the copy to the live logs.
+        let is_index = path.extension() == Some(OsStr::new("index")) && path.components().count() == 1;
+        indexes.extend(is_index.then(|| to.join(path)));
     }
     Ok(Cloned { listing, files, indexes })
 }

@@ -7,7 +7,10 @@ use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use self::effort::Effort;
-use crate::{hash::CHUNK_BYTES, wire::Codec};
+use crate::{
+    hash::CHUNK_BYTES,
+    wire::{Codec, Segment},
+};
 
 /// What of a chunk is compressed first, to see whether the rest is worth it.
 const SAMPLE_BYTES: usize = 32 << 10;
@@ -141,6 +144,17 @@ impl Decoder {
             }
         }
     }
+}
+
+/// Whether there is nothing between the segments, and nothing of them behind the end.
+pub(crate) fn holes_are_zero(segments: &[Segment], bytes: &[u8]) -> bool {
+    let mut end = 0;
+    let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(is_zero);
+    segments.iter().all(|segment| {
+        let hole = zero(end, segment.from as usize);
+        end = segment.from as usize + segment.bytes as usize;
+        hole
+    }) && zero(end, bytes.len())
 }
 
 #[cfg(test)]

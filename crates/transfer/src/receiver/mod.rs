@@ -560,6 +560,8 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
             {
                 break (allocated_bytes, more);
             }
+            // The other side looks through its files.
+            Control::Ping => {}
             Control::Failed { reason } => {
                 return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
             }

@@ -6,7 +6,7 @@ use verify::read::Buffer;
 
 use crate::{
     codec::{
-        Decoder, is_zero,
+        Decoder, holes_are_zero,
         page::{MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher},
     },
     error::TransferError,
@@ -62,6 +62,9 @@ impl<'r> Stream<'r> {
             let message = match self.channel.receive_aligned(&mut body) {
                 // All that was sent is written: what ended it, the control connection tells.
                 Err(error) if drained && (error.is_loss() || self.receiving.stop.is_set()) => return Ok(()),
+                // Others may still have much to receive, or the source to look through; silence is the control
+                // connection's to judge.
+                Err(TransferError::Stalled { .. }) if drained => continue,
                 message => message?,
             };
             Progress::add_time(&self.receiving.progress.network_wait, self.channel.take_waited());
@@ -180,17 +183,6 @@ impl Worker {
         }
         Some(bytes)
     }
-}
-
-/// Whether there is nothing between the segments, and nothing of them behind the end.
-fn holes_are_zero(segments: &[Segment], bytes: &[u8]) -> bool {
-    let mut end = 0;
-    let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(is_zero);
-    segments.iter().all(|segment| {
-        let hole = zero(end, segment.from as usize);
-        end = segment.from as usize + segment.bytes as usize;
-        hole
-    }) && zero(end, bytes.len())
 }
 
 /// Puts parts in their places, with zeros between them.

@@ -171,7 +171,12 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
         if data >= end {
             break;
         }
-        let hole = seek(file, SeekFrom::Hole(data))?.min(end);
+        let hole = match seek(file, SeekFrom::Hole(data)) {
+            Ok(hole) => hole.min(end),
+            // It became shorter this moment, which reading tells.
+            Err(Errno::NXIO) => end,
+            Err(error) => return Err(error.into()),
+        };
         let relative = |place: u64| u32::try_from(place - from).unwrap_or_default();
         segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });
         at = hole;

@@ -11,7 +11,7 @@ use verify::read::Buffer;
 
 use crate::{
     codec::{
-        Effort, Encoder,
+        Effort, Encoder, holes_are_zero,
         page::{HEAD_BYTES, SpaceCipher, SpaceKeys},
     },
     error::TransferError,
@@ -121,6 +121,8 @@ impl<'s> Stream<'s> {
             Progress::add(&progress.kept_bytes, length);
             self.ping()?;
         } else {
+            // A hole of a file in use may have been filled before it was read.
+            let segments = segments.filter(|segments| holes_are_zero(segments, bytes));
             self.encode_and_send(source, file, number, hash, segments, bytes)?;
             Progress::add(&self.sending.sent_bytes, length);
             self.spoke = Instant::now();

@@ -101,8 +101,9 @@ impl Drop for Held {
 }
 
 fn release(still: &Mutex<Option<Still>>) {
-    let still = still.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Err(error)) = still.map(Still::release) {
+    // Held until it is done: the other thread waits, and the program with it.
+    let mut still = still.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Err(error)) = still.take().map(Still::release) {
         warning(&format!("{error}; `sealant snapshot drop` removes it"));
     }
 }
