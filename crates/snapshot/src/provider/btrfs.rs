@@ -1,4 +1,4 @@
-//! A snapshot of the subvolume that the data directory is in: atomic, and the server runs on.
+//! A snapshot of the subvolume that the data directory is in: atomic, while the server stands still for a moment.
 
 use std::{
     ffi::OsStr,
@@ -6,13 +6,13 @@ use std::{
     io,
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use super::{Prepared, Source, Way};
 use crate::{
     Options,
     error::Error,
+    freeze::Freeze,
     location::{self, BTRFS},
     still::{Still, Taking},
     sys,
@@ -26,7 +26,7 @@ const NAME: &str = "subvolume";
 
 impl Way for Btrfs {
     fn freezes(&self) -> bool {
-        false
+        true
     }
 
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
@@ -48,9 +48,14 @@ impl Way for Btrfs {
         let failed = |source| Error::Copy { path: subvolume.clone(), source };
         let (from, to) = (File::open(&subvolume), File::open(taking.directory()));
         let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
+        // What is in the page cache goes to disk file by file before the snapshot is made: without a freeze InnoDB's log,
+        // which is written through, can be ahead of a binary log that is not (sync_binlog = 0).
+        super::write_out(datadir, &prepared.source.listing);
+        let freeze = super::freeze(prepared, options)?;
         sys::btrfs_snapshot(from.as_fd(), to.as_fd(), OsStr::new(NAME)).map_err(failed)?;
+        let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
         shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
-        taking.finish(Duration::ZERO, options.keep)
+        taking.finish(frozen, options.keep)
     }
 
     fn remove(&self, directory: &Path) -> Result<(), Error> {

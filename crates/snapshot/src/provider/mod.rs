@@ -3,7 +3,7 @@
 //! | provider | how | the server |
 //! |---|---|---|
 //! | `stopped` | the data directory itself, since no server has it open | does not run |
-//! | `btrfs` | a snapshot of the subvolume | runs on |
+//! | `btrfs` | a snapshot of the subvolume | stands still for a moment |
 //! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | stands still meanwhile |
 //!
 //! Copying files under locks is not among them: InnoDB writes on under every lock there is.
@@ -26,8 +26,10 @@ use crate::{
     elsewhere::{self, Elsewhere, REDO},
     error::Error,
     estimate::{Estimate, Size},
-    listing::Listing,
+    freeze::Freeze,
+    listing::{self, Listing},
     still::Still,
+    sys,
 };
 
 /// A way to take a copy.
@@ -176,4 +178,23 @@ fn check_complete(datadir: &Path) -> Result<(), Error> {
         (true, false) => "the redo log",
     };
     Err(Error::Incomplete { path: datadir.to_owned(), missing })
+}
+
+/// Writes out dirty pages beforehand: a copy has to wait for them.
+fn write_out(from: &Path, listing: &Listing) {
+    for path in &listing.files {
+        // What is not written now is written by the copy.
+        let _ = listing::open(&from.join(path)).and_then(|file| sys::write_out(&file));
+    }
+}
+
+/// Stops the server, if one runs, and if it is still the one that was found.
+fn freeze(prepared: &Prepared<'_>, options: &Options) -> Result<Option<Freeze>, Error> {
+    let source = &prepared.source;
+    let Some(server) = &source.server else { return Ok(None) };
+    // Writing out may have taken minutes, and the server may be another process now.
+    if source.datadir.server()?.map(|now| now.pid) != Some(server.pid) {
+        return Err(Error::ServerGone { pid: server.pid });
+    }
+    Freeze::begin(server, source.datadir.path(), &options.watchdog, options.max_freeze).map(Some)
 }

@@ -20,7 +20,6 @@ use crate::{
     listing::{self, Listing},
     location,
     still::{Still, Taking},
-    sys,
 };
 
 pub(super) struct Reflink;
@@ -39,17 +38,8 @@ impl Way for Reflink {
         let taking = Taking::begin(&prepared.place, from, Path::new("data"), prepared.provider, options)?;
         let to = taking.root().to_owned();
         make_directories(&to, &prepared.source.listing)?;
-        write_out(from, &prepared.source.listing);
-        let freeze = match &prepared.source.server {
-            Some(server) => {
-                // Writing out may have taken minutes, and the server may be another process now.
-                if prepared.source.datadir.server()?.map(|now| now.pid) != Some(server.pid) {
-                    return Err(Error::ServerGone { pid: server.pid });
-                }
-                Some(Freeze::begin(server, from, &options.watchdog, options.max_freeze)?)
-            }
-            None => None,
-        };
+        super::write_out(from, &prepared.source.listing);
+        let freeze = super::freeze(prepared, options)?;
         let cloned = clone_all(from, &to, &prepared.source.elsewhere, freeze.as_ref())?;
         if freeze.is_none()
             && let Some(server) = prepared.source.datadir.server()?
@@ -92,14 +82,6 @@ fn make_directory(path: &Path) -> Result<(), Error> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(path)(error)),
         _ => Ok(()),
-    }
-}
-
-/// Writes out dirty pages beforehand: a clone has to wait for them.
-fn write_out(from: &Path, listing: &Listing) {
-    for path in &listing.files {
-        // What is not written now is written by the clone.
-        let _ = listing::open(&from.join(path)).and_then(|file| sys::write_out(&file));
     }
 }
 
