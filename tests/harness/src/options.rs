@@ -5,6 +5,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Binaries, Error, Kind};
 
@@ -23,14 +24,27 @@ impl Ports {
     }
 }
 
+/// Below the ports that Linux gives to clients (32768 and up): a node of a cluster binds its port only when its state
+/// has come, and a client of some other test may have taken it by then.
+const PORTS: std::ops::Range<u32> = 10_000..32_000;
+
 /// Ports on 127.0.0.1 that were free a moment ago, all different.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
-    let mut held = Vec::with_capacity(N);
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(97);
     let mut ports = [0; N];
     for port in &mut ports {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::file("127.0.0.1"))?;
-        *port = listener.local_addr().map_err(Error::file("127.0.0.1"))?.port();
-        held.push(listener);
+        *port = loop {
+            let taken = TAKEN.fetch_add(1, Ordering::Relaxed);
+            let many = PORTS.end - PORTS.start;
+            let next = PORTS.start + first.wrapping_add(taken) % many;
+            let next = u16::try_from(next).unwrap_or_default();
+            match TcpListener::bind(("127.0.0.1", next)) {
+                Ok(_) => break next,
+                Err(error) if taken > many => return Err(Error::file("127.0.0.1")(error)),
+                Err(_) => {}
+            }
+        };
     }
     Ok(ports)
 }
