@@ -147,13 +147,16 @@ impl BenchTls {
     }
 }
 
+/// Pairs of the server, by kind of key.
+type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
+
 /// What it is measured on.
 struct Site<'a> {
     options: &'a BenchTls,
     directory: &'a Path,
     certificates: Certificates,
     /// Of the server, by kind of key.
-    pairs: Vec<(&'static str, KeyPairFiles)>,
+    pairs: ServerPairs,
     daemon: Daemon,
     /// `mariadb` or `mysql`, and whether it is MariaDB's.
     client: Option<(PathBuf, bool)>,
@@ -334,7 +337,7 @@ impl Network {
 }
 
 /// An authority, both ends of a carrier, and a pair for the server of each kind of key. They go with the directory.
-fn certificates(directory: &Path) -> Result<(Certificates, Vec<(&'static str, KeyPairFiles)>), Failure> {
+fn certificates(directory: &Path) -> Result<(Certificates, ServerPairs), Failure> {
     let failed = |error: ::cert::Error| Failure::new(error.to_string());
     let authority = Authority::create(directory, None, KeyType::EcdsaP256, 2, false).map_err(failed)?;
     let issuer = Authority::open(directory).map_err(failed)?;
