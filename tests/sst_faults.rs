@@ -9,8 +9,6 @@ mod support;
 
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use harness::Kind;
@@ -19,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use crate::relay::{Break, Relay};
 use crate::support::sst::{Place, fails, program, same_rows, says, until};
+use crate::support::tmpfs::Tmpfs;
 
 fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it was there");
@@ -107,24 +106,6 @@ fn what_lies_between_the_nodes_fails() {
     fails(&mut node);
     place.donors.restore();
     place.goes_on(&mut node, "has no secret of sealant");
-}
-
-/// A small file system in memory.
-struct Tmpfs(PathBuf);
-
-impl Tmpfs {
-    fn mount(path: PathBuf, size: &str) -> Option<Self> {
-        fs::create_dir(&path).expect("a directory");
-        let option = format!("size={size}");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
-    }
-}
-
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
 use crate::support::chance::{Random, number};
 use crate::support::sealant;
+use crate::support::tmpfs::Tmpfs;
 
 /// No process takes longer than this for anything here.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -383,24 +384,6 @@ fn a_link_that_is_cut() {
 #[test]
 fn a_link_that_stalls() {
     a_link_that_breaks(Random::of(4), Break::Stall, "2s");
-}
-
-/// A small file system in memory.
-struct Tmpfs(PathBuf);
-
-impl Tmpfs {
-    fn mount(path: PathBuf, size: &str) -> Option<Self> {
-        fs::create_dir(&path).expect("a directory");
-        let option = format!("size={size}");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
-    }
-}
-
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub(crate) mod rotation;
 pub(crate) mod schema;
 pub(crate) mod sst;
 pub(crate) mod still;
+pub(crate) mod tmpfs;
 pub(crate) mod tunnel;
 
 use std::ffi::OsStr;

@@ -97,6 +97,19 @@ enum Format {
     Json,
 }
 
+impl Format {
+    /// Writes what was measured to standard output.
+    fn write(self, record: &Record) -> Result<(), Failure> {
+        file::to_stdout(&|out| {
+            let written = match self {
+                Self::Table => write_bench_table(record, out),
+                Self::Json => write_bench_json(record, out),
+            };
+            written.map_err(std::io::Error::from)
+        })
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   sealant bench verify /backup/datadir --keyring keyring
@@ -143,13 +156,7 @@ impl BenchVerify {
         }
         let (programs, missing) = (Vec::new(), Vec::new());
         let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
-        file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_bench_table(&record, out),
-                Format::Json => write_bench_json(&record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })?;
+        self.format.write(&record)?;
         Ok(Exit::Clean)
     }
 

@@ -14,7 +14,7 @@ use ::bench::{
     Subject, Tree, Unit, Writer, median_interval,
 };
 use clap::{Args, ValueEnum};
-use report::{size, write_bench_json, write_bench_samples, write_bench_table};
+use report::{size, write_bench_samples};
 
 use super::{Format, conditions, failure};
 use crate::cli::sst::PROGRAM;
@@ -144,13 +144,7 @@ impl BenchSst {
             file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
         }
         let record = self.record(environment, &tree, &samples);
-        file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_bench_table(&record, out),
-                Format::Json => write_bench_json(&record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })?;
+        self.format.write(&record)?;
         Ok(Exit::Clean)
     }
 

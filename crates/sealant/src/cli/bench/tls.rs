@@ -12,7 +12,7 @@ use ::bench::{
 };
 use ::cert::{Authority, KeyType, Order, Usage};
 use clap::Args;
-use report::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+use report::{write_bench_html, write_bench_samples};
 
 use super::{Format, conditions, duration, failure};
 use crate::exit::Exit;
@@ -122,13 +122,7 @@ impl BenchTls {
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(&record, out)?))?;
         }
-        file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_bench_table(&record, out),
-                Format::Json => write_bench_json(&record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })?;
+        self.format.write(&record)?;
         Ok(Exit::Clean)
     }
 

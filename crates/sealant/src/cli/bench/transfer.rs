@@ -13,7 +13,7 @@ use ::bench::{
 use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use report::{size, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+use report::{size, write_bench_html, write_bench_samples};
 use serde::Deserialize;
 
 use super::server::{Served, ServerOptions};
@@ -337,13 +337,7 @@ impl BenchTransfer {
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
         }
-        file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_bench_table(record, out),
-                Format::Json => write_bench_json(record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })
+        self.format.write(record)
     }
 }
 
