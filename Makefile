@@ -16,7 +16,7 @@ demo: build ## Start real servers, audit them, leave a report in demo/
 	cargo run --quiet --package sealant --example demo
 
 test: servers ## Run all tests against real servers
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 servers: ## Install the servers and tools of the tests, outside the tree
 	$(SERVERS) all

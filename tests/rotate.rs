@@ -240,6 +240,35 @@ fn a_file_that_the_server_does_not_rewrap_is_told_and_the_run_counts_as_unfinish
     assert_eq!((at.newest(), at.left()), (newest, vec!["b.age".to_owned()]));
 }
 
+/// What a server leaves that is killed after it has made a key, and before a file names it.
+#[test]
+fn a_key_that_a_killed_server_made_and_did_not_use_is_taken_by_the_next_rotation() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut at = Rotating::begin();
+    let before = at.newest();
+    at.server.stop().expect("it stops");
+    let keyring = fs::read_to_string(at.keyring()).expect("a keyring");
+    let mut keyring: serde_json::Value = serde_json::from_str(&keyring).expect("JSON");
+    let elements = keyring["elements"].as_array_mut().expect("keys");
+    let newest = format!("-{before}");
+    let of_newest = |key: &&serde_json::Value| {
+        key["data_id"].as_str().is_some_and(|name| name.starts_with("INNODBKey-") && name.ends_with(&newest))
+    };
+    let mut unused = elements.iter().find(of_newest).expect("it is there").clone();
+    let server = unused["data_id"].as_str().and_then(|name| name.strip_suffix(&newest)).expect("a name");
+    let name = format!("{server}-{}", before + 1);
+    (unused["data_id"], unused["data"]) = (name.as_str().into(), "A5".repeat(32).into());
+    elements.push(unused);
+    fs::write(at.keyring(), keyring.to_string()).expect("written");
+    at.server.start().expect("it starts");
+
+    let report = at.run("b.age", &["--master-key"]).is_done();
+    let after = &report["proofs"]["after"];
+    assert_eq!((after["new_key"].as_str(), at.newest()), (Some(name.as_str()), before + 1), "{report:#}");
+    assert!(after["tablespaces_on_new_key"].as_u64().expect("a number") >= 7, "{report:#}");
+    at.opens_everything("b.age");
+}
+
 #[test]
 fn tablespaces_outside_the_data_directory_are_proven_too() {
     let Some(_) = require(Kind::MySql97) else { return };

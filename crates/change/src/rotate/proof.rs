@@ -14,7 +14,7 @@ use verify::{Depth, FileResult, Plan, Settings};
 
 use super::{
     Error,
-    copy::{KeyringCopy, mariadb_name},
+    copy::{KeyKind, KeyringCopy, mariadb_name},
     data_keys::{self, Fingerprints},
 };
 use crate::Session;
@@ -53,6 +53,17 @@ pub(super) struct Wanted {
     pub(super) not: Fingerprints,
     /// Number of a key of MariaDB, and the tablespaces that should carry it.
     pub(super) mariadb: Option<(u32, BTreeSet<PathBuf>)>,
+}
+
+impl Wanted {
+    /// The newest key of a kind, and nothing else.
+    pub(super) fn newest(kind: KeyKind, name: &str) -> Self {
+        let name = Some(name.to_owned());
+        match kind {
+            KeyKind::Master => Self { master: name, ..Self::default() },
+            KeyKind::BinaryLog => Self { binary_log: name, ..Self::default() },
+        }
+    }
 }
 
 /// How many files carry the wanted keys.

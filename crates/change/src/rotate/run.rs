@@ -352,22 +352,34 @@ impl<'r, 'l> Run<'r, 'l> {
             self.session.change(&statement)?;
         }
         let now = KeyringCopy::read(&self.site.store)?;
-        if now.newest(kind, &self.site.server_uuid) == newest {
+        if now.newest(kind, &self.site.server_uuid) == newest && !self.has_adopted(kind, newest.as_deref())? {
             return Err(Error::NoNewKey { path: self.site.store.path().to_owned(), older: newest });
         }
         Ok(Outcome::Done)
+    }
+
+    /// Whether the server has taken a key that was in the keyring already: one that is killed
+    /// between making a key and using it takes that key the next time, since the number that it
+    /// counts on from is that in the files (`Encryption::create_master_key`).
+    fn has_adopted(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<bool, Error> {
+        let (Some(newest), Some((copy, seen))) = (newest, self.before.as_mut()) else { return Ok(false) };
+        let wanted = Wanted::newest(kind, newest);
+        if seen.lagging(&wanted).iter().all(|lagging| lagging.key.is_none()) {
+            return Ok(false);
+        }
+        seen.settle(&wanted, copy, &mut self.session, self.request.patience)?;
+        Ok(seen.lagging(&wanted).is_empty())
     }
 
     /// The run that is gone on with may have made the key; then the server gets the time that it
     /// takes to write page 0 of every file.
     fn rotated_already(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Option<String>, Error> {
         let (Some(run), Some(newest)) = (&self.resumed, newest) else { return Ok(None) };
-        let (then, wanted) = match kind {
-            KeyKind::Master => (&run.master_key, Wanted { master: Some(newest.to_owned()), ..Wanted::default() }),
-            KeyKind::BinaryLog => {
-                (&run.binlog_key, Wanted { binary_log: Some(newest.to_owned()), ..Wanted::default() })
-            }
+        let then = match kind {
+            KeyKind::Master => &run.master_key,
+            KeyKind::BinaryLog => &run.binlog_key,
         };
+        let wanted = Wanted::newest(kind, newest);
         let Some((copy, seen)) = self.before.as_mut().filter(|_| then.as_deref() != Some(newest)) else {
             return Ok(None);
         };
