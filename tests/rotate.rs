@@ -48,13 +48,18 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     assert_eq!(at.left(), ["one.age", "one.age.before", "two.age"]);
     assert_eq!(at.newest(), before + 2);
 
+    // The redo log's key is wrapped anew, and that it stays itself is said.
+    let report = at.run("three.age", &["--redo"]).is_done();
+    assert!(report["proofs"]["after"]["redo_on_new_key"].as_u64().expect("a number") >= 1, "{report:#}");
+    assert_eq!((report["leftovers"][0]["artefact"].as_str(), at.newest()), (Some("redo log"), before + 3));
+
     // Nothing secret was said or written.
     let log = fs::read_to_string(at.path("statements")).expect("a log");
     let register = fs::read_dir(at.path("state")).expect("a directory").map(|entry| entry.expect("an entry").path());
     let register: String = register.map(|path| fs::read_to_string(path).expect("text")).collect();
     let said = format!("{log}{register}{report}").to_ascii_lowercase();
     assert!(at.secrets().len() >= 3 && at.secrets().iter().all(|key| !said.contains(key)));
-    assert_eq!(log.matches("\"event\":\"done\"").count(), 5, "{log}");
+    assert_eq!(log.matches("\"event\":\"done\"").count(), 7, "{log}");
     // Replicas do not rotate along, without a proof and a backup.
     let events =
         |number: u32| at.server.sql(&format!("SHOW BINLOG EVENTS IN 'binlog.{number:06}'")).unwrap_or_default();
@@ -64,7 +69,7 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
 
     // A stopped server's files, every page, by the backup alone.
     at.server.stop().expect("it stops");
-    at.opens_everything("two.age").is_complete();
+    at.opens_everything("three.age").is_complete();
     at.server.start().expect("it starts");
     assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.inside").expect("rows"), "900");
 }
@@ -207,6 +212,7 @@ fn servers_that_have_nothing_to_rotate_are_told_what_to_do() {
         server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT) ENCRYPTION='Y'").expect("made");
         let at = Rotating::on(server);
         at.run("b.age", &BOTH).refused(1, "binary logs are not encrypted", "leave --binlog-key out");
+        at.run("b.age", &["--redo"]).refused(1, "redo log is not encrypted", "leave --redo out");
         let report = at.run("b.age", &["--master-key"]).is_done();
         assert_eq!(report["proofs"]["after"]["tablespaces_on_new_key"], 1, "{report:#}");
     }

@@ -3942,7 +3942,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4068,7 +4068,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -85,6 +85,20 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The redo log is written in clear text, so it has no key.
+    #[error("{server}: the redo log is not encrypted, so it has no key to rotate")]
+    RedoInClear {
+        /// The server.
+        server: String,
+    },
+    /// No file of the redo log names a key.
+    #[error("{server}: no redo log file names {key} after the rotation")]
+    RedoUnproven {
+        /// The server.
+        server: String,
+        /// The newest master key.
+        key: String,
+    },
     /// Binary logs are written in clear text, so they have no key.
     #[error("{server}: binary logs are not encrypted, so they have no key to rotate")]
     BinaryLogsInClear {
@@ -172,6 +186,10 @@ impl Error {
             Self::BinaryLogsInClear { .. } => {
                 "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first".to_owned()
             }
+            Self::RedoInClear { .. } => {
+                "leave --redo out, or encrypt it first: sealant encrypt run --policy logs".to_owned()
+            }
+            Self::RedoUnproven { .. } => "run the same command again".to_owned(),
             Self::BackupExists { .. } => "name a new file, for example with the date in it".to_owned(),
             Self::Backup { .. } => "name a file in a directory that this user may write".to_owned(),
             Self::Recipient { .. } => {

@@ -49,6 +49,8 @@ pub struct Request {
     pub master_key: bool,
     /// Rotate the key of binary and relay logs.
     pub binlog_key: bool,
+    /// See that the redo log's key is wrapped by the new master key, which `master_key` asks for, too.
+    pub redo: bool,
     /// Give every table of MySQL, and the undo tablespaces, a new key of its own.
     pub data_keys: bool,
     /// Move every table of MariaDB to this key.

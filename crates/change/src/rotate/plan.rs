@@ -72,8 +72,13 @@ pub(super) fn work(session: &mut Session<'_>, site: &Site, request: &Request) ->
     let datadir = site.datadir();
     match request.mariadb_key_id {
         Some(id) => Work::of_mariadb(session, datadir, id),
-        None if request.data_keys => Work::of_mysql(session, datadir),
-        None => Ok(Work::default()),
+        None => {
+            let mut work = if request.data_keys { Work::of_mysql(session, datadir)? } else { Work::default() };
+            if request.redo {
+                work.leave_redo();
+            }
+            Ok(work)
+        }
     }
 }
 

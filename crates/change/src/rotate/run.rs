@@ -412,6 +412,7 @@ impl<'r, 'l> Run<'r, 'l> {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted, self.request));
                     report.lagging = seen.lagging(&wanted);
+                    self.prove_redo(&seen, &wanted)?;
                     self.remember(&copy, &seen);
                     self.copy = Some(copy);
                     return Ok(Outcome::Done);
@@ -421,6 +422,15 @@ impl<'r, 'l> Run<'r, 'l> {
             };
         }
         Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
+    }
+
+    fn prove_redo(&self, seen: &Seen, wanted: &Wanted) -> Result<(), Error> {
+        match &wanted.master {
+            Some(key) if self.request.redo && seen.on_new_key(wanted).redo == 0 => {
+                Err(Error::RedoUnproven { server: self.site.server.clone(), key: key.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn wanted(&self, copy: &KeyringCopy) -> Wanted {

@@ -42,8 +42,11 @@ impl Site {
         if status.read_only {
             return Err(crate::Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name }.into());
         }
-        if request.binlog_key {
-            binary_logs(session, server)?;
+        if request.binlog_key && !is_on(session, "binlog_encryption")? {
+            return Err(Error::BinaryLogsInClear { server: server.to_owned() });
+        }
+        if request.redo && !is_on(session, "innodb_redo_log_encrypt")? {
+            return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = files::identity_of(session.identity());
         let places = files::places(session, request.datadir.as_deref())?;
@@ -121,12 +124,9 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     Err(Error::Privileges { account: crate::grants::account(session)?, missing })
 }
 
-fn binary_logs(session: &mut Session<'_>, server: &str) -> Result<(), Error> {
-    let on = session.ask("SHOW GLOBAL VARIABLES LIKE 'binlog_encryption'")?;
-    if on.value(0, "Value").is_some_and(|value| value == "ON" || value == "1") {
-        return Ok(());
-    }
-    Err(Error::BinaryLogsInClear { server: server.to_owned() })
+fn is_on(session: &mut Session<'_>, variable: &str) -> Result<bool, Error> {
+    let on = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
+    Ok(on.value(0, "Value").is_some_and(|value| value == "ON" || value == "1"))
 }
 
 fn keyring_file(status: &KeyringStatus, request: &Request) -> Result<PathBuf, Error> {

@@ -22,6 +22,12 @@ const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing 
 const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
 const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
 /// Why other things of MariaDB keep their key.
+/// Why the redo log keeps its own key: seen on 9.7.4, where neither switching its encryption off and on
+/// nor all new files changed it, and a start without encryption did.
+const REDO: &str =
+    "the redo log's own key, which the new master key now wraps, stays while the server has it encrypted";
+const REDO_REMEDY: &str = "restart with innodb_redo_log_encrypt=OFF, which writes changes in clear text, then set it ON \
+     and let `sealant encrypt run --policy logs` write over that";
 const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
@@ -104,6 +110,11 @@ impl Work {
         }
         work.finish(sizes);
         Ok(work)
+    }
+
+    /// Says what becomes of the redo log.
+    pub(super) fn leave_redo(&mut self) {
+        self.leave("redo log".to_owned(), REDO, REDO_REMEDY);
     }
 
     /// Encrypted tables of MariaDB that have not that key.

@@ -86,6 +86,9 @@ struct Keys {
     /// The master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
+    /// The key of the redo log: what --master-key does, with the proof that a redo log file carries it
+    #[arg(long)]
+    redo: bool,
     /// The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
     #[arg(long)]
     data_keys: bool,
@@ -100,7 +103,7 @@ struct Keys {
 impl Keys {
     /// Whether anything but the certificate is rotated.
     fn any(&self) -> bool {
-        self.master_key || self.binlog_key || self.data_keys || self.mariadb_key_id.is_some()
+        self.master_key || self.binlog_key || self.redo || self.data_keys || self.mariadb_key_id.is_some()
     }
 }
 
@@ -277,8 +280,9 @@ fn request(common: &Common) -> Result<Request, Failure> {
     let backup =
         std::path::absolute(backup).map_err(|error| Failure::usage(format!("{}: {error}", backup.display())))?;
     Ok(Request {
-        master_key: common.keys.master_key,
+        master_key: common.keys.master_key || common.keys.redo,
         binlog_key: common.keys.binlog_key,
+        redo: common.keys.redo,
         data_keys: common.keys.data_keys,
         mariadb_key_id: common.keys.mariadb_key_id,
         lock: common.locks.patience(),
