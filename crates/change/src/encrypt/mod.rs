@@ -34,6 +34,8 @@ use crate::{
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// How often leftovers are renewed before they are given up: other writers go on meanwhile.
 const RENEWALS: u32 = 6;
+/// The same where logs and undo stay in clear text, whose pages come back.
+const RENEWALS_BESIDE_CLEAR: u32 = 2;
 
 /// How often a run that waits looks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -455,8 +457,12 @@ impl Run<'_> {
     /// Reads every page, and renews what is shown to hold clear text of before.
     fn settle(&mut self) -> Result<Scan, Error> {
         let mut scan = Scan::deep(self.place, self.options, self.progress)?;
-        for _ in 0..RENEWALS {
-            let steps: Vec<_> = scan.renewals().into_iter().filter(|step| self.wanted(step)).collect();
+        let mut stuck = false;
+        let renewals = if self.options.policy == Policy::Tables { RENEWALS_BESIDE_CLEAR } else { RENEWALS };
+        for _ in 0..renewals {
+            let in_vain = |step: &Step<Action>| stuck && matches!(step.action, Action::RenewDoublewrite);
+            let mut steps = scan.renewals();
+            steps.retain(|step| self.wanted(step) && !in_vain(step));
             if steps.is_empty() {
                 break;
             }
@@ -464,7 +470,9 @@ impl Run<'_> {
                 (self.progress)(&step.what);
                 self.wait_and_do(step)?;
             }
-            scan = Scan::deep(self.place, self.options, self.progress)?;
+            let renewed = Scan::deep(self.place, self.options, self.progress)?;
+            stuck = renewed.same_doublewrite_slots(&scan);
+            scan = renewed;
         }
         Ok(scan)
     }

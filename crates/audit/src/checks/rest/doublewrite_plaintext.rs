@@ -20,8 +20,11 @@ pub(crate) const CHECK: Check = Check {
         of each slot, joined with the tablespaces; copies of tablespaces that are clear themselves are no news here. \
         MySQL from 8.0.20 on keeps the slots in #ib_*.dblwr files, older servers and MariaDB inside ibdata1.",
     applies: "every server with an encrypted tablespace",
-    fix: "let the server write: slots are used again; then scan again. Until then innodb_doublewrite_dir on an encrypted disk",
-    cost: "none; a change of innodb_doublewrite_dir needs a restart",
+    fix: "let the server write: slots are used again; then scan again. Slots that are only used when the buffer pool has no \
+        room may keep their pages for very long: SET GLOBAL innodb_fast_shutdown = 0, stop the server, see in its log that \
+        it stopped cleanly, move the #ib_*.dblwr files away, start it, which makes new ones, and destroy the old. Until then \
+        innodb_doublewrite_dir on an encrypted disk",
+    cost: "none; new files and a change of innodb_doublewrite_dir need a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
     judge,
 };
