@@ -25,6 +25,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// What the server's certificate is judged by cannot be used.
+    #[error(transparent)]
+    Server(#[from] server::Error),
     /// A name of the far end that no certificate can have.
     #[error("{name:?} is no name that a certificate can have")]
     ServerName {

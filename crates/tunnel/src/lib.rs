@@ -26,7 +26,7 @@ mod socket;
 pub use crate::{
     credentials::Credentials,
     error::Error,
-    far::{Far, FarOptions, ServerAddress},
+    far::{Far, FarOptions, ServerAddress, ServerTls},
     listener::Listen,
     near::{FarAddress, Near, NearOptions},
     proxy::ProxyVersion,

@@ -209,6 +209,8 @@ impl<'p> Pump<'p> {
             // Shutting down a socket never waits.
             let _ = Pin::new(&mut *self.local).poll_shutdown(cx);
         }
+        // What a server over TLS has not taken yet goes on with each turn.
+        let _ = Pin::new(&mut *self.local).poll_flush(cx);
         true
     }
 
