@@ -11,6 +11,9 @@
 mod credentials;
 mod error;
 mod far;
+#[cfg(feature = "fuzzing")]
+#[expect(clippy::expect_used, reason = "there is nothing to fuzz without them")]
+pub mod fuzzing;
 mod greeting;
 mod link;
 mod listener;

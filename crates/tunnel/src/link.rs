@@ -296,6 +296,12 @@ impl Link {
         self.seal(record::APPLICATION_DATA, content)
     }
 
+    /// Bytes that are no record, as a hostile side sends them.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn queue_raw(&mut self, bytes: &[u8]) {
+        self.outgoing.extend_from_slice(bytes);
+    }
+
     fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         let at = self.outgoing.len();
         self.outgoing.resize(at + content.len() + record::OVERHEAD_BYTES, 0);

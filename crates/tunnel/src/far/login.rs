@@ -195,6 +195,28 @@ impl FromServer {
     }
 }
 
+/// A log-in of these bytes from either side, in pieces.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn login_of(bytes: &[u8], piece: usize) {
+    let (mut beginning, mut client, mut came) = (Beginning::default(), None, Vec::new());
+    for bytes in bytes.chunks(piece) {
+        let mut bytes = bytes;
+        if client.is_none() {
+            let Ok((used, opening)) = beginning.take(bytes) else { return };
+            bytes = &bytes[used..];
+            client = opening.as_ref().map(FromClient::after);
+            came.extend(opening.map(|opening| opening.login).unwrap_or_default());
+        }
+        if let Some(client) = &mut client {
+            client.pass(bytes, &mut came);
+        }
+    }
+    assert!(client.is_none() || bytes.len() - came.len() < HEADER_BYTES);
+    let (mut server, mut shown) = (FromServer::default(), Vec::new());
+    bytes.chunks(piece).for_each(|bytes| server.pass(bytes, &mut shown));
+    assert!(bytes.len() - shown.len() < HEADER_BYTES);
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

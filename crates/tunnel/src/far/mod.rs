@@ -19,6 +19,8 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::door::Door;
 pub(crate) use self::secure::Secure;
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::{login::login_of, secure::secure_of};
 use crate::{
     Credentials, Error, Log, ProxyVersion,
     credentials::Reloadable,

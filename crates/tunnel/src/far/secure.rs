@@ -288,3 +288,12 @@ impl AsyncWrite for Secure {
         }
     }
 }
+
+/// A connection to a server that was not asked for its name.
+#[cfg(feature = "fuzzing")]
+pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
+    let name = server::connect::server_name("");
+    let log: Arc<Log> = Arc::new(|_| {});
+    let security = Security { config, name, patience: Duration::from_secs(5), server: "it".to_owned(), log };
+    Secure::greeted(stream, security).await
+}

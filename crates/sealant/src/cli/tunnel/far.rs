@@ -26,8 +26,8 @@ pub(super) struct Far {
     ///
     /// The far end does TLS with the server once the client's log-in is here, so each connection costs a handshake
     /// between these two, a resumed one as a rule. Clients see a server without TLS; those that insist on it do not
-    /// connect. The server takes the channel for secure: clients that use `caching_sha2_password` or `sha256_password`
-    /// have to come by the near end's socket, not by its port.
+    /// connect. The server takes the channel for secure: clients that use caching_sha2_password have to come by the
+    /// near end's socket, not by its port, and those that use sha256_password cannot log in.
     #[arg(long, value_name = "FILE", help_heading = "Certificates", conflicts_with = "insecure_plaintext_server")]
     server_tls_ca: Option<PathBuf>,
     /// The name that the server's certificate has to carry, if it is not the host in --server
