@@ -18,6 +18,7 @@ mod greeting;
 mod link;
 mod listener;
 mod local;
+mod memory;
 mod message;
 mod metrics;
 mod near;
