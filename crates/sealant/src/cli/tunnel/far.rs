@@ -15,7 +15,7 @@ use crate::output::message::{Failure, info, warning};
 #[derive(Debug, Args)]
 pub(super) struct Far {
     /// Listen for near ends here (repeatable, or with commas between); systemd's sockets, if there are any, come first
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = listen)]
     listen: Vec<String>,
     /// The server: the path of its socket, or HOST:PORT, of another host with --server-tls-ca only
     #[arg(long, value_name = "SOCKET|HOST:PORT", value_parser = server)]
@@ -130,6 +130,11 @@ impl Far {
         let ca = self.server_tls_ca.clone()?;
         Some(ServerTls { ca, name: (!self.server_tls_any_name).then(name) })
     }
+}
+
+fn listen(text: &str) -> Result<String, String> {
+    let address = super::near::host_and_port(text).map(|_| text.to_owned());
+    address.map_err(|error| if text.contains('/') { "links come by TCP: give HOST:PORT".to_owned() } else { error })
 }
 
 fn server(text: &str) -> Result<ServerAddress, String> {
