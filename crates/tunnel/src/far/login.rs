@@ -86,8 +86,7 @@ struct Packets {
 }
 
 impl Packets {
-    /// Takes a part of `bytes`, as it goes on; an error packet's worth of meaning is left to the caller, who is told
-    /// each header that is complete.
+    /// Takes a header, or what there is of a packet behind it, off the front of `bytes`; returns the rest, too.
     fn take<'b>(&mut self, bytes: &'b [u8]) -> (Taken<'b>, &'b [u8]) {
         if self.left > 0 {
             let (body, rest) = bytes.split_at(self.left.min(bytes.len()));

@@ -201,7 +201,7 @@ impl<'a> Site<'a> {
                 let reading = Experiment::new(format!("results of {}", decimal(bytes)));
                 gathered.add(self.run(reading, network.ways_to_ask(self)?, results, status)?);
             }
-            if let Some(oltp) = self.oltp.as_ref().filter(|_| round_trip == 0) {
+            if let Some(oltp) = &self.oltp {
                 let name = format!("oltp_read_write of {} clients", self.options.oltp.unwrap_or_default());
                 let ways = network.ways_in_the_clear(self);
                 let trade = |way: Way<'_>| oltp.arm(way.name, way.address, span);
