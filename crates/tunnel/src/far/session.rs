@@ -259,9 +259,16 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
     })
 }
 
-/// Tries whether the server can be reached, TLS and all.
+/// Tries whether the server can be reached, TLS and all. One in the clear is not connected to: it would count that as an
+/// aborted connection, and there is nothing to be judged.
 pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::words(error));
+    if let ServerAddress::Socket(path) = &shared.options.server {
+        return std::fs::metadata(path).map(drop).map_err(|error| failed(&error));
+    }
+    if shared.to_server.is_none() {
+        return Ok(());
+    }
     // The server sees somebody from here who says nothing.
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, here, here).await.map_err(|error| failed(&error))? {
