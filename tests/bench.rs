@@ -483,6 +483,7 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
     refused("/bin/true", Path::new("/nowhere"), &[], "/nowhere: No such file");
     refused("/bin/true", into.path(), &["--sizes=2T"], "a size from 1 to 1G");
     refused("/bin/true", into.path(), &["--html=/nowhere/page"], "/nowhere");
+    refused("/bin/true", into.path(), &["--oltp=0"], "1..=1000");
     // A server that cannot start says why.
     let script = into.path().join("server");
     fs::write(

@@ -109,6 +109,8 @@ pub enum Unit {
     Connections,
     /// Queries answered.
     Queries,
+    /// Transactions committed.
+    Transactions,
 }
 
 /// Arms to compare on the same work.

@@ -34,6 +34,6 @@ pub use program::{Peak, find_program, peak_memory};
 pub use record::{ArmRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
 pub use stats::{Interval, median, median_interval, ratio_interval};
 pub use tls::{
-    Address, Carrier, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Relay, Security, TlsSettings, TlsVersion,
-    Way, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
+    Address, Carrier, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Relay, Security, TlsSettings,
+    TlsVersion, Way, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
 };

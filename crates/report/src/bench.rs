@@ -124,6 +124,7 @@ pub(super) const fn shown(unit: Unit) -> Shown {
         Unit::Bytes => Shown { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
         Unit::Connections => Shown { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
         Unit::Queries => Shown { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Transactions => Shown { rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
     }
 }
 
@@ -138,7 +139,7 @@ impl Shown {
 pub(super) fn time_of(unit: Unit, arm: &ArmRecord) -> f64 {
     match unit {
         Unit::Bytes => arm.seconds.estimate,
-        Unit::Connections | Unit::Queries => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
+        Unit::Connections | Unit::Queries | Unit::Transactions => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
     }
 }
 

@@ -602,7 +602,12 @@ pub(crate) fn login_request(
     Ok(request)
 }
 
-fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<Arc<ClientConfig>, Error> {
+/// What rustls is told to encrypt in that mode: the given CA alone is trusted, and `host` is the name that has to be in
+/// the certificate.
+///
+/// # Errors
+/// [`Error::CaMissing`], [`Error::PemFile`], [`Error::Tls`].
+pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<Arc<ClientConfig>, Error> {
     let demand = match mode {
         TlsMode::VerifyCa => Demand::Issuer(authorities(options)?),
         TlsMode::VerifyIdentity => Demand::IssuerAndName(authorities(options)?, host.to_owned()),
@@ -656,7 +661,7 @@ fn pem_error(file: &Path, reason: &str) -> Error {
 }
 
 /// The name for rustls' own bookkeeping; names are judged by our verifier.
-pub(crate) fn server_name(host: &str) -> ServerName<'static> {
+pub fn server_name(host: &str) -> ServerName<'static> {
     ServerName::try_from(host.to_owned())
         .unwrap_or_else(|_| ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into()))
 }
@@ -697,7 +702,8 @@ fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-pub(crate) fn tls_failure(error: &rustls::Error) -> Error {
+/// Why a handshake with a configuration of [`client_config`] failed.
+pub fn tls_failure(error: &rustls::Error) -> Error {
     use rustls::{AlertDescription, CertificateError, Error as E, PeerIncompatible as P};
     match error {
         E::InvalidCertificate(CertificateError::Other(other)) => match other.0.downcast_ref::<Rejection>() {

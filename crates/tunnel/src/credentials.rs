@@ -71,30 +71,33 @@ impl Credentials {
     }
 }
 
+/// How a configuration is made of files.
+type Make<Config> = dyn Fn() -> Result<Arc<Config>, Error> + Send + Sync;
+
 /// A configuration that can be replaced while it is in use: handshakes that have begun keep theirs.
-#[derive(Debug)]
 pub(crate) struct Reloadable<Config> {
-    credentials: Credentials,
-    make: fn(&Credentials) -> Result<Arc<Config>, Error>,
+    make: Box<Make<Config>>,
     current: RwLock<Arc<Config>>,
 }
 
 impl Reloadable<ClientConfig> {
     pub(crate) fn client(credentials: &Credentials) -> Result<Self, Error> {
-        Self::new(credentials, Credentials::client)
+        let credentials = credentials.clone();
+        Self::new(move || credentials.client())
     }
 }
 
 impl Reloadable<ServerConfig> {
     pub(crate) fn server(credentials: &Credentials) -> Result<Self, Error> {
-        Self::new(credentials, Credentials::server)
+        let credentials = credentials.clone();
+        Self::new(move || credentials.server())
     }
 }
 
 impl<Config> Reloadable<Config> {
-    fn new(credentials: &Credentials, make: fn(&Credentials) -> Result<Arc<Config>, Error>) -> Result<Self, Error> {
-        let current = RwLock::new(make(credentials)?);
-        Ok(Self { credentials: credentials.clone(), make, current })
+    pub(crate) fn new(make: impl Fn() -> Result<Arc<Config>, Error> + Send + Sync + 'static) -> Result<Self, Error> {
+        let current = RwLock::new(make()?);
+        Ok(Self { make: Box::new(make), current })
     }
 
     pub(crate) fn get(&self) -> Arc<Config> {
@@ -103,7 +106,7 @@ impl<Config> Reloadable<Config> {
 
     /// Reads the files again; what was in use stays if they are not good.
     pub(crate) fn reload(&self) -> Result<(), Error> {
-        let new = (self.make)(&self.credentials)?;
+        let new = (self.make)()?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(())
     }

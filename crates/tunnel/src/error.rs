@@ -25,6 +25,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// What the server's certificate is judged by cannot be used.
+    #[error(transparent)]
+    Server(#[from] server::Error),
     /// A name of the far end that no certificate can have.
     #[error("{name:?} is no name that a certificate can have")]
     ServerName {
@@ -165,10 +168,14 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         use rustls::{AlertDescription as A, CertificateError as C, Error as E};
         Some(match self {
+            Self::Credentials(tls13::Error::Credentials { reason, .. }) if reason.contains("Permission denied") => {
+                "the user that this runs as has to be able to read it"
+            }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",
             Self::OwnCertificate { .. } => {
                 "is the clock right? `sealant cert check` tells more, `sealant cert renew` makes a new one"
             }
+            Self::Server(error) => return error.hint(),
             Self::ServerName { .. } => "name it as its certificate does, with --far-name",
             Self::PlaintextListener { .. } => {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"

@@ -1,7 +1,7 @@
 //! The server's first packet, as far as a tunnel has to know it.
 
 /// Length and number in front of a packet.
-const HEADER_BYTES: usize = 4;
+pub(crate) const HEADER_BYTES: usize = 4;
 /// First byte of an error packet.
 const ERROR: u8 = 0xff;
 /// First byte of a greeting.
@@ -35,10 +35,14 @@ fn capabilities(first: &mut [u8]) -> Option<&mut [u8; 2]> {
     body.get_mut(version_end + BEFORE_CAPABILITIES..)?.first_chunk_mut()
 }
 
-/// An error packet in place of a greeting, for a client that cannot be served.
-pub(crate) fn refusal(text: &str) -> Vec<u8> {
-    let mut packet = vec![0; HEADER_BYTES];
-    packet.push(ERROR);
+/// Whether a server offers TLS.
+pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
+    capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)
+}
+
+/// An error packet of that number: 0 in place of a greeting, for a client that cannot be served.
+pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
+    let mut packet = vec![0, 0, 0, number, ERROR];
     packet.extend_from_slice(&CANNOT_CONNECT.to_le_bytes());
     let text: String = text.chars().take(400).collect();
     packet.extend_from_slice(text.as_bytes());
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_an_error_packet() {
-        let packet = refusal("no far end answers");
+        let packet = refusal(0, "no far end answers");
         assert!(is_error(&packet) && !is_error(&greeting()));
         assert_eq!(packet[0] as usize, packet.len() - 4);
         assert_eq!(packet[5..7], [0x86, 4]);
@@ -85,6 +89,7 @@ mod tests {
         #[test]
         fn any_bytes_are_survived(mut bytes: Vec<u8>) {
             hide_tls(&mut bytes);
+            prop_assert!(!offers_tls(&mut bytes));
             let _ = is_error(&bytes);
         }
     }

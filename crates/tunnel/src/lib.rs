@@ -11,10 +11,14 @@
 mod credentials;
 mod error;
 mod far;
+#[cfg(feature = "fuzzing")]
+#[expect(clippy::expect_used, reason = "there is nothing to fuzz without them")]
+pub mod fuzzing;
 mod greeting;
 mod link;
 mod listener;
 mod local;
+mod memory;
 mod message;
 mod metrics;
 mod near;
@@ -26,7 +30,7 @@ mod socket;
 pub use crate::{
     credentials::Credentials,
     error::Error,
-    far::{Far, FarOptions, ServerAddress},
+    far::{Far, FarOptions, ServerAddress, ServerTls},
     listener::Listen,
     near::{FarAddress, Near, NearOptions},
     proxy::ProxyVersion,

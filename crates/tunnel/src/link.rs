@@ -23,6 +23,7 @@ use tokio::{
 
 use crate::{
     Error,
+    memory::Outgoing,
     message::{KIND_BYTES, Kind},
 };
 
@@ -65,9 +66,8 @@ pub(crate) struct Link {
     peer: String,
     /// The beginning of a record whose rest has not come.
     incoming: Vec<u8>,
-    /// Sealed, and not yet taken by the system: `outgoing[sent..]`.
-    outgoing: Vec<u8>,
-    sent: usize,
+    /// Sealed, and not yet taken by the system.
+    outgoing: Outgoing,
     /// The system has taken less than there was.
     blocked: bool,
     /// Messages that came with others.
@@ -94,8 +94,7 @@ impl Link {
             keys,
             peer: peer.to_owned(),
             incoming: Vec::new(),
-            outgoing: Vec::new(),
-            sent: 0,
+            outgoing: Outgoing::default(),
             blocked: false,
             waiting: VecDeque::new(),
             broken: None,
@@ -296,10 +295,14 @@ impl Link {
         self.seal(record::APPLICATION_DATA, content)
     }
 
+    /// Bytes that are no record, as a hostile side sends them.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn queue_raw(&mut self, bytes: &[u8]) {
+        self.outgoing.room(bytes.len()).copy_from_slice(bytes);
+    }
+
     fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
-        let at = self.outgoing.len();
-        self.outgoing.resize(at + content.len() + record::OVERHEAD_BYTES, 0);
-        let room = self.outgoing.get_mut(at..).unwrap_or_default();
+        let room = self.outgoing.room(content.len() + record::OVERHEAD_BYTES);
         let sealed = self.keys.sending.seal(kind, content, room);
         sealed.map(drop).map_err(|source| self.tls(source))
     }
@@ -312,32 +315,26 @@ impl Link {
 
     /// Bytes that wait to go out.
     pub(crate) fn unsent(&self) -> usize {
-        self.outgoing.len() - self.sent
+        self.outgoing.len()
     }
 
     /// Gives the system what waits.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        while self.sent < self.outgoing.len() {
-            let rest = self.outgoing.get(self.sent..).unwrap_or_default();
-            let written = Pin::new(&mut self.socket).poll_write(cx, rest);
+        while self.outgoing.len() > 0 {
+            let written = Pin::new(&mut self.socket).poll_write(cx, self.outgoing.waiting());
             self.blocked = written.is_pending();
             match ready!(written) {
                 Ok(0) => return Poll::Ready(Err(self.closed())),
-                Ok(count) => self.sent += count,
+                Ok(count) => self.outgoing.took(count),
                 Err(error) => return Poll::Ready(Err(self.lost(error))),
             }
         }
-        self.sent = 0;
-        // An idle link keeps no memory; one that is busy need not ask for it anew each time.
-        self.outgoing.clear();
         Poll::Ready(Ok(()))
     }
 
     /// Gives back memory, for a link that will be idle.
     pub(crate) fn rest(&mut self) {
-        if self.outgoing.is_empty() {
-            self.outgoing = Vec::new();
-        }
+        self.outgoing.rest();
     }
 
     /// Tells the other side that this is the end, if it still listens.

@@ -1,4 +1,4 @@
-//! Connections that stay on one host: to a client at the near end, to the server at the far end.
+//! Connections on this side of the link: to a client at the near end, to the server at the far end.
 
 use std::{
     io,
@@ -11,11 +11,14 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-/// A connection that stays on one host.
-#[derive(Debug)]
+use crate::far::Secure;
+
+/// A connection on this side of the link.
 pub(crate) enum Local {
     Tcp(TcpStream),
     Unix(UnixStream),
+    /// Over TLS, to a server.
+    Secure(Box<Secure>),
 }
 
 impl From<TcpStream> for Local {
@@ -32,12 +35,20 @@ impl From<UnixStream> for Local {
     }
 }
 
+impl From<Secure> for Local {
+    fn from(secure: Secure) -> Self {
+        Self::Secure(Box::new(secure))
+    }
+}
+
 impl Local {
     /// Until there is something to read, or the other side has gone.
     pub(crate) async fn readable(&self) {
         let _ = match self {
             Self::Tcp(stream) => stream.readable().await,
             Self::Unix(stream) => stream.readable().await,
+            // Its greeting has been read.
+            Self::Secure(_) => return,
         };
     }
 }
@@ -47,6 +58,7 @@ impl AsyncRead for Local {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
 }
@@ -56,17 +68,22 @@ impl AsyncWrite for Local {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(_) | Self::Unix(_) => Poll::Ready(Ok(())),
+            Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+        }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

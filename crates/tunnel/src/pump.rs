@@ -16,6 +16,7 @@ use crate::{
     Error,
     link::{Link, Message, READ_BYTES, Scratch, with_scratch},
     local::Local,
+    memory,
     message::{Kind, MAX_PAYLOAD_BYTES},
     metrics::Counters,
 };
@@ -143,7 +144,9 @@ impl<'p> Pump<'p> {
             return Poll::Ready(Ok(()));
         }
         let mut came = std::mem::take(&mut self.to_local);
-        came.clear();
+        if came.capacity() == 0 {
+            came = memory::empty();
+        }
         let mut others = Vec::new();
         let filled = self.link.poll_fill_with(cx, scratch, &mut |kind, payload| match kind {
             // Data after the end of data is dropped with the rest of a message that has no meaning.
@@ -158,7 +161,7 @@ impl<'p> Pump<'p> {
         match filled {
             Poll::Pending => {
                 // An idle session keeps no memory.
-                self.to_local = Vec::new();
+                memory::give_back(std::mem::take(&mut self.to_local));
                 Poll::Pending
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -209,6 +212,8 @@ impl<'p> Pump<'p> {
             // Shutting down a socket never waits.
             let _ = Pin::new(&mut *self.local).poll_shutdown(cx);
         }
+        // What a server over TLS has not taken yet goes on with each turn.
+        let _ = Pin::new(&mut *self.local).poll_flush(cx);
         true
     }
 

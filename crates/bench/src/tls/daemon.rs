@@ -1,6 +1,6 @@
 //! A server of its own to measure on: empty, on the loopback interface, gone with its directory.
 //!
-//! Its one account has no password and may read one table of noise and reload certificates; the administrator's
+//! Its one account has no password and may read one table of noise, write in a database that is empty, and reload certificates; the administrator's
 //! account is removed. Whoever finds the port finds nothing to do there.
 
 use std::{
@@ -22,6 +22,8 @@ use crate::{
 
 /// The account's name.
 pub(super) const USER: &str = "bench";
+/// The database where it may write.
+pub(super) const OLTP_DATABASE: &str = "oltp";
 /// Bytes of each of a thousand rows of `bench.noise`.
 pub(super) const ROW_BYTES: u64 = 1000;
 /// What the server writes before it opens its log.
@@ -244,8 +246,10 @@ fn statements(mariadb: bool) -> String {
          CREATE TABLE bench.noise (v VARCHAR({ROW_BYTES}) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB;\n\
          INSERT INTO bench.noise SELECT REPEAT(LEFT(SHA2(CONCAT(a.d, b.d, c.d), 256), 50), {noise}) \
          FROM {digits} a, {digits} b, {digits} c;\n\
+         CREATE DATABASE {OLTP_DATABASE};\n\
          CREATE USER bench@'%';\n\
          GRANT SELECT ON bench.* TO bench@'%';\n\
+         GRANT ALL ON {OLTP_DATABASE}.* TO bench@'%';\n\
          GRANT {reload} ON *.* TO bench@'%';\n\
          {last}\n\
          FLUSH PRIVILEGES;\n"

@@ -5,6 +5,7 @@ mod near;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, info, warning};
 
 /// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
 ///
@@ -68,6 +69,14 @@ struct Files {
 
 impl Files {
     fn credentials(&self) -> Credentials {
+        let mode = std::fs::metadata(&self.tls_key).map_or(0, |found| found.permissions().mode());
+        if mode & 0o007 != 0 {
+            let key = self.tls_key.display();
+            warning(&format!(
+                "{key} is a private key and others may read it (mode {:04o}); chmod 0600 it",
+                mode & 0o7777
+            ));
+        }
         Credentials { certificate: self.tls_cert.clone(), key: self.tls_key.clone(), ca: self.tls_ca.clone() }
     }
 }

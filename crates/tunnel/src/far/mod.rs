@@ -1,6 +1,8 @@
 //! The far end, beside the server.
 
 mod door;
+mod login;
+mod secure;
 mod session;
 
 use std::os::unix::fs::MetadataExt;
@@ -11,10 +13,14 @@ use std::{
     time::Duration,
 };
 
-use rustls::ServerConfig;
+use rustls::{ClientConfig, ServerConfig};
+use server::{TlsMode, TlsOptions};
 use tokio::{net::TcpListener, sync::watch};
 
 use self::door::Door;
+pub(crate) use self::secure::Secure;
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::{login::login_of, secure::secure_of};
 use crate::{
     Credentials, Error, Log, ProxyVersion,
     credentials::Reloadable,
@@ -32,6 +38,24 @@ pub enum ServerAddress {
     Port(String),
 }
 
+impl std::fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Socket(path) => path.display().fmt(f),
+            Self::Port(address) => f.write_str(address),
+        }
+    }
+}
+
+/// How the way to a server is encrypted, if it is.
+#[derive(Clone, Debug)]
+pub struct ServerTls {
+    /// The authority that its certificate has to come from, PEM.
+    pub ca: PathBuf,
+    /// The name that it has to carry; `None`: names are not looked at.
+    pub name: Option<String>,
+}
+
 /// What a far end needs.
 #[derive(Clone, Debug)]
 pub struct FarOptions {
@@ -43,6 +67,8 @@ pub struct FarOptions {
     pub credentials: Credentials,
     /// Names in certificates of near ends that may come; empty: all that the authority has certified.
     pub allow: Vec<String>,
+    /// The way to the server's port is encrypted.
+    pub server_tls: Option<ServerTls>,
     /// A server on another host may be reached in clear text.
     pub plaintext_server: bool,
     /// Says to the server who the near end is.
@@ -76,6 +102,7 @@ pub struct Far {
 pub(crate) struct Shared {
     options: FarOptions,
     config: Reloadable<ServerConfig>,
+    to_server: Option<Reloadable<ClientConfig>>,
     counters: Arc<Counters>,
     door: Door,
     stop: watch::Receiver<bool>,
@@ -90,6 +117,7 @@ impl Far {
     /// [`Error`], by cause.
     pub fn open(options: FarOptions, log: Arc<Log>) -> Result<Self, Error> {
         let config = Reloadable::server(&options.credentials)?;
+        let to_server = options.server_tls.clone().map(|tls| Reloadable::new(move || tls.config())).transpose()?;
         is_near(&options)?;
         let listeners = listeners(&options)?;
         let metrics = options.metrics.map(listener::metrics).transpose()?;
@@ -103,7 +131,7 @@ impl Far {
         }
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let counters = Arc::new(Counters::default());
-        let shared = Shared { options, config, counters, door, stop, stop_sender, log: Arc::clone(&log) };
+        let shared = Shared { options, config, to_server, counters, door, stop, stop_sender, log: Arc::clone(&log) };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
     }
 
@@ -111,6 +139,11 @@ impl Far {
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// Tries once whether the server can be reached, and tells why not.
+    pub async fn try_server(&self) -> Option<String> {
+        session::try_server(&self.shared).await.err()
     }
 
     /// Serves until it is told to stop.
@@ -133,7 +166,8 @@ impl Far {
 
 impl Shared {
     fn reload(&self) {
-        match self.config.reload() {
+        let read = self.config.reload().and_then(|()| self.to_server.as_ref().map_or(Ok(()), Reloadable::reload));
+        match read {
             Ok(()) => {
                 count(&self.counters.reloads_total);
                 (self.log)("certificates are read again; links that are open keep theirs");
@@ -146,11 +180,22 @@ impl Shared {
     }
 }
 
+impl ServerTls {
+    fn config(&self) -> Result<Arc<ClientConfig>, Error> {
+        let mode = if self.name.is_some() { TlsMode::VerifyIdentity } else { TlsMode::VerifyCa };
+        let options = TlsOptions { ca_file: Some(self.ca.clone()), ..TlsOptions::default() };
+        Ok(server::connect::client_config(mode, &options, self.name.as_deref().unwrap_or_default())?)
+    }
+}
+
 /// A server in clear text must not be on another host by accident.
 fn is_near(options: &FarOptions) -> Result<(), Error> {
     let ServerAddress::Port(address) = &options.server else { return Ok(()) };
     let resolved = listener::resolve(address)?;
-    if options.plaintext_server || resolved.iter().all(|address| address.ip().is_loopback()) {
+    if options.server_tls.is_some()
+        || options.plaintext_server
+        || resolved.iter().all(|address| address.ip().is_loopback())
+    {
         return Ok(());
     }
     Err(Error::PlaintextServer { address: address.clone() })

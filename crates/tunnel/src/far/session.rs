@@ -17,13 +17,17 @@ use rustls_pki_types::CertificateDer;
 use server::Certificate;
 use tls13::Handshake;
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncWrite, AsyncWriteExt},
     net::{TcpStream, UnixStream},
     sync::watch,
     time::{sleep, timeout},
 };
 
-use super::{ServerAddress, Shared, door::Entry};
+use super::{
+    ServerAddress, Shared,
+    door::Entry,
+    secure::{self, Secure, Security},
+};
 use crate::{
     Error,
     link::Link,
@@ -137,10 +141,7 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
-            let name = match &shared.options.server {
-                ServerAddress::Socket(path) => path.display().to_string(),
-                ServerAddress::Port(address) => address.clone(),
-            };
+            let name = shared.options.server.to_string();
             (shared.log)(&format!("{name}: {error}"));
             link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await?;
             return Ok(false);
@@ -202,24 +203,76 @@ async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
     let connecting = async {
         Ok::<Local, io::Error>(match &shared.options.server {
-            ServerAddress::Socket(path) => connect_socket(path).await?.into(),
+            ServerAddress::Socket(path) => {
+                let mut stream = connect_socket(path).await?;
+                introduce(shared, &mut stream, address, here).await?;
+                stream.into()
+            }
             ServerAddress::Port(server) => {
-                let stream = TcpStream::connect(server).await?;
+                let mut stream = TcpStream::connect(server).await?;
+                let security = security(shared, server);
                 let near = stream.peer_addr()?.ip().to_canonical().is_loopback();
-                if !near && !shared.options.plaintext_server {
+                if !near && !shared.options.plaintext_server && security.is_none() {
                     return Err(io::Error::other(
                         "its name leads to another host now, and nothing goes there in clear text",
                     ));
                 }
-                stream.into()
+                introduce(shared, &mut stream, address, here).await?;
+                match security {
+                    Some(security) => {
+                        let _ = stream.set_nodelay(true);
+                        watch_peer(&stream);
+                        Secure::greeted(stream, security).await?.into()
+                    }
+                    None => stream.into(),
+                }
             }
         })
     };
     let patience = shared.options.connect_timeout;
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs()));
-    let mut server = timeout(patience, connecting).await.map_err(|_| late())??;
-    if let Some(version) = shared.options.proxy {
-        server.write_all(&proxy::header(version, address, here)).await?;
+    timeout(patience, connecting).await.map_err(|_| late())?
+}
+
+/// Tells the server who the client is, if it is to know.
+async fn introduce(
+    shared: &Shared,
+    server: &mut (impl AsyncWrite + Unpin),
+    address: SocketAddr,
+    here: SocketAddr,
+) -> io::Result<()> {
+    match shared.options.proxy {
+        Some(version) => server.write_all(&proxy::header(version, address, here)).await,
+        None => Ok(()),
     }
-    Ok(server)
+}
+
+fn security(shared: &Shared, address: &str) -> Option<Security> {
+    let (config, tls) = (shared.to_server.as_ref()?, shared.options.server_tls.as_ref()?);
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    Some(Security {
+        config: config.get(),
+        name: server::connect::server_name(tls.name.as_deref().unwrap_or(host)),
+        patience: shared.options.connect_timeout,
+        server: address.to_owned(),
+        log: Arc::clone(&shared.log),
+    })
+}
+
+/// Tries whether the server can be reached, TLS and all. One in the clear is not connected to: it would count that as an
+/// aborted connection, and there is nothing to be judged.
+pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
+    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::words(error));
+    if let ServerAddress::Socket(path) = &shared.options.server {
+        return std::fs::metadata(path).map(drop).map_err(|error| failed(&error));
+    }
+    if shared.to_server.is_none() {
+        return Ok(());
+    }
+    // The server sees somebody from here who says nothing.
+    let here = SocketAddr::from(([127, 0, 0, 1], 0));
+    match connect(shared, here, here).await.map_err(|error| failed(&error))? {
+        Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),
+        Local::Tcp(_) | Local::Unix(_) => Ok(()),
+    }
 }

@@ -180,7 +180,7 @@ impl Pool {
 
     fn refuse(&self, mut client: Local, reason: &str) {
         count(&self.counters().clients_refused_total);
-        let packet = greeting::refusal(&format!("sealant tunnel: {reason}"));
+        let packet = greeting::refusal(0, &format!("sealant tunnel: {reason}"));
         tokio::spawn(async move {
             let told = async {
                 client.write_all(&packet).await?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::bench::{
-    Carrier, Certificates, ClientKind, Daemon, Environment, Experiment, ExperimentRecord, KeyPairFiles, Program,
+    Carrier, Certificates, ClientKind, Daemon, Environment, Experiment, ExperimentRecord, KeyPairFiles, Oltp, Program,
     Record, Relay, Rounds, SCHEMA, Sample, Scratch, Security, Subject, TlsSettings, TlsVersion, Unit, Way,
     find_program, ssh_forward, stunnel_pair, tunnel_pair,
 };
@@ -26,7 +26,7 @@ use crate::output::progress::StatusLine;
 /// removes it afterwards. A driver that does the least that drivers do connects to it in the clear; with TLS 1.2 and
 /// 1.3 of the server's own, with certificates of ECDSA P-256, RSA 2048 and RSA 4096, in whole handshakes and in resumed
 /// ones; through `ssh -L` and a pair of stunnels, if these are installed; and through `sealant tunnel`. The command-line
-/// client, started for each connection, shows what scripts pay.
+/// client, started for each connection, shows what scripts pay; sysbench, with --oltp, what an application at work does.
 ///
 /// Connections are measured one after the other, then queries on one connection, then results of many bytes.
 /// Round trips are made by a relay of this program, which holds bytes for half of one in either direction and a new
@@ -44,6 +44,9 @@ pub(crate) struct BenchTls {
     /// Results to measure, in bytes, or with k, M or G
     #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1k,1M,100M", value_parser = bytes)]
     sizes: Vec<u64>,
+    /// Measure transactions of sysbench (oltp_read_write) by so many clients, too; sysbench has to be installed
+    #[arg(long, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    oltp: Option<u32>,
     /// Measure this program and the server's own TLS alone
     #[arg(long)]
     no_peers: bool,
@@ -77,6 +80,7 @@ const EXAMPLES: &str = "\
 Examples:
   sealant bench tls
   sealant bench tls --round-trips 0,40 --html tls.html --raw tls.jsonl
+  sealant bench tls --round-trips 0 --sizes 1G --oltp 8 --span 5000
   sealant bench tls --server-program /usr/sbin/mysqld --round-trips 0 --sizes 100M --no-peers
 
 Exit codes:
@@ -152,6 +156,7 @@ struct Site<'a> {
     /// Of the server, by kind of key.
     pairs: ServerPairs,
     daemon: Daemon,
+    oltp: Option<Oltp>,
     /// `mariadb` or `mysql`, and whether it is MariaDB's.
     client: Option<(PathBuf, bool)>,
 }
@@ -172,7 +177,11 @@ impl<'a> Site<'a> {
         let place = directory.join("server");
         std::fs::create_dir(&place).map_err(|error| Failure::new(format!("{}: {error}", place.display())))?;
         let daemon = Daemon::start(&server, &place, &certificates.ca, &certificates.far).map_err(failure)?;
-        Ok(Self { options, directory, certificates, pairs, daemon, client: client_program(&server) })
+        let oltp = options.oltp.map(Oltp::new).transpose().map_err(failure)?;
+        if let Some(oltp) = &oltp {
+            oltp.prepare(daemon.address()).map_err(failure)?;
+        }
+        Ok(Self { options, directory, certificates, pairs, daemon, oltp, client: client_program(&server) })
     }
 
     fn measure(&self, status: &StatusLine) -> Result<Gathered, Failure> {
@@ -191,6 +200,12 @@ impl<'a> Site<'a> {
                 let results = |way| ::bench::results(way, span, bytes);
                 let reading = Experiment::new(format!("results of {}", decimal(bytes)));
                 gathered.add(self.run(reading, network.ways_to_ask(self)?, results, status)?);
+            }
+            if let Some(oltp) = &self.oltp {
+                let name = format!("oltp_read_write of {} clients", self.options.oltp.unwrap_or_default());
+                let ways = network.ways_in_the_clear(self);
+                let trade = |way: Way<'_>| oltp.arm(way.name, way.address, span);
+                gathered.add(self.run(network.experiment(&name, Unit::Transactions), ways, trade, status)?);
             }
         }
         gathered.missing.sort();
@@ -307,6 +322,13 @@ impl Network {
         }
         ways.extend(self.carried());
         Ok(ways)
+    }
+
+    /// For clients that do no TLS themselves.
+    fn ways_in_the_clear<'s>(&self, site: &'s Site<'_>) -> Vec<Way<'s>> {
+        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        ways.extend(self.carried());
+        ways
     }
 
     fn ways_to_ask<'s>(&self, site: &'s Site<'_>) -> Result<Vec<Way<'s>>, Failure> {

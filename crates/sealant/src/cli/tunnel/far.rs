@@ -3,25 +3,39 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::tunnel::{FarOptions, ProxyVersion, ServerAddress};
+use ::tunnel::{FarOptions, ProxyVersion, ServerAddress, ServerTls};
 use clap::{Args, ValueEnum};
 
 use super::{Files, Running, failure, log};
 use crate::cli::transfer::parse_time;
 use crate::exit::Exit;
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, info, warning};
 
 /// The end beside the server: takes connections of near ends that the authority has certified
 #[derive(Debug, Args)]
 pub(super) struct Far {
     /// Listen for near ends here (repeatable, or with commas between); systemd's sockets, if there are any, come first
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = listen)]
     listen: Vec<String>,
-    /// The server: the path of its socket, or HOST:PORT of this host
+    /// The server: the path of its socket, or HOST:PORT, of another host with --server-tls-ca only
     #[arg(long, value_name = "SOCKET|HOST:PORT", value_parser = server)]
     server: ServerAddress,
     #[command(flatten)]
     files: Files,
+    /// Encrypt the way to the server's port, and trust only this authority's certificates, PEM
+    ///
+    /// The far end does TLS with the server once the client's log-in is here, so each connection costs a handshake
+    /// between these two, a resumed one as a rule. Clients see a server without TLS; those that insist on it do not
+    /// connect. The server takes the channel for secure: clients that use caching_sha2_password have to come by the
+    /// near end's socket, not by its port, and those that use sha256_password cannot log in.
+    #[arg(long, value_name = "FILE", help_heading = "Certificates", conflicts_with = "insecure_plaintext_server")]
+    server_tls_ca: Option<PathBuf>,
+    /// The name that the server's certificate has to carry, if it is not the host in --server
+    #[arg(long, value_name = "NAME", help_heading = "Certificates", requires = "server_tls_ca")]
+    server_tls_name: Option<String>,
+    /// Do not look at the name in the server's certificate: those that MySQL makes for itself have none
+    #[arg(long, help_heading = "Certificates", requires = "server_tls_ca", conflicts_with = "server_tls_name")]
+    server_tls_any_name: bool,
     /// Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     allow: Vec<String>,
@@ -66,9 +80,17 @@ enum Proxy {
 
 impl Far {
     pub(super) fn run(self) -> Result<Exit, Failure> {
+        if self.server_tls_ca.is_some() && matches!(self.server, ServerAddress::Socket(_)) {
+            let failure = Failure::usage("--server-tls-ca goes with a server on HOST:PORT");
+            return Err(failure.hint("what goes by a socket does not leave the host"));
+        }
         let options = self.options();
         self.running.run(async {
             let far = ::tunnel::Far::open(options, log()).map_err(|error| failure(&error))?;
+            if let Some(reason) = far.try_server().await {
+                // It may come later.
+                warning(&reason);
+            }
             let addresses: Vec<String> = far.addresses().iter().map(ToString::to_string).collect();
             info(&format!("ready: far end on {}", addresses.join(", ")));
             far.run().await;
@@ -83,6 +105,7 @@ impl Far {
             server: self.server.clone(),
             credentials: self.files.credentials(),
             allow: self.allow.clone(),
+            server_tls: self.server_tls(),
             plaintext_server: self.insecure_plaintext_server,
             proxy: self.proxy_protocol.map(|version| match version {
                 Proxy::V1 => ProxyVersion::V1,
@@ -97,6 +120,21 @@ impl Far {
             metrics: self.running.metrics,
         }
     }
+}
+
+impl Far {
+    fn server_tls(&self) -> Option<ServerTls> {
+        let ServerAddress::Port(address) = &self.server else { return None };
+        let host = || super::near::host_and_port(address).map_or_else(|_| address.clone(), |(host, _)| host.to_owned());
+        let name = || self.server_tls_name.clone().unwrap_or_else(host);
+        let ca = self.server_tls_ca.clone()?;
+        Some(ServerTls { ca, name: (!self.server_tls_any_name).then(name) })
+    }
+}
+
+fn listen(text: &str) -> Result<String, String> {
+    let address = super::near::host_and_port(text).map(|_| text.to_owned());
+    address.map_err(|error| if text.contains('/') { "links come by TCP: give HOST:PORT".to_owned() } else { error })
 }
 
 fn server(text: &str) -> Result<ServerAddress, String> {

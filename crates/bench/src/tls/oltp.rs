@@ -1,0 +1,109 @@
+//! Transactions of sysbench, through any way to the server.
+
+use std::{
+    ffi::OsStr,
+    net::SocketAddr,
+    path::PathBuf,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Arm, Error, Work,
+    program::{find_program, output},
+    tls::daemon::{OLTP_DATABASE, USER},
+};
+
+const TABLES: u32 = 4;
+/// Together some 9 MB: they stay in memory.
+const ROWS: u32 = 10_000;
+
+/// sysbench, and how many clients it is to be.
+#[derive(Clone, Debug)]
+pub struct Oltp {
+    program: PathBuf,
+    clients: u32,
+}
+
+impl Oltp {
+    /// # Errors
+    /// [`Error::Program`] if sysbench is not there.
+    pub fn new(clients: u32) -> Result<Self, Error> {
+        let program = find_program(OsStr::new("sysbench"));
+        let absent = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
+        Ok(Self { program: program.ok_or_else(absent)?, clients })
+    }
+
+    /// Makes its tables.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with sysbench's words.
+    pub fn prepare(&self, server: SocketAddr) -> Result<(), Error> {
+        self.run(server, &["prepare".to_owned()]).map(drop)
+    }
+
+    /// Transactions for that long, a second at least.
+    pub fn arm<'a>(&self, name: String, server: SocketAddr, span: Duration) -> Arm<'a> {
+        let (oltp, own) = (self.clone(), name.clone());
+        Arm::timing_itself(name, move || {
+            let began = Instant::now();
+            let seconds = span.as_secs().max(1);
+            let clients = oltp.clients;
+            let more = [format!("--time={seconds}"), format!("--threads={clients}"), "run".to_owned()];
+            let said = oltp.run(server, &more)?;
+            let unread = || Error::Work { arm: own.clone(), reason: "sysbench tells no transactions".to_owned() };
+            let amount = transactions(&said).ok_or_else(unread)?;
+            let seconds = total_time(&said).unwrap_or_else(|| began.elapsed().as_secs_f64());
+            Ok(Work { amount, seconds: Some(seconds) })
+        })
+    }
+
+    fn run(&self, server: SocketAddr, more: &[String]) -> Result<String, Error> {
+        let mut command = Command::new(&self.program);
+        // An installation that is not at the place it was built for finds its scripts beside itself.
+        let scripts = self.program.ancestors().nth(2).map(|base| base.join("share/sysbench"));
+        let script = scripts.map(|scripts| (scripts.join("oltp_read_write.lua"), scripts.join("?.lua;")));
+        match script.filter(|(script, _)| script.is_file()) {
+            Some((script, path)) => command.env("LUA_PATH", path).arg(script),
+            None => command.arg("oltp_read_write"),
+        };
+        command.args(["--db-driver=mysql", &format!("--mysql-user={USER}"), &format!("--mysql-db={OLTP_DATABASE}")]);
+        command.arg(format!("--mysql-host={}", server.ip())).arg(format!("--mysql-port={}", server.port()));
+        command.args([format!("--tables={TABLES}"), format!("--table-size={ROWS}")]).args(more);
+        let output = output(&mut command)?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(said);
+        }
+        let words = said.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
+        Err(Error::Program { program: self.program.display().to_string(), reason: words })
+    }
+}
+
+/// `    transactions:                        1234   (1233.55 per sec.)`
+fn transactions(said: &str) -> Option<u64> {
+    figure(said, "transactions:")?.parse().ok()
+}
+
+/// `    total time:                          1.0003s`
+fn total_time(said: &str) -> Option<f64> {
+    figure(said, "total time:")?.trim_end_matches('s').parse().ok()
+}
+
+fn figure<'s>(said: &'s str, name: &str) -> Option<&'s str> {
+    let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
+    line?.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_sysbench_says_is_read() {
+        let said = "SQL statistics:\n    transactions:                        1234   (617.00 per sec.)\n\
+                    General statistics:\n    total time:                          2.0004s\n";
+        assert_eq!((transactions(said), total_time(said)), (Some(1234), Some(2.0004)));
+        assert_eq!((transactions(""), total_time("")), (None, None));
+    }
+}

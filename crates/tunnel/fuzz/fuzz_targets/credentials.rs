@@ -1,0 +1,20 @@
+//! Certificates of both ends, made for this run.
+
+use cert::{Authority, KeyType, Order, Usage};
+use tunnel::{Credentials, fuzzing::Hostile};
+
+/// Both ends, with an authority of their own.
+pub fn hostile() -> Hostile {
+    // It is small, and the run has no end of its own.
+    let directory = tempfile::tempdir().expect("a directory").keep();
+    let authority = Authority::create(&directory, None, KeyType::EcdsaP256, 2, false).expect("an authority");
+    let issuer = Authority::open(&directory).expect("an authority");
+    let [near, far] = ["near", "far"].map(|name| {
+        let name = name.parse().expect("a name");
+        let key = KeyType::EcdsaP256;
+        let order = Order { name, alternatives: Vec::new(), key, usage: Usage::Both, days: 1, replace: false };
+        let files = issuer.issue(&order).expect("a certificate");
+        Credentials { certificate: files.certificate, key: files.key, ca: authority.certificate.clone() }
+    });
+    Hostile::new(near, far)
+}

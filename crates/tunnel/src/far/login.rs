@@ -1,0 +1,300 @@
+//! The log-in of a client that does not know that the way to the server is encrypted.
+//!
+//! Such a client answers the greeting with its log-in, packet 1. A server that is to encrypt has to get a request for
+//! TLS first, which takes that number; so from there on the server's numbers are one ahead of the client's,
+//! until the log-in is over: each command begins at 0 again.
+//!
+//! Source: MySQL's "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "Connection Phase".
+
+use crate::greeting::HEADER_BYTES;
+
+/// Capabilities, largest packet, collation, and 23 bytes that are MariaDB's further capabilities or nothing: a log-in
+/// begins with them, and a request for TLS has nothing else.
+const HEAD_BYTES: usize = 32;
+const CLIENT_PROTOCOL_41: u32 = 0x200;
+const CLIENT_SSL: u32 = 0x800;
+/// First bytes of the packets that end a log-in. What a plug-in sends never begins with them: the server puts a 1 in
+/// front of it then.
+const OK: u8 = 0;
+const ERROR: u8 = 0xff;
+
+/// Why a client cannot be logged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unfit {
+    /// It encrypts, though it was not offered.
+    #[error("the far end encrypts the way to the server itself: connect without TLS")]
+    Encrypts,
+    /// It is of MySQL 4.0, or none.
+    #[error("this is no log-in of a client of MySQL 4.1 or later")]
+    Unknown,
+}
+
+/// The beginning of a log-in, up to where it is known what to ask the server for.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning {
+    came: Vec<u8>,
+}
+
+/// What goes to the server.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// In the clear: the request for TLS.
+    pub(crate) request: Vec<u8>,
+    /// Encrypted: the beginning of the log-in.
+    pub(crate) login: Vec<u8>,
+    /// How many bytes of the log-in are still to come.
+    pub(crate) left: usize,
+}
+
+impl Beginning {
+    /// Takes what the client sends; returns how many bytes of it, and what goes to the server once that is known.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<Opening>), Unfit> {
+        let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
+        let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
+        self.came.extend_from_slice(part);
+        let opening = if part.len() == wanted { Some(opening(&self.came)?) } else { None };
+        Ok((part.len(), opening))
+    }
+}
+
+fn opening(came: &[u8]) -> Result<Opening, Unfit> {
+    let Some(([a, b, c, 1], head)) = came.split_first_chunk() else { return Err(Unfit::Unknown) };
+    let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+    let left = length.checked_sub(HEAD_BYTES).ok_or(Unfit::Unknown)?;
+    let (capabilities, rest) = head.split_first_chunk().ok_or(Unfit::Unknown)?;
+    let capabilities = u32::from_le_bytes(*capabilities);
+    if capabilities & CLIENT_PROTOCOL_41 == 0 {
+        return Err(Unfit::Unknown);
+    }
+    if capabilities & CLIENT_SSL != 0 {
+        return Err(Unfit::Encrypts);
+    }
+    // Servers believe the capabilities of the request, so they have to be the client's own.
+    let head = [&(capabilities | CLIENT_SSL).to_le_bytes(), rest].concat();
+    let request = [&[HEAD_BYTES as u8, 0, 0, 1], head.as_slice()].concat();
+    let login = [&[*a, *b, *c, 2], head.as_slice()].concat();
+    Ok(Opening { request, login, left })
+}
+
+/// Numbers of the packets of one direction, as long as they differ.
+#[derive(Debug)]
+struct Packets {
+    /// The beginning of a header whose rest has not come.
+    header: Vec<u8>,
+    /// Bytes of the packet that are still to come.
+    left: usize,
+}
+
+impl Packets {
+    /// Takes a header, or what there is of a packet behind it, off the front of `bytes`; returns the rest, too.
+    fn take<'b>(&mut self, bytes: &'b [u8]) -> (Taken<'b>, &'b [u8]) {
+        if self.left > 0 {
+            let (body, rest) = bytes.split_at(self.left.min(bytes.len()));
+            self.left -= body.len();
+            return (Taken::Body(body), rest);
+        }
+        let (part, rest) = bytes.split_at((HEADER_BYTES - self.header.len()).min(bytes.len()));
+        self.header.extend_from_slice(part);
+        let Some(&[a, b, c, number]) = self.header.first_chunk() else { return (Taken::Nothing, rest) };
+        self.header.clear();
+        self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
+        (Taken::Header([a, b, c], number), rest)
+    }
+}
+
+/// What was taken of a direction.
+enum Taken<'b> {
+    /// Less than a header.
+    Nothing,
+    /// A header: length and number.
+    Header([u8; 3], u8),
+    /// Bytes behind it.
+    Body(&'b [u8]),
+}
+
+/// What the client sends after the beginning of its log-in.
+#[derive(Debug)]
+pub(crate) struct FromClient {
+    packets: Packets,
+    over: bool,
+}
+
+impl FromClient {
+    /// Goes on where an [`Opening`] ended.
+    pub(crate) fn after(opening: &Opening) -> Self {
+        Self { packets: Packets { header: Vec::new(), left: opening.left }, over: false }
+    }
+
+    /// Whether bytes need no more be looked at: commands have begun.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Puts what goes to the server behind `out`.
+    pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while !bytes.is_empty() && !self.over {
+            let (taken, rest) = self.packets.take(bytes);
+            bytes = rest;
+            match taken {
+                Taken::Nothing => {}
+                Taken::Body(body) => out.extend_from_slice(body),
+                Taken::Header([a, b, c], number) => {
+                    // A command, which some drivers send before they know that they are logged in.
+                    self.over = number == 0;
+                    let number = if self.over { 0 } else { number.wrapping_add(1) };
+                    out.extend_from_slice(&[a, b, c, number]);
+                }
+            }
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
+/// What the server sends until the log-in is over.
+#[derive(Debug)]
+pub(crate) struct FromServer {
+    packets: Packets,
+    /// The next byte of the body is its first.
+    fresh: bool,
+    /// This packet is the last one.
+    last: bool,
+}
+
+impl Default for FromServer {
+    fn default() -> Self {
+        Self { packets: Packets { header: Vec::new(), left: 0 }, fresh: false, last: false }
+    }
+}
+
+impl FromServer {
+    /// Whether bytes need no more be looked at.
+    pub(crate) fn is_over(&self) -> bool {
+        self.last && self.packets.left == 0
+    }
+
+    /// Puts what goes to the client behind `out`.
+    pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while !bytes.is_empty() && !self.is_over() {
+            let (taken, rest) = self.packets.take(bytes);
+            bytes = rest;
+            match taken {
+                Taken::Nothing => {}
+                Taken::Header([a, b, c], number) => {
+                    self.fresh = true;
+                    out.extend_from_slice(&[a, b, c, number.wrapping_sub(1)]);
+                }
+                Taken::Body(body) => {
+                    self.last |= self.fresh && matches!(body.first(), Some(&(OK | ERROR)));
+                    self.fresh = false;
+                    out.extend_from_slice(body);
+                }
+            }
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
+/// A log-in of these bytes from either side, in pieces.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn login_of(bytes: &[u8], piece: usize) {
+    let (mut beginning, mut client, mut came) = (Beginning::default(), None, Vec::new());
+    for bytes in bytes.chunks(piece) {
+        let mut bytes = bytes;
+        if client.is_none() {
+            let Ok((used, opening)) = beginning.take(bytes) else { return };
+            bytes = &bytes[used..];
+            client = opening.as_ref().map(FromClient::after);
+            came.extend(opening.map(|opening| opening.login).unwrap_or_default());
+        }
+        if let Some(client) = &mut client {
+            client.pass(bytes, &mut came);
+        }
+    }
+    assert!(client.is_none() || bytes.len() - came.len() < HEADER_BYTES);
+    let (mut server, mut shown) = (FromServer::default(), Vec::new());
+    bytes.chunks(piece).for_each(|bytes| server.pass(bytes, &mut shown));
+    assert!(bytes.len() - shown.len() < HEADER_BYTES);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let [a, b, c, _] = u32::try_from(body.len()).unwrap().to_le_bytes();
+        [&[a, b, c, number], body].concat()
+    }
+
+    /// Capabilities, and what a client sends behind them.
+    fn login(capabilities: u32) -> Vec<u8> {
+        let mut body = capabilities.to_le_bytes().to_vec();
+        body.extend_from_slice(&[0, 0, 0, 1, 45]);
+        body.extend((0..23).map(|byte| byte + 100));
+        body.extend_from_slice(b"user\0\0");
+        packet(1, &body)
+    }
+
+    #[test]
+    fn a_request_with_the_clients_capabilities_comes_first() {
+        let login = login(0x00ff_a28d);
+        let (used, opening) = Beginning::default().take(&login).unwrap();
+        let opening = opening.unwrap();
+        assert_eq!(used, 36);
+        assert_eq!(opening.request[..8], [32, 0, 0, 1, 0x8d, 0xaa, 0xff, 0]);
+        assert_eq!(opening.request[8..], login[8..36]);
+        assert_eq!(opening.login[..8], [38, 0, 0, 2, 0x8d, 0xaa, 0xff, 0]);
+        assert_eq!(opening.login[8..], login[8..36]);
+        assert_eq!(opening.left, 6);
+    }
+
+    #[test]
+    fn clients_that_cannot_be_served_are_told_apart() {
+        let fails = |bytes: &[u8]| Beginning::default().take(bytes).unwrap_err();
+        assert_eq!(fails(&login(0x00ff_aa8d)), Unfit::Encrypts);
+        assert_eq!(fails(&login(0x0000_0085)), Unfit::Unknown);
+        assert_eq!(fails(&[0xff; 36]), Unfit::Unknown);
+        assert_eq!(fails(&[[31, 0, 0, 1].as_slice(), &[0xff; 40]].concat()), Unfit::Unknown);
+    }
+
+    #[test]
+    fn numbers_differ_by_one_until_the_log_in_is_over() {
+        let opening = Opening { request: Vec::new(), login: Vec::new(), left: 6 };
+        let sent = [b"user\0\0".to_vec(), packet(3, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
+        let expected = [b"user\0\0".to_vec(), packet(4, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
+        let came = [packet(3, b"\x01\x04"), packet(5, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
+        let shown = [packet(2, b"\x01\x04"), packet(4, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
+        for piece in [1, 2, 3, 7, 1000] {
+            let (mut client, mut server) = (FromClient::after(&opening), FromServer::default());
+            let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+            sent.concat().chunks(piece).for_each(|bytes| client.pass(bytes, &mut to_server));
+            came.concat().chunks(piece).for_each(|bytes| server.pass(bytes, &mut to_client));
+            assert_eq!((to_server, to_client), (expected.concat(), shown.concat()), "in pieces of {piece}");
+            assert!(client.is_over() && server.is_over());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_keep_their_length(bytes: Vec<u8>, piece in 1_usize..50, left in 0_usize..100) {
+            let opening = Opening { request: Vec::new(), login: Vec::new(), left };
+            let (mut client, mut server) = (FromClient::after(&opening), FromServer::default());
+            let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+            for bytes in bytes.chunks(piece) {
+                client.pass(bytes, &mut to_server);
+                server.pass(bytes, &mut to_client);
+            }
+            // But for a header that is not complete.
+            prop_assert!(bytes.len() - to_server.len() < HEADER_BYTES);
+            prop_assert!(bytes.len() - to_client.len() < HEADER_BYTES);
+            let mut beginning = Beginning::default();
+            for bytes in bytes.chunks(piece) {
+                match beginning.take(bytes) {
+                    Ok((used, None)) => prop_assert_eq!(used, bytes.len()),
+                    _ => break,
+                }
+            }
+        }
+    }
+}

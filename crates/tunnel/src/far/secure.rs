@@ -1,0 +1,299 @@
+//! A server that is reached over TLS of its own, by a client that does not know.
+//!
+//! TLS begins in the middle of the protocol: the server greets in the clear, and wants to know the client's
+//! capabilities with the request for TLS. So a connection that waits for a client has its greeting and no TLS
+//! yet; the handshake follows the client's log-in. Sessions are resumed, so that most handshakes are short.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::login::{Beginning, FromClient, FromServer, Opening};
+use crate::{Log, greeting, greeting::HEADER_BYTES};
+
+/// A greeting is a hundred bytes long, or two.
+const GREETING_BYTES: usize = 4096;
+/// Bytes of a log-in that are looked at together.
+const PIECE_BYTES: usize = 4096;
+/// The number that a client waits for behind its log-in.
+const AFTER_LOGIN: u8 = 2;
+
+/// How to encrypt the way to the server.
+#[derive(Clone)]
+pub(super) struct Security {
+    pub(super) config: Arc<ClientConfig>,
+    /// What the certificate has to name, if names are looked at.
+    pub(super) name: ServerName<'static>,
+    /// How long the handshake may take.
+    pub(super) patience: Duration,
+    /// The server, as it is called in messages.
+    pub(super) server: String,
+    pub(super) log: Arc<Log>,
+}
+
+/// A connection to a server, the greeting first; what the client is to see.
+pub(crate) struct Secure {
+    security: Security,
+    stage: Stage,
+    /// For the client, in front of what else comes.
+    to_client: Vec<u8>,
+}
+
+type Handshake = Pin<Box<dyn Future<Output = io::Result<Session>> + Send + Sync>>;
+
+enum Stage {
+    /// The server has greeted; the client has not logged in.
+    Greeted(TcpStream, Beginning),
+    /// The log-in's beginning is here, and TLS begins.
+    Securing(Handshake),
+    /// Everything is encrypted.
+    Secured(Box<Session>),
+    /// Nothing more goes to the server, nor comes from it.
+    Closed,
+}
+
+struct Session {
+    tls: TlsStream<TcpStream>,
+    /// Of the log-in, not yet taken by TLS.
+    to_server: Vec<u8>,
+    from_client: FromClient,
+    from_server: FromServer,
+    closing: bool,
+}
+
+impl Secure {
+    /// Reads the greeting. A server without TLS is an error.
+    pub(super) async fn greeted(mut stream: TcpStream, security: Security) -> io::Result<Self> {
+        let mut first = vec![0; HEADER_BYTES];
+        stream.read_exact(&mut first).await?;
+        let length = match *first.as_slice() {
+            [a, b, 0, 0] => usize::from(u16::from_le_bytes([a, b])),
+            _ => GREETING_BYTES,
+        };
+        if length >= GREETING_BYTES {
+            return Err(io::Error::other("it does not greet as a server does"));
+        }
+        // Not a byte more: what is behind it comes from the TLS handshake, or from nobody.
+        first.resize(HEADER_BYTES + length, 0);
+        stream.read_exact(first.get_mut(HEADER_BYTES..).unwrap_or_default()).await?;
+        let stage = if greeting::is_error(&first) {
+            Stage::Closed
+        } else if greeting::offers_tls(&mut first) {
+            greeting::hide_tls(&mut first);
+            Stage::Greeted(stream, Beginning::default())
+        } else {
+            return Err(io::Error::other("it offers no TLS, and nothing goes there in clear text"));
+        };
+        Ok(Self { security, stage, to_client: first })
+    }
+
+    /// Tries the handshake with nobody's log-in behind it.
+    pub(super) async fn tried(self) -> io::Result<()> {
+        let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
+        // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
+        let mut request = vec![32, 0, 0, 1, 0, 0x8a, 0, 0, 0, 0, 0, 1, 45];
+        request.resize(HEADER_BYTES + 32, 0);
+        let opening = Opening { request, login: Vec::new(), left: 0 };
+        let mut session = self.security.session(stream, opening).await?;
+        let _ = timeout(Duration::from_secs(1), session.tls.shutdown()).await;
+        Ok(())
+    }
+
+    /// The client's log-in begins.
+    fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Stage::Greeted(_, beginning) = &mut self.stage else { return Ok(0) };
+        match beginning.take(bytes) {
+            Ok((count, None)) => Ok(count),
+            Ok((count, Some(opening))) => {
+                if let Stage::Greeted(stream, _) = std::mem::replace(&mut self.stage, Stage::Closed) {
+                    let security = self.security.clone();
+                    let securing = async move { security.session(stream, opening).await };
+                    self.stage = Stage::Securing(Box::pin(securing));
+                }
+                Ok(count)
+            }
+            Err(unfit) => {
+                self.refuse(&unfit.to_string());
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+    }
+
+    /// Goes on with the handshake; an error is told to the client, in place of the server's answer.
+    fn poll_secured(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Stage::Securing(securing) = &mut self.stage {
+            match ready!(securing.as_mut().poll(cx)) {
+                Ok(session) => self.stage = Stage::Secured(Box::new(session)),
+                Err(error) => {
+                    let why = format!("{}: {}", self.security.server, words(&error));
+                    (self.security.log)(&why);
+                    self.refuse(&why);
+                }
+            }
+        }
+        Poll::Ready(())
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.stage = Stage::Closed;
+        self.to_client = greeting::refusal(AFTER_LOGIN, &format!("sealant tunnel: {why}"));
+    }
+}
+
+impl Security {
+    async fn session(&self, mut stream: TcpStream, opening: Opening) -> io::Result<Session> {
+        let late = || {
+            let text = format!("no end of the TLS handshake within {} s", self.patience.as_secs());
+            io::Error::new(io::ErrorKind::TimedOut, text)
+        };
+        let securing = async {
+            stream.write_all(&opening.request).await?;
+            TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
+        };
+        let tls = timeout(self.patience, securing).await.map_err(|_| late())??;
+        let from_client = FromClient::after(&opening);
+        let from_server = FromServer::default();
+        Ok(Session { tls, to_server: opening.login, from_client, from_server, closing: false })
+    }
+}
+
+/// What is wrong with a server, in the words that the other verbs have for it.
+pub(super) fn words(error: &io::Error) -> String {
+    match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+        Some(cause) => server::connect::tls_failure(cause).to_string(),
+        None => error.to_string(),
+    }
+}
+
+impl Session {
+    /// Gives TLS what waits.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.to_server.is_empty() {
+            let count = ready!(Pin::new(&mut self.tls).poll_write(cx, &self.to_server))?;
+            self.to_server.drain(..count);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_drain(cx))?;
+        if self.from_client.is_over() {
+            return Pin::new(&mut self.tls).poll_write(cx, bytes);
+        }
+        let part = bytes.get(..bytes.len().min(PIECE_BYTES)).unwrap_or_default();
+        self.from_client.pass(part, &mut self.to_server);
+        let _ = self.poll_drain(cx)?;
+        Poll::Ready(Ok(part.len()))
+    }
+
+    /// Reads past the log-in, or a part of it into `to_client`.
+    fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+        to_client: &mut Vec<u8>,
+    ) -> Poll<io::Result<()>> {
+        if self.from_server.is_over() {
+            return Pin::new(&mut self.tls).poll_read(cx, buffer);
+        }
+        let mut room = [0; PIECE_BYTES];
+        let mut piece = ReadBuf::new(&mut room);
+        ready!(Pin::new(&mut self.tls).poll_read(cx, &mut piece))?;
+        self.from_server.pass(piece.filled(), to_client);
+        Poll::Ready(if piece.filled().is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) })
+    }
+
+    fn poll_through(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        if self.closing { Pin::new(&mut self.tls).poll_shutdown(cx) } else { Pin::new(&mut self.tls).poll_flush(cx) }
+    }
+}
+
+impl AsyncRead for Secure {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let secure = self.get_mut();
+        loop {
+            if !secure.to_client.is_empty() {
+                let count = buffer.remaining().min(secure.to_client.len());
+                buffer.put_slice(secure.to_client.get(..count).unwrap_or_default());
+                secure.to_client.drain(..count);
+                return Poll::Ready(Ok(()));
+            }
+            match &mut secure.stage {
+                Stage::Greeted(stream, _) => {
+                    let mut room = [0];
+                    let mut byte = ReadBuf::new(&mut room);
+                    ready!(Pin::new(stream).poll_read(cx, &mut byte))?;
+                    // It has gone, or says what has no place before TLS.
+                    secure.stage = Stage::Closed;
+                }
+                Stage::Securing(_) => ready!(secure.poll_secured(cx)),
+                Stage::Secured(session) => {
+                    ready!(session.poll_take(cx, buffer, &mut secure.to_client))?;
+                    if secure.to_client.is_empty() && session.from_server.is_over() {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                Stage::Closed => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Secure {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let secure = self.get_mut();
+        ready!(secure.poll_secured(cx));
+        match &mut secure.stage {
+            Stage::Greeted(..) => Poll::Ready(secure.begin(bytes)),
+            Stage::Secured(session) => session.poll_send(cx, bytes),
+            Stage::Securing(_) | Stage::Closed => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let secure = self.get_mut();
+        ready!(secure.poll_secured(cx));
+        match &mut secure.stage {
+            Stage::Secured(session) => session.poll_through(cx),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Goes on with each flush, if it cannot be done at once.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let secure = self.get_mut();
+        match &mut secure.stage {
+            Stage::Secured(session) => {
+                session.closing = true;
+                session.poll_through(cx)
+            }
+            _ => {
+                secure.stage = Stage::Closed;
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+/// A connection to a server that was not asked for its name.
+#[cfg(feature = "fuzzing")]
+pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
+    let name = server::connect::server_name("");
+    let log: Arc<Log> = Arc::new(|_| {});
+    let security = Security { config, name, patience: Duration::from_secs(5), server: "it".to_owned(), log };
+    Secure::greeted(stream, security).await
+}

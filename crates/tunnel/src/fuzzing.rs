@@ -1,0 +1,150 @@
+//! What the fuzz targets reach: everything here that reads what somebody else has sent.
+
+use std::sync::Arc;
+
+use rustls::{client::UnbufferedClientConnection, server::UnbufferedServerConnection};
+use server::{TlsMode, TlsOptions};
+use tls13::Handshake;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UnixStream},
+    runtime::Runtime,
+};
+
+use crate::{
+    Credentials, credentials::Reloadable, far, greeting, link::Link, local::Local, message, metrics::Counters, pump,
+    pump::Pump,
+};
+
+/// A server's first packet, and text for operators.
+pub fn greeting(bytes: &[u8]) {
+    let mut first = bytes.to_vec();
+    let error = greeting::is_error(&first);
+    greeting::hide_tls(&mut first);
+    assert!(first.len() == bytes.len() && greeting::is_error(&first) == error && !greeting::offers_tls(&mut first));
+    let text = message::text(bytes);
+    assert!(!text.contains(char::is_control) && text.chars().count() <= message::MAX_TEXT_BYTES);
+    let refusal = greeting::refusal(0, &text);
+    assert!(greeting::is_error(&refusal));
+}
+
+/// A log-in, from either side, in pieces of that many bytes.
+pub fn login(bytes: &[u8], piece: usize) {
+    far::login_of(bytes, piece.max(1));
+}
+
+/// A link whose other side has a true certificate, and means harm.
+pub struct Hostile {
+    runtime: Runtime,
+    near: Credentials,
+    far: Credentials,
+}
+
+/// What the other side, and the local one, do next.
+#[derive(Debug)]
+pub enum Act<'a> {
+    /// A record that is sealed as it should be.
+    Sealed(&'a [u8]),
+    /// Bytes that are not.
+    Raw(&'a [u8]),
+    /// What the client, or the server, sends.
+    Local(&'a [u8]),
+    /// The client, or the server, sends no more.
+    LocalEnds,
+}
+
+impl Hostile {
+    /// With certificates of both ends.
+    #[must_use]
+    pub fn new(near: Credentials, far: Credentials) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+        Self { runtime, near, far }
+    }
+
+    /// A session with that, at the near end or the far one; it has to end when the other side has gone.
+    pub fn session(&self, at_near: bool, acts: &[Act<'_>]) {
+        self.runtime.block_on(async {
+            let (ours, theirs) = pair().await;
+            let (client, server) = if at_near { (ours, theirs) } else { (theirs, ours) };
+            let (client, server) = tokio::join!(self.connect(client), self.accept(server));
+            let (mut ours, mut theirs) = if at_near { (client, server) } else { (server, client) };
+            let (local, mut outside) = UnixStream::pair().expect("a pair");
+            let mut local = Local::from(local);
+            let counters = Counters::default();
+            let pumping = async {
+                if at_near {
+                    let ending = || true;
+                    let _ = Pump::new(&mut ours, &mut local, &counters).telling(&ending).run().await;
+                } else {
+                    let _ = pump::serve(&mut ours, &mut local, &counters, &false.into()).await;
+                }
+                drop(local);
+                ours.close().await;
+            };
+            let acting = async {
+                for act in acts {
+                    match act {
+                        Act::Sealed(content) => drop(theirs.queue_content(content)),
+                        Act::Raw(bytes) => theirs.queue_raw(bytes),
+                        Act::Local(bytes) => drop(outside.write_all(bytes).await),
+                        Act::LocalEnds => drop(outside.shutdown().await),
+                    }
+                    let _ = theirs.flush().await;
+                    tokio::task::yield_now().await;
+                }
+                drop(theirs);
+                let mut rest = Vec::new();
+                let _ = outside.shutdown().await;
+                let _ = outside.read_to_end(&mut rest).await;
+            };
+            tokio::join!(pumping, acting);
+        });
+    }
+
+    /// A server that answers so to a client that says that, where TLS was asked for.
+    pub fn server(&self, answers: &[u8], client: &[u8]) {
+        let options = TlsOptions { ca_file: Some(self.near.ca.clone()), ..TlsOptions::default() };
+        let config = server::connect::client_config(TlsMode::VerifyCa, &options, "").expect("an authority");
+        self.runtime.block_on(async {
+            let (ours, mut theirs) = pair().await;
+            let hostile = async {
+                let _ = theirs.write_all(answers).await;
+                let _ = theirs.shutdown().await;
+                let mut heard = Vec::new();
+                let _ = theirs.read_to_end(&mut heard).await;
+                heard
+            };
+            let served = async {
+                let Ok(mut server) = far::secure_of(ours, Arc::clone(&config)).await else { return };
+                let _ = server.write_all(client).await;
+                let _ = server.flush().await;
+                let mut shown = Vec::new();
+                let _ = server.read_to_end(&mut shown).await;
+            };
+            let (heard, ()) = tokio::join!(hostile, served);
+            // In the clear goes a request for TLS, and nothing of a log-in.
+            assert!(heard.is_empty() || heard.len() > 36 && heard.get(36) == Some(&22), "{heard:x?}");
+        });
+    }
+
+    async fn connect(&self, socket: TcpStream) -> Link {
+        let config = Reloadable::client(&self.near).expect("credentials").get();
+        let tls = UnbufferedClientConnection::new(config, server::connect::server_name("far")).expect("a name");
+        Link::open(socket, Handshake::Client(Box::new(tls)), "far", PATIENCE).await.expect("a handshake").0
+    }
+
+    async fn accept(&self, socket: TcpStream) -> Link {
+        let config = Reloadable::server(&self.far).expect("credentials").get();
+        let tls = UnbufferedServerConnection::new(config).expect("a configuration");
+        Link::open(socket, Handshake::Server(Box::new(tls)), "near", PATIENCE).await.expect("a handshake").0
+    }
+}
+
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (one, other) = tokio::join!(TcpStream::connect(address), listener.accept());
+    (one.expect("connected"), other.expect("accepted").0)
+}
