@@ -70,13 +70,14 @@ impl Reencrypt<'_> {
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
             return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");
         }
-        if before.readable != Readable::Yes {
+        if let Err(why) = state(&before.volume, self.resume) {
+            return refused(why);
+        }
+        // A power cut leaves one that cryptsetup restores when it goes on.
+        if !self.resume && before.readable != Readable::Yes {
             return refused(
                 "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
             );
-        }
-        if let Err(why) = state(&before.volume, self.resume) {
-            return refused(why);
         }
         let Some(slot) = self.cryptsetup.opens(self.device, self.key, None)? else {
             return refused("the key does not open it");

@@ -8,7 +8,6 @@ use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Mapping, Status};
 use crate::durable;
 use crate::judge::{Circumstances, audit};
-use crate::read::Readable;
 use crate::secret::Secret;
 use crate::volume::Volume;
 use crate::{Code, Severity};
@@ -69,7 +68,7 @@ impl Opening<'_> {
         if let Some(name) = other.and_then(|block| block.mapper_name()) {
             return Err(DeviceError::refused(self.device, format!("is open already, as {name}")));
         }
-        self.check(&header)?;
+        self.check()?;
         let copy = if self.strict { Some(self.judged_copy(&header)?) } else { None };
         let mapping = Mapping { header: copy.clone(), ..self.mapping.clone() };
         let mapped = self.cryptsetup.map(self.device, self.name, key, &mapping);
@@ -86,16 +85,14 @@ impl Opening<'_> {
         }
     }
 
-    fn check(&self, header: &Header) -> Result<(), DeviceError> {
+    /// One damaged copy of the header is no reason to refuse: a power cut leaves that, and cryptsetup restores it from
+    /// the other. `strict` does not let it pass.
+    fn check(&self) -> Result<(), DeviceError> {
         let report = audit(&open(self.device)?, &Circumstances::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         let stuck = report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck);
         if stuck {
             let why = "its re-encryption was cut off in the last step; `sealant luks header repair` mends it";
-            return Err(DeviceError::refused(self.device, why));
-        }
-        if header.readable != Readable::Yes {
-            let why = "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it";
             return Err(DeviceError::refused(self.device, why));
         }
         Ok(())

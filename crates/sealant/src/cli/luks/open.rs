@@ -14,8 +14,8 @@ use crate::output::message::{Failure, warning};
 
 /// Open a volume, and prove by the kernel's table that it is what its header says
 ///
-/// A header that is damaged, asks for absurd work, or was left by a re-encryption that was cut off in its last step is
-/// refused before any key is tried. A volume that is open under this name already is left as it is.
+/// A header that asks for absurd work, or was left by a re-encryption that was cut off in its last step, is refused before
+/// any key is tried. One damaged copy, as a power cut leaves it, cryptsetup restores from the other. A volume that is open under this name already is left as it is.
 #[derive(Debug, Args)]
 #[command(after_help = OPEN_END, after_long_help = OPEN_END)]
 pub(super) struct Open {
