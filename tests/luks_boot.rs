@@ -98,7 +98,7 @@ fn a_key_is_served_exactly_or_not_at_all() {
 #[test]
 fn a_mariadb_comes_back_with_its_volume_and_stays_down_without_its_key() {
     let Some(machine) = Machine::new() else { return };
-    let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(Duration::from_secs(900));
+    let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(Duration::from_secs(1800));
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
     let ran = machine.run(include_str!("vm/mariadb-boot.sh")).expect("it runs");
     assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
