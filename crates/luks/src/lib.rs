@@ -3,7 +3,7 @@
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
 //! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back,
-//! [`key`] adds and rotates keys, both by driving [`cryptsetup`].
+//! [`key`] adds and rotates keys, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`].
 //!
 //! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
 //! format knows (4 MiB).
@@ -18,9 +18,11 @@
 )]
 
 pub mod backup;
+pub mod boot;
 mod bytes;
 mod cipher;
 pub mod cryptsetup;
+pub mod device;
 pub mod diff;
 mod durable;
 mod error;
@@ -31,7 +33,10 @@ pub mod key;
 mod luks1;
 mod luks2;
 mod material;
+pub mod plan;
+mod program;
 mod read;
+pub mod reencrypt;
 mod secret;
 mod source;
 mod summary;

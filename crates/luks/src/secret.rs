@@ -2,13 +2,19 @@
 
 use std::fmt;
 use std::io::{self, Read};
+use std::path::Path;
 
+use aws_lc_rs::rand;
 use zeroize::Zeroizing;
+
+use crate::durable;
 
 /// A key or passphrase, exact bytes; wiped when it goes.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
+/// Bytes of a key that we make: as much as the longest volume key; more than anybody can guess.
+pub(crate) const KEY_BYTES: usize = 64;
 /// A pipe holds as many before anybody reads.
 const MAX_BYTES: usize = 1 << 15;
 
@@ -43,6 +49,24 @@ impl Secret {
         }
         bytes.truncate(filled);
         Ok(Self(bytes))
+    }
+
+    /// A new key: 64 random bytes.
+    ///
+    /// # Errors
+    /// There are no random numbers.
+    pub fn random() -> io::Result<Self> {
+        let mut bytes = Zeroizing::new(vec![0; KEY_BYTES]);
+        rand::fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
+        Ok(Self(bytes))
+    }
+
+    /// Keeps it in a new file that only its owner may read.
+    ///
+    /// # Errors
+    /// What the system reports, also if a file is in the way.
+    pub fn store(&self, path: &Path) -> io::Result<()> {
+        durable::create(path, &self.0)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -70,20 +70,7 @@ pub(super) fn collect(scene: Scene<'_>) -> HostFacts {
 }
 
 fn paths(scene: &Scene<'_>, disks: &Disks) -> Vec<PathOnDisk> {
-    let mut wanted: BTreeMap<(PathBuf, Role), String> = BTreeMap::new();
-    let configures =
-        |place: &&Place| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
-    let matters = |place: &&Place| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
-    for place in scene.places.iter().filter(matters) {
-        // A single file counts with its directory; a key file for itself, to compare devices.
-        let path = match place.extent {
-            Extent::File if place.role != Role::Key => place.directory(),
-            _ => &place.path,
-        };
-        if scene.view.stat(path).is_ok() {
-            wanted.entry((path.to_owned(), place.role)).or_insert_with(|| place.via.clone());
-        }
-    }
+    let mut wanted = wanted(scene.view, scene.places);
     let external = scene.files.iter().filter(|file| file.role == Role::ExternalData);
     for parent in external.filter_map(|file| Path::new(&file.path).parent()) {
         wanted.entry((parent.to_owned(), Role::ExternalData)).or_insert_with(|| "data file".to_owned());
@@ -92,6 +79,25 @@ fn paths(scene: &Scene<'_>, disks: &Disks) -> Vec<PathOnDisk> {
         wanted.entry((path.clone(), *role)).or_insert_with(|| "mounted in the directory".to_owned());
     }
     wanted.into_iter().map(|((path, role), via)| disks.below(&path, role, &via)).collect()
+}
+
+/// The paths whose disks count, and what led to each.
+pub(super) fn wanted(view: &View, places: &[Place]) -> BTreeMap<(PathBuf, Role), String> {
+    let mut wanted: BTreeMap<(PathBuf, Role), String> = BTreeMap::new();
+    let configures =
+        |place: &&Place| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
+    let matters = |place: &&Place| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
+    for place in places.iter().filter(matters) {
+        // A single file counts with its directory; a key file for itself, to compare devices.
+        let path = match place.extent {
+            Extent::File if place.role != Role::Key => place.directory(),
+            _ => &place.path,
+        };
+        if view.stat(path).is_ok() {
+            wanted.entry((path.to_owned(), place.role)).or_insert_with(|| place.via.clone());
+        }
+    }
+    wanted
 }
 
 /// Home directories that `/etc/passwd` names, root's first.

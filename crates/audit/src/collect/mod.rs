@@ -17,6 +17,7 @@ mod mounts;
 mod opening;
 mod options;
 mod page_proofs;
+pub mod placement;
 mod process;
 mod proofs;
 mod roots;

@@ -65,8 +65,18 @@ fn begins(below: &Path, prefixes: &[String]) -> bool {
 
 /// The places of a running server. The data directory comes first.
 pub(super) fn of_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf]) -> Vec<Place> {
+    of_variables(&|name| sql.variable_or_none(name), &key_store_files(sql, datadir), datadir, backup_dirs)
+}
+
+/// The places that variables name, whoever told them.
+pub(super) fn of_variables<'v>(
+    variable: &dyn Fn(&str) -> Option<&'v str>,
+    key_stores: &[PathBuf],
+    datadir: &Path,
+    backup_dirs: &[PathBuf],
+) -> Vec<Place> {
     let mut places = vec![Place::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
-    let variable = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let absolute = |value: &str| normal(&datadir.join(value));
     for (name, role, prefixes) in DIRECTORIES {
         // `tmpdir` may be a list.
@@ -96,8 +106,8 @@ pub(super) fn of_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf])
         let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
         places.push(Place::new(absolute(value), role, name, Extent::File));
     }
-    for path in key_store_files(sql, datadir) {
-        places.push(Place::new(path, Role::Key, "keyring component's Data_file", Extent::File));
+    for path in key_stores {
+        places.push(Place::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
     }
     if let Some(value) = variable("secure_file_priv").filter(|value| !value.eq_ignore_ascii_case("null")) {
         places.push(Place::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
@@ -127,6 +137,14 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
     let stores = key_store_files(sql, datadir).into_iter().chain(plugin.map(|keys| normal(&datadir.join(keys))));
     places.extend(stores.map(|keys| file(PathBuf::from(format!("{}.backup", keys.display())), "beside the key file")));
     places
+}
+
+/// Data files outside the data directory, by their directories.
+pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<Place> {
+    let files = datafiles(sql, datadir).into_iter().filter(|file| !file.starts_with(datadir));
+    let parents: std::collections::BTreeSet<PathBuf> = files.filter_map(|f| Some(f.parent()?.to_owned())).collect();
+    let place = |parent| Place::new(parent, Role::ExternalData, "data file", Extent::Tree);
+    parents.into_iter().map(place).collect()
 }
 
 /// Directories that the operator named, relative to where we run.

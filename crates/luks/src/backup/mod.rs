@@ -171,6 +171,10 @@ impl Header {
     pub fn is(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Opens a file or device to be read.

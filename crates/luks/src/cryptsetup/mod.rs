@@ -4,7 +4,8 @@
 //! cryptsetup(8): 1 wrong parameters, 2 no permission or wrong passphrase, 3 out of memory, 4 wrong device, 5
 //! device exists or is busy.
 
-mod process;
+mod reencrypt;
+mod volume;
 
 use std::ffi::OsStr;
 use std::io::{PipeReader, Write};
@@ -12,15 +13,18 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use reencrypt::{Progress, Reencryption};
+pub use volume::{Format, Mapping, Status};
+
+use crate::kdf::Kdf;
+use crate::program::{self, Ended, run};
+use crate::read::read;
 use crate::secret::Secret;
-use process::{Ended, run};
 
 /// Argon2 takes seconds by design, on a small machine with many slots a minute.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Oldest release that is driven: LUKS2 as the default came with it.
 const OLDEST: Version = Version(2, 1, 0);
-/// Where Debian and others keep it, which is not on every user's PATH.
-const ALSO_IN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
 /// Why cryptsetup did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +66,16 @@ pub enum CryptsetupError {
         /// The device.
         device: PathBuf,
     },
+    /// A slot whose key derivation would exhaust the machine; it was not computed.
+    #[error("{device}: slot {slot} asks for {what}, which no cryptsetup does; nothing was computed")]
+    Absurd {
+        /// The device.
+        device: PathBuf,
+        /// The slot.
+        slot: u32,
+        /// The cost.
+        what: String,
+    },
     /// Anything else that it refused.
     #[error("cryptsetup {verb} on {device} failed ({reason}): {message}")]
     Failed {
@@ -81,6 +95,12 @@ pub enum CryptsetupError {
 pub struct Version(u32, u32, u32);
 
 impl Version {
+    /// A release by its numbers.
+    #[must_use]
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self(major, minor, patch)
+    }
+
     /// From what `cryptsetup --version` prints.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().nth(1)?.split(['.', '-']).map(str::parse);
@@ -108,10 +128,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`CryptsetupError::Missing`], [`CryptsetupError::TooOld`], [`CryptsetupError::NoVersion`].
     pub fn find() -> Result<Self, CryptsetupError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let places = std::env::split_paths(&path).chain(ALSO_IN.iter().map(PathBuf::from));
-        let program = places.map(|place| place.join("cryptsetup")).find(|program| program.is_file());
-        let program = program.ok_or(CryptsetupError::Missing)?;
+        let program = program::find("cryptsetup").ok_or(CryptsetupError::Missing)?;
         let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20))?;
         let version = ended.and_then(|ended| Version::parse(&ended.stdout));
         match version {
@@ -133,6 +150,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`CryptsetupError`] for everything but a wrong key.
     pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, CryptsetupError> {
+        sane(device)?;
         let number = slot.map(|slot| slot.to_string());
         let mut args: Vec<&OsStr> =
             ["--verbose", "open", "--test-passphrase", "--key-file", "-"].map(OsStr::new).to_vec();
@@ -181,9 +199,23 @@ impl Cryptsetup {
     }
 
     fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, CryptsetupError> {
+        self.call_with(verb, device, args, Some(key))
+    }
+
+    fn call_with(
+        &self,
+        verb: &str,
+        device: &Path,
+        args: &[&OsStr],
+        key: Option<&Secret>,
+    ) -> Result<Ended, CryptsetupError> {
         let args = [&[OsStr::new("--batch-mode")], args].concat();
         let timed_out = || CryptsetupError::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
-        let ended = run(&self.program, &args, Some(key.bytes()), LIMIT)?.ok_or_else(timed_out)?;
+        let ended = run(&self.program, &args, key.map(Secret::bytes), LIMIT)?.ok_or_else(timed_out)?;
+        Self::judge(verb, device, ended)
+    }
+
+    fn judge(verb: &str, device: &Path, ended: Ended) -> Result<Ended, CryptsetupError> {
         match ended.code {
             Some(0) => Ok(ended),
             Some(2) => Err(CryptsetupError::WrongKey { device: device.to_owned() }),
@@ -195,6 +227,18 @@ impl Cryptsetup {
             }),
         }
     }
+}
+
+/// Refuses a header whose key derivation is no real one: whoever wrote it wants the machine busy. What cannot be read
+/// is left to cryptsetup to refuse.
+fn sane(device: &Path) -> Result<(), CryptsetupError> {
+    let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
+    for slot in volume.iter().flat_map(|volume| &volume.slots) {
+        if let Some(what) = slot.kdf.as_ref().and_then(Kdf::excess) {
+            return Err(CryptsetupError::Absurd { device: device.to_owned(), slot: slot.id, what });
+        }
+    }
+    Ok(())
 }
 
 /// A pipe that holds `secret` and then its end, and that a child inherits. It holds more than any key.

@@ -14,10 +14,7 @@ use zeroize::Zeroizing;
 
 use super::KeyError;
 use crate::durable;
-use crate::secret::Secret;
-
-/// As much as the longest volume key; more than anybody can guess.
-const KEY_BYTES: usize = 64;
+use crate::secret::{KEY_BYTES, Secret};
 
 /// The three files, and a lock on them.
 #[derive(Debug)]

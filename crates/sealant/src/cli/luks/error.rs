@@ -2,6 +2,7 @@
 
 use luks::backup::BackupError;
 use luks::cryptsetup::{Cryptsetup, CryptsetupError};
+use luks::device::{DeviceError, Use};
 use luks::key::KeyError;
 
 use crate::output::message::Failure;
@@ -35,6 +36,26 @@ pub(super) fn key(error: KeyError) -> Failure {
     };
     match error {
         KeyError::Backup(error) => backup(error),
+        other => with(other.to_string(), hint),
+    }
+}
+
+/// A disk or a volume that is not to be had.
+pub(super) fn device(error: DeviceError) -> Failure {
+    let hint = match &error {
+        DeviceError::Io { source, .. } => of_io(source),
+        DeviceError::Cryptsetup(error) => of_cryptsetup(error),
+        DeviceError::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Data { .. })) => {
+            Some("if it is surely rubbish: --destroy-unknown-data")
+        }
+        DeviceError::Used { uses, .. } if uses.iter().any(|each| matches!(each, Use::Signature(_))) => {
+            Some("if it is surely not needed: `wipefs --all` on it first, and look twice at the name")
+        }
+        _ => None,
+    };
+    match error {
+        DeviceError::Backup(error) => backup(error),
+        DeviceError::Key(error) => key(error),
         other => with(other.to_string(), hint),
     }
 }

@@ -1,6 +1,7 @@
 //! `sealant luks key`: the keys of a volume.
 
 mod rotate;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 
-/// List, add and rotate the keys of a volume
+/// List, add and rotate the keys of a volume, or hand one out at boot
 #[derive(Debug, Args)]
 pub(super) struct Key {
     #[command(subcommand)]
@@ -26,6 +27,7 @@ enum Task {
     Add(Add),
     List(List),
     Rotate(rotate::Rotate),
+    Serve(serve::Serve),
 }
 
 impl Key {
@@ -34,6 +36,7 @@ impl Key {
             Task::Add(task) => task.run(),
             Task::List(task) => task.run(),
             Task::Rotate(task) => task.run(),
+            Task::Serve(task) => task.run(),
         }
     }
 }

@@ -1,11 +1,16 @@
 //! `sealant luks`: the encrypted disk under a data directory.
 
 mod audit;
+mod boot;
 mod device;
 mod error;
+mod format;
 mod header;
 mod key;
 mod keys;
+mod open;
+mod plan;
+mod reencrypt;
 
 use clap::{Args, Subcommand};
 
@@ -13,7 +18,7 @@ use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
-/// Judge the LUKS disk under a data directory; back up its header, rotate its keys
+/// The encrypted disk under a data directory: judged, made, opened, its keys rotated, its header backed up
 ///
 /// Reads LUKS1 and LUKS2 headers from the bytes, also damaged ones. Keys are proven by cryptsetup, to which they go by
 /// descriptor only.
@@ -26,8 +31,15 @@ pub(crate) struct Luks {
 #[derive(Debug, Subcommand)]
 enum Task {
     Audit(audit::Audit),
+    Boot(boot::Boot),
+    Close(open::Close),
+    Format(Box<format::FormatVolume>),
     Header(header::Header),
     Key(keys::Key),
+    Mount(open::Mount),
+    Open(Box<open::Open>),
+    Plan(Box<plan::Plan>),
+    Reencrypt(Box<reencrypt::Reencrypt>),
 }
 
 impl Luks {
@@ -35,8 +47,15 @@ impl Luks {
         forbid_dumps();
         match self.task {
             Task::Audit(task) => task.run(),
+            Task::Boot(task) => task.run(),
+            Task::Close(task) => task.run(),
+            Task::Format(task) => task.run(),
             Task::Header(task) => task.run(),
             Task::Key(task) => task.run(),
+            Task::Mount(task) => task.run(),
+            Task::Open(task) => task.run(),
+            Task::Plan(task) => task.run(),
+            Task::Reencrypt(task) => task.run(),
         }
     }
 }

@@ -1,0 +1,191 @@
+//! Where a server's files lie: every path that matters, the disk below it, and how much is there. No file is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use server::option_file::{Entries, Value};
+
+use super::disks::Disks;
+use super::host::wanted;
+use super::roots::{self, Place};
+use super::view::{Host, View};
+use super::{LiveOptions, locate, places, sql};
+use crate::Error;
+use crate::facts::host::{PathOnDisk, Role, Swap};
+
+/// Where the server's own packages put the data if no option says otherwise.
+const USUAL_DATADIR: &str = "/var/lib/mysql";
+/// Files that are counted below one path before a count is given up.
+const MOST_FILES: usize = 5_000_000;
+
+/// The paths of one server.
+#[derive(Debug, Clone)]
+pub struct Placement {
+    /// The data directory.
+    pub datadir: PathBuf,
+    /// Every path that matters.
+    pub paths: Vec<Placed>,
+    /// Active swap areas.
+    pub swaps: Vec<Swap>,
+    /// Why the swap areas could not be read.
+    pub swaps_unseen: Option<String>,
+    /// Option files that exist and could not be read, with the reason.
+    pub unread: Vec<(String, String)>,
+}
+
+/// A path and what is in it.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// The disk below it.
+    pub on_disk: PathOnDisk,
+    /// Bytes that the server's files take there; none if they cannot be counted.
+    pub bytes: Option<u64>,
+}
+
+/// The paths of a running server, which is asked.
+///
+/// # Errors
+/// [`Error::Server`]; [`Error::NotADataDirectory`] if the server is not on this host.
+pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
+    let (told, host) = (sql::ask(options)?, Host::this());
+    let seen = locate(&host, options, &told).map_err(|gap| Error::NotADataDirectory {
+        path: PathBuf::from(&told.sql.identity.datadir),
+        why: format!("{}; {}", gap.why, gap.remedy),
+    })?;
+    let mut places = places(&host, options, &told.sql, &seen);
+    places.extend(roots::of_external_files(&told.sql, &seen.datadir));
+    let disks = Disks::read(&host, seen.process.as_ref().map(|process| process.pid));
+    Ok(placement(seen.datadir.clone(), &places, &seen.view, &disks))
+}
+
+/// The paths that option files name, for a server that is down.
+///
+/// # Errors
+/// [`Error::NotADataDirectory`] if there is no data directory where they say.
+pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &[PathBuf]) -> Result<Placement, Error> {
+    let mut unread = Vec::new();
+    let mut variables = BTreeMap::new();
+    for file in files {
+        match Entries::read(file) {
+            Ok(read) => read.entries.into_iter().filter(|entry| is_servers(&entry.group)).for_each(|entry| {
+                let value = match entry.value {
+                    Value::Text(text) => text,
+                    _ => String::new(),
+                };
+                variables.insert(variable_of(&entry.key), value);
+            }),
+            Err(error) => unread.push((file.display().to_string(), error.to_string())),
+        }
+    }
+    let named = variables.get("datadir").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let datadir = datadir.map(Path::to_owned).or(named).unwrap_or_else(|| PathBuf::from(USUAL_DATADIR));
+    let not = |error: std::io::Error| Error::NotADataDirectory { path: datadir.clone(), why: error.to_string() };
+    let datadir = fs::canonicalize(&datadir).map_err(not)?;
+    View::ours().open_dir(&datadir).map_err(not)?;
+    let places = roots::of_variables(&|name| variables.get(name).map(String::as_str), &[], &datadir, backup_dirs);
+    let disks = Disks::read(&Host::this(), None);
+    Ok(Placement { unread, ..placement(datadir, &places, &View::ours(), &disks) })
+}
+
+fn placement(datadir: PathBuf, places: &[Place], view: &View, disks: &Disks) -> Placement {
+    let bytes_of = |path: &Path, role: Role| {
+        let own: Vec<&Place> =
+            places.iter().filter(|p| p.role == role && p.directory() == path || p.path == path).collect();
+        bytes(&view.reach(path), &|below: &Path| own.iter().any(|place| place.claims(&path.join(below))))
+    };
+    let placed = |((path, role), via): ((PathBuf, Role), String)| Placed {
+        bytes: bytes_of(&path, role),
+        on_disk: disks.below(&path, role, &via),
+    };
+    let swaps = disks.swaps();
+    Placement {
+        paths: wanted(view, places).into_iter().map(placed).collect(),
+        swaps_unseen: swaps.as_ref().err().cloned(),
+        swaps: swaps.unwrap_or_default(),
+        datadir,
+        unread: Vec::new(),
+    }
+}
+
+/// Bytes on disk of the files below `root` that are claimed, on its own file system only, each once.
+fn bytes(root: &Path, claims: &dyn Fn(&Path) -> bool) -> Option<u64> {
+    let top = fs::metadata(root).ok()?;
+    if top.is_file() {
+        return Some(top.blocks().saturating_mul(512));
+    }
+    let (mut total, mut seen, mut todo) = (0_u64, BTreeSet::new(), vec![root.to_owned()]);
+    while let Some(directory) = todo.pop() {
+        for entry in fs::read_dir(&directory).ok()? {
+            let entry = entry.ok()?;
+            let path = entry.path();
+            let (Ok(metadata), Ok(below)) = (fs::symlink_metadata(&path), path.strip_prefix(root)) else { continue };
+            if metadata.dev() != top.dev() || !claims(below) {
+                continue;
+            }
+            if metadata.is_dir() {
+                todo.push(path);
+            } else if seen.insert(metadata.ino()) {
+                total = total.saturating_add(metadata.blocks().saturating_mul(512));
+            }
+            if seen.len() > MOST_FILES {
+                return None;
+            }
+        }
+    }
+    Some(total)
+}
+
+/// Groups that servers read: `mysqld`, `mysqld-9.7`, `mariadb`, `mariadbd-10.11`, `server`, `galera`.
+fn is_servers(group: &str) -> bool {
+    let name = group.split('-').next().unwrap_or(group);
+    ["mysqld", "mariadb", "mariadbd", "server", "galera"].contains(&name)
+}
+
+/// The variable that an option sets; two have other names.
+fn variable_of(option: &str) -> String {
+    let name = option.replace('-', "_");
+    let name = ["loose_", "maximum_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    match name {
+        "log_bin" => "log_bin_basename".to_owned(),
+        "relay_log" => "relay_log_basename".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn option_files_of_a_server_that_is_down() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        for sub in ["data/sakila", "logs", "undo"] {
+            fs::create_dir_all(root.join(sub)).unwrap();
+        }
+        fs::write(root.join("data/sakila/actor.ibd"), [7; 8192]).unwrap();
+        fs::write(root.join("logs/binlog.000001"), [7; 4096]).unwrap();
+        fs::write(root.join("logs/other"), [7; 4096]).unwrap();
+        let file = root.join("my.cnf");
+        let text = format!(
+            "[client]\ndatadir=/wrong\n[mysqld]\ndatadir={0}/data\nlog-bin={0}/logs/binlog\ninnodb_undo_directory=../undo\n",
+            root.display()
+        );
+        fs::write(&file, text).unwrap();
+        let placement = of_option_files(&[file, root.join("gone")], None, &[]).unwrap();
+        let found: Vec<(Role, &str, Option<u64>)> =
+            placement.paths.iter().map(|p| (p.on_disk.role, p.on_disk.path.as_str(), p.bytes)).collect();
+        let path = |name: &str| root.join(name).to_string_lossy().into_owned();
+        assert!(found.contains(&(Role::Data, &path("data"), Some(8192))), "{found:?}");
+        assert!(found.contains(&(Role::Undo, &path("undo"), Some(0))), "{found:?}");
+        assert!(found.contains(&(Role::BinaryLog, &path("logs"), Some(4096))), "{found:?}");
+        assert_eq!(placement.unread.len(), 1);
+    }
+
+    #[test]
+    fn no_data_directory_is_an_error() {
+        assert!(of_option_files(&[], Some(Path::new("/nonexistent")), &[]).is_err());
+    }
+}

@@ -1,0 +1,240 @@
+//! Whether a reboot would bring the server back. systemd's own generators are run on the tables as they are, into a
+//! directory that is thrown away, and the server's unit is asked: a system that is "running" may have left it out.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{IFlags, ioctl_getflags};
+
+use super::table::line_of;
+use super::{drop_in_path, read, socket_path};
+use crate::cryptsetup::Cryptsetup;
+use crate::device::{Block, DeviceError, Host};
+use crate::program::{find, run};
+use crate::secret::Secret;
+
+/// Where the generators are.
+const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/systemd/system-generators"];
+/// For one question to systemd.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Something that is well.
+pub type Checked = String;
+
+/// Something that is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A code for scripts.
+    pub code: &'static str,
+    /// What is wrong and what to do.
+    pub what: String,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+struct Found {
+    good: Vec<Checked>,
+    faults: Vec<Fault>,
+}
+
+impl Found {
+    fn note(&mut self, code: &'static str, good: bool, well: impl Into<String>, wrong: impl Into<String>) -> bool {
+        if good {
+            self.good.push(well.into());
+        } else {
+            self.faults.push(Fault { code, what: wrong.into() });
+        }
+        good
+    }
+}
+
+/// Checks everything that a start of `units` with the volume `name` rests on. Nothing is changed.
+///
+/// # Errors
+/// [`DeviceError::Refused`] if nothing was installed for this name.
+pub fn check(
+    cryptsetup: &Cryptsetup,
+    host: &Host,
+    root: &Path,
+    name: &str,
+    units: &[String],
+) -> Result<(Vec<Checked>, Vec<Fault>), DeviceError> {
+    let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
+    let text = read(&crypttab)?;
+    let Some(volume) = line_of(&text, 0, name) else {
+        return Err(DeviceError::refused(&crypttab, format!("does not name {name}; `sealant luks boot install` does")));
+    };
+    let fields: Vec<&str> = volume.split_whitespace().collect();
+    let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+    let mut found = Found::default();
+    options(&mut found, "crypttab", field(3), &["nofail", "headless"]);
+    let text = read(&fstab)?;
+    let mount = line_of(&text, 0, &format!("/dev/mapper/{name}"));
+    found.note("boot-fstab", mount.is_some(), "fstab mounts it", format!("{}: no line for {name}", fstab.display()));
+    let directory = mount.and_then(|line| line.split_whitespace().nth(1)).map(PathBuf::from);
+    if let Some(options_of_mount) = mount.and_then(|line| line.split_whitespace().nth(3)) {
+        options(&mut found, "fstab", options_of_mount, &["nofail"]);
+    }
+    key(&mut found, cryptsetup, name, field(1), field(2));
+    if let Some(directory) = &directory {
+        generated(&mut found, (&crypttab, &fstab), name, directory)?;
+        guarded(&mut found, host, directory, name);
+        for unit in units {
+            let drop_in = read(&drop_in_path(root, unit, name))?;
+            let wanted = format!("RequiresMountsFor={}", directory.display());
+            let there = drop_in.lines().any(|line| line.trim() == wanted);
+            let wrong = format!("{unit}: no drop-in with {wanted}; `sealant luks boot install` writes it");
+            found.note("boot-drop-in", there, format!("{unit} requires the mount"), wrong);
+            if root == Path::new("/") {
+                state(&mut found, unit, name, directory);
+            }
+        }
+    }
+    Ok((found.good, found.faults))
+}
+
+fn options(found: &mut Found, table: &str, options: &str, wanted: &[&str]) {
+    for option in wanted {
+        let there = options.split(',').any(|own| own == *option);
+        let wrong = format!("{table}: {option} is missing: without the key the host may not boot");
+        found.note("boot-options", there, format!("{table} has {option}"), wrong);
+    }
+}
+
+/// The key opens the volume, and nobody else may read it. One that a service hands out is asked for by systemd alone.
+fn key(found: &mut Found, cryptsetup: &Cryptsetup, name: &str, device: &str, key: &str) {
+    if Path::new(key) == socket_path(name) {
+        found.good.push(format!("the key comes over {key}"));
+        return;
+    }
+    let metadata = fs::metadata(key);
+    let wrong = format!("{key}: the key file is not there: the server will stay down");
+    if !found.note("boot-key", metadata.is_ok(), format!("{key} is there"), wrong) {
+        return;
+    }
+    if let Ok(metadata) = metadata {
+        let private = metadata.permissions().mode() & 0o077 == 0 && metadata.uid() == 0;
+        let wrong = format!("{key}: others than root may read it; `chown root {key}; chmod 400 {key}`");
+        found.note("boot-key-mode", private, format!("{key} is root's only"), wrong);
+    }
+    let device = match device.strip_prefix("UUID=") {
+        Some(uuid) => Path::new("/dev/disk/by-uuid").join(uuid),
+        None => PathBuf::from(device),
+    };
+    let opens = fs::File::open(key).and_then(|mut file| Secret::read(&mut file)).map_err(|error| error.to_string());
+    let opens = opens.and_then(|key| cryptsetup.opens(&device, &key, None).map_err(|error| error.to_string()));
+    let wrong = match &opens {
+        Err(error) => error.clone(),
+        _ => format!("{key}: opens nothing on {}", device.display()),
+    };
+    found.note("boot-key", matches!(opens, Ok(Some(_))), format!("{key} opens {}", device.display()), wrong);
+}
+
+/// What systemd makes of the tables.
+fn generated(
+    found: &mut Found,
+    (crypttab, fstab): (&Path, &Path),
+    name: &str,
+    directory: &Path,
+) -> Result<(), DeviceError> {
+    let scratch = std::env::temp_dir().join(format!("sealant-generators-{}", std::process::id()));
+    fs::create_dir_all(&scratch).map_err(DeviceError::io(&scratch))?;
+    for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
+        let program = GENERATORS.iter().map(|place| Path::new(place).join(generator)).find(|path| path.exists());
+        let ran = program.is_some_and(|program| {
+            let mut command = Command::new(program);
+            command.args([&scratch, &scratch, &scratch]).env("LC_ALL", "C");
+            command.env("SYSTEMD_CRYPTTAB", crypttab).env("SYSTEMD_FSTAB", fstab);
+            command.output().is_ok_and(|output| output.status.success())
+        });
+        let wrong = format!("{generator} is not there, or fails on these tables");
+        found.note("boot-generator", ran, format!("{generator} takes the tables"), wrong);
+    }
+    let unit = |file: &str| fs::read_to_string(scratch.join(file)).unwrap_or_default();
+    let cryptsetup = format!("systemd-cryptsetup@{}.service", escaped(name));
+    let opens = unit(&cryptsetup).contains("headless");
+    let wrong = format!("the generator makes no {cryptsetup} that opens it without asking");
+    found.note("boot-generated", opens, format!("{cryptsetup} opens it without asking"), wrong);
+    let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
+    let mounts = unit(&mount).lines().any(|line| line.trim() == format!("What=/dev/mapper/{name}"));
+    let wrong = format!("the generator makes no {mount} of /dev/mapper/{name}");
+    found.note("boot-generated", mounts, format!("{mount} mounts it"), wrong);
+    let required = scratch.join("local-fs.target.requires").join(&mount).exists();
+    let wrong = format!("{mount} is required by local-fs.target: without the key the host ends in its emergency shell");
+    found.note("boot-generated", !required, format!("the boot goes on without {mount}"), wrong);
+    fs::remove_dir_all(&scratch).map_err(DeviceError::io(&scratch))
+}
+
+/// While the volume is away, nothing can be written where it belongs.
+fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
+    if let Some(mount) = host.mounted_at(directory) {
+        let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.number);
+        let wrong = format!("{}: something else is mounted there", directory.display());
+        found.note("boot-mounted", ours, format!("{} is the volume now", directory.display()), wrong);
+        return;
+    }
+    let immutable = fs::File::open(directory)
+        .is_ok_and(|handle| ioctl_getflags(&handle).is_ok_and(|flags| flags.contains(IFlags::IMMUTABLE)));
+    let wrong = format!(
+        "{}: not mounted, and not immutable: a server could write there in plain; `sealant luks mount` guards it",
+        directory.display()
+    );
+    found.note("boot-guard", immutable, format!("{} is immutable while unmounted", directory.display()), wrong);
+}
+
+/// What systemd says of the unit itself, and of what keeps it down.
+fn state(found: &mut Found, unit: &str, name: &str, directory: &Path) {
+    let property = |unit: &str, name: &str| show(unit, name).unwrap_or_default();
+    let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
+    let requires = property(unit, "Requires").split_whitespace().any(|own| own == mount);
+    let wrong = format!("{unit}: systemd does not know that it requires {mount}; `systemctl daemon-reload`");
+    found.note("boot-unit", requires, format!("systemd knows that {unit} requires {mount}"), wrong);
+    let enabled = property(unit, "UnitFileState");
+    let wrong = format!("{unit} is {enabled}, so it does not start at boot; `systemctl enable {unit}`");
+    found.note("boot-enabled", enabled == "enabled", format!("{unit} starts at boot"), wrong);
+    let active = property(unit, "ActiveState");
+    let mut wrong = format!("{unit} is {active} now");
+    for below in [mount, format!("systemd-cryptsetup@{}.service", escaped(name))] {
+        let (state, result) = (property(&below, "ActiveState"), property(&below, "Result"));
+        if state != "active" {
+            wrong.push_str(&format!("; {below} is {state} ({result})"));
+        }
+    }
+    found.note("boot-server", active == "active", format!("{unit} is active now"), wrong);
+}
+
+fn show(unit: &str, property: &str) -> Option<String> {
+    let args = ["show", "--value", "--property", property, "--", unit].map(OsStr::new);
+    let ended = run(&find("systemctl")?, &args, None, LIMIT).ok()??;
+    Some(ended.stdout.trim().to_owned())
+}
+
+/// A path or name as systemd writes it in the names of units. Source: systemd.unit(5), "String escaping".
+pub(super) fn escaped(text: &str) -> String {
+    let text = text.trim_matches('/');
+    let mut name = String::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'/' => name.push('-'),
+            b'.' if at == 0 => name.push_str("\\x2e"),
+            _ if byte.is_ascii_alphanumeric() || b":_.".contains(&byte) => name.push(char::from(byte)),
+            _ => name.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_units() {
+        assert_eq!(escaped("/var/lib/mysql"), "var-lib-mysql");
+        assert_eq!(escaped("/srv/my-sql/.x y"), "srv-my\\x2dsql-.x\\x20y");
+        assert_eq!(escaped("mysql-data"), "mysql\\x2ddata");
+    }
+}

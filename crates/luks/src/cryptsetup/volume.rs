@@ -1,0 +1,162 @@
+//! Volumes made, opened and closed: what needs device-mapper, and `luksFormat`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::{Cryptsetup, CryptsetupError, sane};
+use crate::secret::Secret;
+
+/// How a new volume is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    /// `aes-xts-plain64`.
+    pub cipher: String,
+    /// Bits of the volume key; XTS takes two keys.
+    pub key_bits: u32,
+    /// Bytes of an encryption sector.
+    pub sector_bytes: u32,
+    /// Label, for people; may be empty.
+    pub label: String,
+    /// Iterations of PBKDF2, which for a random key may be few; default is Argon2id as cryptsetup measures it.
+    pub iterations: Option<u32>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            cipher: "aes-xts-plain64".to_owned(),
+            key_bits: 512,
+            sector_bytes: 4096,
+            label: String::new(),
+            iterations: None,
+        }
+    }
+}
+
+/// How a volume is to be opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping {
+    /// A verified copy of the header to be used in place of the device's own.
+    pub header: Option<PathBuf>,
+    /// Let TRIM through.
+    pub discards: bool,
+    /// Encrypt in the thread that reads and writes, not in a work queue.
+    pub no_queues: bool,
+    /// Keep these flags in the header, so that everyone who opens it has them.
+    pub persistent: bool,
+    /// Only for reading.
+    pub read_only: bool,
+}
+
+/// What `cryptsetup status` says of an open volume: the live table of the kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The device below.
+    pub device: PathBuf,
+    /// The cipher.
+    pub cipher: String,
+    /// Bits of the volume key.
+    pub key_bits: u32,
+    /// Bytes of an encryption sector.
+    pub sector_bytes: u32,
+    /// Flags such as `discards`, `no_read_workqueue`.
+    pub flags: Vec<String>,
+}
+
+impl Cryptsetup {
+    /// Makes a LUKS2 volume of `device`. What was there is lost: the caller made sure that there was nothing.
+    ///
+    /// # Errors
+    /// [`CryptsetupError`].
+    pub fn format(&self, device: &Path, key: &Secret, format: &Format) -> Result<(), CryptsetupError> {
+        let (bits, sector) = (format.key_bits.to_string(), format.sector_bytes.to_string());
+        let count = format.iterations.map(|count| count.to_string());
+        let mut args = vec!["luksFormat", "--type", "luks2", "--cipher", &format.cipher, "--key-size", &bits];
+        args.extend(["--sector-size", &sector, "--key-file", "-"]);
+        match &count {
+            Some(count) => args.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", count]),
+            None => args.extend(["--pbkdf", "argon2id"]),
+        }
+        if !format.label.is_empty() {
+            args.extend(["--label", &format.label]);
+        }
+        let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
+        self.call("luksFormat", device, &args, key).map(drop)
+    }
+
+    /// Opens `device` as `/dev/mapper/NAME`.
+    ///
+    /// # Errors
+    /// [`CryptsetupError::WrongKey`], [`CryptsetupError::Absurd`]; others.
+    pub fn map(&self, device: &Path, name: &str, key: &Secret, mapping: &Mapping) -> Result<(), CryptsetupError> {
+        sane(mapping.header.as_deref().unwrap_or(device))?;
+        let mut args: Vec<&OsStr> = ["open", "--type", "luks", "--key-file", "-"].map(OsStr::new).to_vec();
+        if let Some(header) = &mapping.header {
+            args.extend([OsStr::new("--header"), header.as_os_str()]);
+        }
+        let switches = [
+            (mapping.discards, "--allow-discards"),
+            (mapping.no_queues, "--perf-no_read_workqueue"),
+            (mapping.no_queues, "--perf-no_write_workqueue"),
+            (mapping.persistent, "--persistent"),
+            (mapping.read_only, "--readonly"),
+        ];
+        args.extend(switches.iter().filter(|(on, _)| *on).map(|(_, switch)| OsStr::new(*switch)));
+        args.extend([device.as_os_str(), OsStr::new(name)]);
+        self.call("open", device, &args, key).map(drop)
+    }
+
+    /// Closes `/dev/mapper/NAME`.
+    ///
+    /// # Errors
+    /// [`CryptsetupError`]; the device may be busy.
+    pub fn unmap(&self, name: &str) -> Result<(), CryptsetupError> {
+        let device = Path::new("/dev/mapper").join(name);
+        self.call_with("close", &device, &[OsStr::new("close"), OsStr::new(name)], None).map(drop)
+    }
+
+    /// What the kernel says of an open volume.
+    ///
+    /// # Errors
+    /// [`CryptsetupError`] if it is not open.
+    pub fn status(&self, name: &str) -> Result<Status, CryptsetupError> {
+        let device = Path::new("/dev/mapper").join(name);
+        let ended = self.call_with("status", &device, &[OsStr::new("status"), OsStr::new(name)], None)?;
+        Ok(Status::parse(&ended.stdout))
+    }
+}
+
+impl Status {
+    fn parse(text: &str) -> Self {
+        let mut status = Self::default();
+        let number = |value: &str| value.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_default();
+        for (name, value) in text.lines().filter_map(|line| line.trim().split_once(':')) {
+            let value = value.trim();
+            match name {
+                "device" => status.device = PathBuf::from(value),
+                "cipher" => value.clone_into(&mut status.cipher),
+                "keysize" => status.key_bits = number(value),
+                "sector size" => status.sector_bytes = number(value),
+                "flags" => status.flags = value.split_whitespace().map(str::to_owned).collect(),
+                _ => {}
+            }
+        }
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_table() {
+        let text = "/dev/mapper/data is active and is in use.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  \
+                    keysize: 512 bits\n  key location: keyring\n  device:  /dev/vdb\n  sector size:  4096\n  \
+                    mode:    read/write\n  flags:   discards no_read_workqueue no_write_workqueue \n";
+        let status = Status::parse(text);
+        assert_eq!((status.cipher.as_str(), status.key_bits, status.sector_bytes), ("aes-xts-plain64", 512, 4096));
+        assert_eq!(status.device, Path::new("/dev/vdb"));
+        assert_eq!(status.flags, ["discards", "no_read_workqueue", "no_write_workqueue"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! A volume made of a blank disk.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::{DeviceError, Host, Use, system, uses};
+use crate::backup::{Header, open};
+use crate::cryptsetup::{Cryptsetup, Format, Mapping};
+use crate::judge::{Circumstances, audit};
+use crate::read::Readable;
+use crate::secret::Secret;
+use crate::{Code, Severity};
+
+/// A file system to be made in the volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+impl FileSystem {
+    /// Its name, as `mount` knows it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+
+    /// Its `mkfs`, for a device that was just made and is blank.
+    fn make(self, device: &Path) -> Result<(), DeviceError> {
+        let args = ["-q"].map(OsStr::new);
+        let args = [&args[..], &[device.as_os_str()]].concat();
+        match self {
+            Self::Ext4 => system("mkfs.ext4", &args),
+            Self::Xfs => system("mkfs.xfs", &args),
+        }
+        .map(drop)
+    }
+}
+
+/// A volume to be made.
+#[derive(Debug)]
+pub struct Creation<'a> {
+    /// The program.
+    pub cryptsetup: &'a Cryptsetup,
+    /// Where the system says what it knows.
+    pub host: &'a Host,
+    /// The disk.
+    pub device: &'a Path,
+    /// Cipher, sectors, key derivation.
+    pub format: Format,
+    /// The file system in it.
+    pub file_system: Option<FileSystem>,
+    /// Directory for the header backup.
+    pub backups: Option<&'a Path>,
+    /// Write over data that no signature explains.
+    pub over_unknown_data: bool,
+}
+
+/// A volume that was made and proven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    /// Its UUID.
+    pub uuid: String,
+    /// The slot of the key.
+    pub slot: u32,
+    /// The header backup.
+    pub backup: Option<PathBuf>,
+}
+
+impl Creation<'_> {
+    /// Whether the disk is free. Nothing is written.
+    ///
+    /// # Errors
+    /// [`DeviceError::Used`] with everything that speaks against it; others.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        let uses = uses(self.host, self.device, !self.over_unknown_data)?;
+        if !uses.is_empty() {
+            return Err(DeviceError::Used { device: self.device.to_owned(), uses });
+        }
+        if self.file_system.is_some() && !is_block_device(self.device) {
+            let why = "is a file, which only a loop device makes a disk that a file system can be made in";
+            return Err(DeviceError::refused(self.device, why));
+        }
+        Ok(())
+    }
+
+    /// Does it, and proves each step: the header is read back and judged, the key opens it, another key does not, the
+    /// file system is there inside the volume and nothing but the volume is to be seen outside. `tell` hears each
+    /// proof.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn run(&self, key: &Secret, tell: &mut dyn FnMut(String)) -> Result<Created, DeviceError> {
+        self.check()?;
+        self.cryptsetup.format(self.device, key, &self.format)?;
+        let header = self.proven_header()?;
+        tell(format!("LUKS2 header written, read back and judged: UUID {}", header.volume.uuid));
+        let opens = self.cryptsetup.opens(self.device, key, None)?;
+        let Some(slot) = opens else {
+            return Err(DeviceError::not_proven(self.device, "the key does not open the volume that was just made"));
+        };
+        if self.cryptsetup.opens(self.device, &other_key()?, None)?.is_some() {
+            return Err(DeviceError::not_proven(self.device, "a random key opens it"));
+        }
+        tell(format!("the key opens slot {slot}, a random one opens nothing"));
+        if let Some(system) = self.file_system {
+            self.make(system, key, &header.volume.uuid)?;
+            tell(format!("{} made inside; outside only the LUKS volume is to be seen", system.as_str()));
+        }
+        let backup = self.backups.map(|directory| self.save(&header, directory)).transpose()?;
+        if let Some(backup) = &backup {
+            tell(format!("header saved in {}", backup.display()));
+        }
+        Ok(Created { uuid: header.volume.uuid, slot, backup })
+    }
+
+    fn proven_header(&self) -> Result<Header, DeviceError> {
+        let file = open(self.device)?;
+        let header = Header::read(&file, self.device)?;
+        let volume = &header.volume;
+        let wanted = |segment: &&crate::Segment| {
+            segment.cipher == self.format.cipher && segment.sector_bytes == self.format.sector_bytes
+        };
+        if header.readable != Readable::Yes || !volume.segments.first().as_ref().is_some_and(wanted) {
+            return Err(DeviceError::not_proven(self.device, "its header is not the one that was asked for"));
+        }
+        let report = audit(&file, &Circumstances::default(), None)
+            .map_err(|error| DeviceError::not_proven(self.device, error.to_string()))?;
+        // A random key needs no costly derivation; everything else that weighs is a fault of ours.
+        let grave = |finding: &&crate::Finding| {
+            matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
+        };
+        match report.findings.iter().find(grave) {
+            Some(finding) => Err(DeviceError::not_proven(self.device, finding.detail.clone())),
+            None => Ok(header),
+        }
+    }
+
+    /// Opens it under a name of its own, makes the file system, and closes it again.
+    fn make(&self, system: FileSystem, key: &Secret, uuid: &str) -> Result<(), DeviceError> {
+        let name = format!("sealant-{uuid}");
+        let inner = Path::new("/dev/mapper").join(&name);
+        self.cryptsetup.map(self.device, &name, key, &Mapping::default())?;
+        let made = system.make(&inner).and_then(|()| uses(self.host, &inner, false));
+        self.cryptsetup.unmap(&name)?;
+        let inside = format!("a {} signature", system.as_str());
+        if !made?.contains(&Use::Signature(inside)) {
+            return Err(DeviceError::not_proven(self.device, format!("there is no {} in it", system.as_str())));
+        }
+        let outside = uses(self.host, self.device, false)?;
+        if !outside.contains(&Use::Signature("a crypto_LUKS signature".to_owned())) {
+            return Err(DeviceError::not_proven(self.device, "something else than the LUKS volume is to be seen"));
+        }
+        Ok(())
+    }
+
+    fn save(&self, header: &Header, directory: &Path) -> Result<PathBuf, DeviceError> {
+        let path = directory.join(format!("{}-{}.header", header.volume.uuid, header.volume.sequence));
+        header.save(&path)?;
+        Ok(path)
+    }
+}
+
+fn other_key() -> Result<Secret, DeviceError> {
+    Secret::random().map_err(DeviceError::io(Path::new("random numbers")))
+}
+
+fn is_block_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}

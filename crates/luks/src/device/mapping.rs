@@ -1,0 +1,210 @@
+//! Volumes opened and closed, and the kernel's word for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Block, DeviceError, Host};
+use crate::backup::{Header, open};
+use crate::cryptsetup::{Cryptsetup, Mapping, Status};
+use crate::durable;
+use crate::judge::{Circumstances, audit};
+use crate::secret::Secret;
+use crate::volume::Volume;
+use crate::{Code, Severity};
+
+/// Names longer than this device-mapper does not take (`DM_NAME_LEN`).
+const MAX_NAME_BYTES: usize = 127;
+/// Where the kernel keeps the copies of headers that `strict` opens with: memory, root's only.
+const COPIES: &str = "/run/sealant";
+
+/// A volume to be opened.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// The program.
+    pub cryptsetup: &'a Cryptsetup,
+    /// Where the system says what it knows.
+    pub host: &'a Host,
+    /// The disk.
+    pub device: &'a Path,
+    /// Its name in `/dev/mapper`.
+    pub name: &'a str,
+    /// Flags.
+    pub mapping: Mapping,
+    /// Copy the header, judge the copy, and open with it, so that nobody changes the header in between.
+    pub strict: bool,
+}
+
+/// A volume that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Whether it was open already.
+    pub already: bool,
+    /// Its UUID.
+    pub uuid: String,
+    /// What the kernel has.
+    pub status: Status,
+}
+
+impl Opening<'_> {
+    /// Opens it and asks the kernel whether it is what the header says. One that is open under this name already is
+    /// left as it is.
+    ///
+    /// # Errors
+    /// [`DeviceError`]; if the proof fails it is closed again.
+    pub fn run(&self, key: &Secret) -> Result<Opened, DeviceError> {
+        check_name(self.name)?;
+        let header = Header::read(&open(self.device)?, self.device)?;
+        let volume = &header.volume;
+        if let Some(block) = Block::mapped(self.host, self.name) {
+            let Some(_) = block.mapper_uuid().filter(|uuid| is_volume(uuid, volume)) else {
+                return Err(DeviceError::refused(&device_file(self.name), "is open already, and is another volume"));
+            };
+            let status = self.proven(volume)?;
+            return Ok(Opened { already: true, uuid: volume.uuid.clone(), status });
+        }
+        let other = Block::all_mapped(self.host)
+            .into_iter()
+            .find(|block| block.mapper_uuid().is_some_and(|uuid| is_volume(&uuid, volume)));
+        if let Some(name) = other.and_then(|block| block.mapper_name()) {
+            return Err(DeviceError::refused(self.device, format!("is open already, as {name}")));
+        }
+        self.check()?;
+        let copy = if self.strict { Some(self.judged_copy(&header)?) } else { None };
+        let mapping = Mapping { header: copy.clone(), ..self.mapping.clone() };
+        let mapped = self.cryptsetup.map(self.device, self.name, key, &mapping);
+        if let Some(copy) = &copy {
+            fs::remove_file(copy).map_err(DeviceError::io(copy))?;
+        }
+        mapped?;
+        match self.proven(volume) {
+            Ok(status) => Ok(Opened { already: false, uuid: volume.uuid.clone(), status }),
+            Err(error) => {
+                self.cryptsetup.unmap(self.name)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// One damaged copy of the header is no reason to refuse: a power cut leaves that, and cryptsetup restores it from
+    /// the other. `strict` does not let it pass.
+    fn check(&self) -> Result<(), DeviceError> {
+        let report = audit(&open(self.device)?, &Circumstances::default(), None)
+            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+        let stuck = report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck);
+        if stuck {
+            let why = "its re-encryption was cut off in the last step; `sealant luks header repair` mends it";
+            return Err(DeviceError::refused(self.device, why));
+        }
+        Ok(())
+    }
+
+    /// A copy of the header in memory, which must have nothing grave.
+    fn judged_copy(&self, header: &Header) -> Result<PathBuf, DeviceError> {
+        let directory = Path::new(COPIES);
+        fs::create_dir_all(directory).map_err(DeviceError::io(directory))?;
+        let path = directory.join(format!("{}.header", header.volume.uuid));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(DeviceError::io(&path)(error)),
+            _ => {}
+        }
+        let report = audit(&header.bytes(), &Circumstances::default(), None)
+            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+        let grave = |finding: &&crate::Finding| {
+            matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
+        };
+        if let Some(finding) = report.findings.iter().find(grave) {
+            return Err(DeviceError::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
+        }
+        durable::create(&path, header.bytes()).map_err(DeviceError::io(&path))?;
+        Ok(path)
+    }
+
+    /// The kernel's table against the header.
+    fn proven(&self, volume: &Volume) -> Result<Status, DeviceError> {
+        let inner = device_file(self.name);
+        let not_proven = |why: &str| DeviceError::not_proven(&inner, why);
+        let block = Block::mapped(self.host, self.name).ok_or_else(|| not_proven("is not there"))?;
+        if !block.mapper_uuid().is_some_and(|uuid| is_volume(&uuid, volume)) {
+            return Err(not_proven("is another volume than the one that was to be opened"));
+        }
+        let status = self.cryptsetup.status(self.name)?;
+        let live: Vec<_> = volume.live().collect();
+        if let [segment] = live.as_slice()
+            && (segment.cipher != status.cipher || segment.sector_bytes != status.sector_bytes)
+        {
+            return Err(not_proven("has another cipher or other sectors in the kernel than its header says"));
+        }
+        let has = |flag: &str| status.flags.iter().any(|own| own == flag);
+        if self.mapping.no_queues && !(has("no_read_workqueue") && has("no_write_workqueue")) {
+            return Err(not_proven("was to be opened without work queues, and has them"));
+        }
+        Ok(status)
+    }
+}
+
+/// Closes a volume that nothing uses, and proves that it is gone.
+///
+/// # Errors
+/// [`DeviceError::Refused`] if it is mounted, swapped to, or something is built on it.
+pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), DeviceError> {
+    check_name(name)?;
+    let inner = device_file(name);
+    let Some(block) = Block::mapped(host, name) else {
+        return Err(DeviceError::refused(&inner, "is not open"));
+    };
+    if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
+        return Err(DeviceError::refused(&inner, "is no LUKS volume"));
+    }
+    if let Some(mount) = host.mounts().into_iter().find(|mount| mount.number == block.number) {
+        let why = format!("is mounted at {}; --unmount does that first", mount.path.display());
+        return Err(DeviceError::refused(&inner, why));
+    }
+    if let Some(holder) = block.holders().first() {
+        return Err(DeviceError::refused(&inner, format!("is used by {holder}")));
+    }
+    cryptsetup.unmap(name)?;
+    match Block::mapped(host, name) {
+        None => Ok(()),
+        Some(_) => Err(DeviceError::not_proven(&inner, "was closed, and is still there")),
+    }
+}
+
+/// The device of an open volume.
+pub(super) fn device_file(name: &str) -> PathBuf {
+    Path::new("/dev/mapper").join(name)
+}
+
+/// device-mapper would write other names in `/dev/mapper` with escapes, and none with a slash.
+pub(super) fn check_name(name: &str) -> Result<(), DeviceError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
+    let good = !name.is_empty()
+        && name.len() <= MAX_NAME_BYTES
+        && name.bytes().all(plain)
+        && !["control", ".", ".."].contains(&name)
+        && !name.starts_with('-');
+    if good {
+        return Ok(());
+    }
+    Err(DeviceError::refused(Path::new(name), "is no name for a volume: letters, digits and _ . + - only"))
+}
+
+/// `CRYPT-LUKS2-<UUID without dashes>-<name>`. Source: `lib/libdevmapper.c` of cryptsetup.
+fn is_volume(mapper_uuid: &str, volume: &Volume) -> bool {
+    let wanted = volume.uuid.replace('-', "");
+    mapper_uuid.strip_prefix("CRYPT-LUKS").and_then(|rest| rest.split('-').nth(1)).is_some_and(|uuid| uuid == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_device_mapper_keeps_as_they_are() {
+        for good in ["data", "mysql_data-1.0"] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", "a/b", "control", "..", "-x", "a b", "ä", &"n".repeat(128)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}

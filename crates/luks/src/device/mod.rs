@@ -1,0 +1,137 @@
+//! Disks and the volumes on them: made of blank disks only, opened, mounted so that nothing is ever written beside
+//! them in plain, closed. Every step is proven before the next one begins.
+
+mod block;
+mod create;
+mod host;
+mod mapping;
+mod mount;
+mod vacancy;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use block::Block;
+pub use create::{Created, Creation, FileSystem};
+pub use host::{Host, MountPoint};
+pub use mapping::{Opened, Opening, close};
+pub use mount::{Guard, Mounting, guard, unguard, unmount};
+pub use vacancy::{Use, uses};
+
+use crate::backup::BackupError;
+use crate::cryptsetup::CryptsetupError;
+use crate::key::KeyError;
+use crate::program::{find, run};
+
+/// `mkfs` of a large disk, or a mount that replays a journal.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
+
+/// Why a disk was not made a volume, or a volume not opened, mounted or closed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// A file or device refuses.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody uses it, or something is on it.
+    #[error("{device}: {}; nothing was changed", list(.uses), device = .device.display())]
+    Used {
+        /// The device.
+        device: PathBuf,
+        /// How.
+        uses: Vec<Use>,
+    },
+    /// The state forbids it.
+    #[error("{what}: {why}; nothing was changed", what = .what.display())]
+    Refused {
+        /// The device or directory.
+        what: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A step was done, and its proof failed.
+    #[error("{what}: {why}", what = .what.display())]
+    NotProven {
+        /// The device or directory.
+        what: PathBuf,
+        /// What was expected and is not so.
+        why: String,
+    },
+    /// A program of the system refused.
+    #[error("{program}: {message}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// Header or backup.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// A key that could not be added.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// cryptsetup.
+    #[error(transparent)]
+    Cryptsetup(#[from] CryptsetupError),
+}
+
+impl DeviceError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(crate) fn refused(what: &Path, why: impl Into<String>) -> Self {
+        Self::Refused { what: what.to_owned(), why: why.into() }
+    }
+
+    pub(crate) fn not_proven(what: &Path, why: impl Into<String>) -> Self {
+        Self::NotProven { what: what.to_owned(), why: why.into() }
+    }
+}
+
+/// Lets a running systemd read its units again, and enables a socket. Where systemd does not run, the next boot does.
+///
+/// # Errors
+/// [`DeviceError::Program`].
+pub fn reload(socket: Option<&str>) -> Result<(), DeviceError> {
+    use std::ffi::OsStr;
+    if !Path::new("/run/systemd/system").is_dir() {
+        return Ok(());
+    }
+    system("systemctl", &[OsStr::new("daemon-reload")])?;
+    if let Some(socket) = socket {
+        system("systemctl", &["enable", "--quiet", "--", socket].map(OsStr::new))?;
+    }
+    Ok(())
+}
+
+fn list(uses: &[Use]) -> String {
+    uses.iter().map(Use::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Runs a program of the system that has to succeed; what it wrote to its output.
+fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, DeviceError> {
+    match system_code(program, args)? {
+        (Some(0), ended) => Ok(ended.stdout),
+        (_, ended) => Err(DeviceError::Program { program, message: ended.last_words() }),
+    }
+}
+
+/// The same with its exit code.
+fn system_code(
+    program: &'static str,
+    args: &[&std::ffi::OsStr],
+) -> Result<(Option<i32>, crate::program::Ended), DeviceError> {
+    let failed = |message: &str| DeviceError::Program { program, message: message.to_owned() };
+    let path = find(program).ok_or_else(|| failed("is not installed"))?;
+    let ended = run(&path, args, None, LIMIT).map_err(|error| failed(&error.to_string()))?;
+    let ended = ended.ok_or_else(|| failed("was ended because it took too long"))?;
+    Ok((ended.code, ended))
+}

@@ -1,0 +1,278 @@
+//! Whether a disk is free: a volume is only made of one that nobody uses, names, or has written anything on.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, SeekFrom, seek};
+
+use super::{Block, DeviceError, Host, system_code};
+
+/// Smallest disk that a volume is made of: header, and some room for a file system.
+const LEAST_BYTES: u64 = 32 << 20;
+/// Read in full at both ends of the disk.
+const END_BYTES: u64 = 4 << 20;
+/// Blocks read in between, at equal distances.
+const SAMPLES: u64 = 256;
+/// Bytes of one of them.
+const SAMPLE_BYTES: usize = 4096;
+
+/// Why a disk is not free.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Use {
+    /// Neither a block device nor a file.
+    NotADisk,
+    /// It has fewer bytes than a volume needs.
+    TooSmall(u64),
+    /// Its switch says so.
+    ReadOnly,
+    /// It is, or its partition is, mounted there.
+    Mounted(PathBuf),
+    /// The system swaps to it.
+    Swap,
+    /// Something is built on it, such as an open volume or an array.
+    Holder(String),
+    /// It has partitions.
+    Partitions(Vec<String>),
+    /// The kernel says that somebody has it for himself.
+    Claimed,
+    /// A process has it open: perhaps a server with a raw tablespace.
+    OpenBy {
+        /// The process.
+        pid: String,
+        /// Its program.
+        program: String,
+    },
+    /// A table of the system names it.
+    Named {
+        /// Which.
+        file: PathBuf,
+        /// From 1.
+        line: usize,
+    },
+    /// A file system, a volume, a partition table.
+    Signature(String),
+    /// Bytes that no signature explains: a raw tablespace, or a volume whose header is elsewhere.
+    Data {
+        /// Where the first of them were seen.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotADisk => f.write_str("is neither a block device nor a file"),
+            Self::TooSmall(bytes) => {
+                write!(f, "has {bytes} bytes, fewer than the {LEAST_BYTES} of the smallest volume")
+            }
+            Self::ReadOnly => f.write_str("is read-only"),
+            Self::Mounted(path) => write!(f, "is mounted at {}", path.display()),
+            Self::Swap => f.write_str("is swapped to"),
+            Self::Holder(name) => write!(f, "is used by {name}"),
+            Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
+            Self::Claimed => f.write_str("is busy: another program or the kernel has it for itself"),
+            Self::OpenBy { pid, program } => write!(f, "is open in process {pid} ({program})"),
+            Self::Named { file, line } => write!(f, "is named in {} line {line}", file.display()),
+            Self::Signature(kind) => write!(f, "holds {kind}"),
+            Self::Data { offset } => write!(f, "holds data at byte {offset} that no signature explains"),
+        }
+    }
+}
+
+/// Everything that speaks against making a volume of `path`; nothing is written. A blank regular file is free too: an
+/// image. `unknown_data` is whether data without a signature is asked for.
+///
+/// # Errors
+/// [`DeviceError::Io`] if it cannot be read, [`DeviceError::Program`] if `blkid` cannot be asked.
+pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, DeviceError> {
+    let io = || DeviceError::io(path);
+    let kind = fs::metadata(path).map_err(io())?.file_type();
+    if !kind.is_block_device() && !kind.is_file() {
+        return Ok(vec![Use::NotADisk]);
+    }
+    let mut found = Vec::new();
+    if let Some(block) = Block::of(host, path).map_err(io())? {
+        found.extend(in_use(host, &block));
+        // The kernel itself refuses where something has it: a mount, swap, an array, a volume.
+        let exclusive = i32::try_from((OFlags::EXCL | OFlags::NONBLOCK).bits()).unwrap_or_default();
+        match OpenOptions::new().read(true).custom_flags(exclusive).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && found.is_empty() => found.push(Use::Claimed),
+            Err(error) if error.kind() != io::ErrorKind::ResourceBusy => return Err(io()(error)),
+            _ => {}
+        }
+    }
+    found.extend(open_by(host, path));
+    found.extend(named(host, path));
+    let file = File::open(path).map_err(io())?;
+    let bytes = seek(&file, SeekFrom::End(0)).map_err(|error| io()(error.into()))?;
+    if bytes < LEAST_BYTES {
+        found.push(Use::TooSmall(bytes));
+    }
+    match signature(path)? {
+        Some(kind) => found.push(Use::Signature(kind)),
+        None if unknown_data => found.extend(data(&file, bytes).map_err(io())?.map(|offset| Use::Data { offset })),
+        None => {}
+    }
+    Ok(found)
+}
+
+fn in_use(host: &Host, block: &Block) -> Vec<Use> {
+    let mut found = Vec::new();
+    let partitions = block.partitions();
+    let parts = partitions.iter().filter_map(|name| Block::by_name(host, name));
+    let numbers: Vec<Block> = std::iter::once(block.clone()).chain(parts).collect();
+    for mount in host.mounts() {
+        if numbers.iter().any(|own| own.number == mount.number) {
+            found.push(Use::Mounted(mount.path));
+        }
+    }
+    let swaps = fs::read_to_string(host.proc.join("swaps")).unwrap_or_default();
+    let swap = |line: &str| {
+        let name = line.split_whitespace().next().and_then(|path| fs::canonicalize(path).ok());
+        let name = name.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        numbers.iter().any(|own| Some(&own.name) == name.as_ref())
+    };
+    if swaps.lines().skip(1).any(swap) {
+        found.push(Use::Swap);
+    }
+    found.extend(numbers.iter().flat_map(Block::holders).map(Use::Holder));
+    if block.is_read_only() {
+        found.push(Use::ReadOnly);
+    }
+    if !partitions.is_empty() {
+        found.push(Use::Partitions(partitions));
+    }
+    found
+}
+
+/// Processes with an open descriptor of it, as far as we may look.
+fn open_by(host: &Host, path: &Path) -> Vec<Use> {
+    let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
+    let is_pid = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    let processes = fs::read_dir(&host.proc).into_iter().flatten().flatten();
+    let mut found = Vec::new();
+    for process in processes.filter(|entry| is_pid(&entry.file_name())) {
+        let descriptors = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
+        if descriptors.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|target| target == real) {
+            let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default().trim().to_owned();
+            found.push(Use::OpenBy { pid: process.file_name().to_string_lossy().into_owned(), program });
+        }
+    }
+    found
+}
+
+/// Lines of `fstab` and `crypttab` that name it, by whatever link.
+fn named(host: &Host, path: &Path) -> Vec<Use> {
+    let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, field) in [("fstab", 0), ("crypttab", 1)] {
+        let file = host.etc.join(name);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
+            let device = line.split_whitespace().nth(field).filter(|device| device.starts_with('/'));
+            if device.is_some_and(|device| fs::canonicalize(device).is_ok_and(|device| device == real)) {
+                found.push(Use::Named { file: file.clone(), line: number.saturating_add(1) });
+            }
+        }
+    }
+    found
+}
+
+/// What `blkid` sees there. Its exit codes: 2 for nothing, 8 for more than one thing. Source: blkid(8).
+fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
+    let args = ["-p", "-o", "export", "--"].map(OsStr::new);
+    let (code, ended) = system_code("blkid", &[&args[..], &[path.as_os_str()]].concat())?;
+    let value = |name: &str| ended.stdout.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    match code {
+        Some(0) => Ok(value("TYPE")
+            .map(|kind| format!("a {kind} signature"))
+            .or_else(|| value("PTTYPE").map(|kind| format!("a partition table ({kind})")))),
+        Some(2) => Ok(None),
+        Some(8) => Ok(Some("signatures of more than one kind".to_owned())),
+        _ => Err(DeviceError::Program { program: "blkid", message: ended.last_words() }),
+    }
+}
+
+/// Where the first byte was seen that is not zero: both ends in full, samples between them.
+fn data(file: &File, bytes: u64) -> io::Result<Option<u64>> {
+    let step = u64::try_from(SAMPLE_BYTES).unwrap_or(u64::MAX);
+    let tail = bytes.saturating_sub(END_BYTES);
+    let distance = bytes.checked_div(SAMPLES).unwrap_or_default();
+    let between = (1..SAMPLES).map(|n| distance.saturating_mul(n)).map(|at| at & !step.saturating_sub(1));
+    let ends = |from: u64| (from..from.saturating_add(END_BYTES)).step_by(SAMPLE_BYTES);
+    let (zeros, mut block) = ([0; SAMPLE_BYTES], [0; SAMPLE_BYTES]);
+    for offset in ends(0).chain(between).chain(ends(tail)) {
+        let count = file.read_at(&mut block, offset)?;
+        // Whole blocks at once: this is megabytes.
+        if block.get(..count) != zeros.get(..count) {
+            return Ok(Some(offset));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(dir: &Path) -> Host {
+        let host = Host { proc: dir.join("proc"), sys: dir.join("sys"), etc: dir.join("etc") };
+        fs::create_dir_all(host.proc.join("7/fd")).unwrap();
+        fs::create_dir_all(&host.etc).unwrap();
+        host
+    }
+
+    fn image(dir: &Path) -> PathBuf {
+        let path = fs::canonicalize(dir).unwrap().join("image");
+        File::create(&path).unwrap().set_len(LEAST_BYTES).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_blank_image_is_free() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(uses(&host(dir.path()), &image(dir.path()), true).unwrap(), []);
+    }
+
+    #[test]
+    fn whoever_names_it_or_has_it_open_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let (host, image) = (host(dir.path()), image(dir.path()));
+        fs::write(host.etc.join("fstab"), format!("# {0}\n{0} /mnt ext4 noauto 0 0\n", image.display())).unwrap();
+        fs::write(host.proc.join("7/comm"), "mysqld\n").unwrap();
+        std::os::unix::fs::symlink(&image, host.proc.join("7/fd/3")).unwrap();
+        let found = uses(&host, &image, true).unwrap();
+        let said: Vec<String> = found.iter().map(Use::to_string).collect();
+        assert_eq!(said[0], "is open in process 7 (mysqld)");
+        assert!(said[1].ends_with("fstab line 2"), "{said:?}");
+    }
+
+    #[test]
+    fn data_is_seen_wherever_it_lies() {
+        let dir = tempfile::tempdir().unwrap();
+        let (host, image) = (host(dir.path()), image(dir.path()));
+        for offset in [0, END_BYTES - 1, LEAST_BYTES / 2, LEAST_BYTES - 1] {
+            let file = OpenOptions::new().write(true).open(&image).unwrap();
+            file.write_all_at(&[7; 1], offset).unwrap();
+            let found = uses(&host, &image, true).unwrap();
+            assert!(matches!(found.as_slice(), [Use::Data { .. }]), "{offset}: {found:?}");
+            assert_eq!(uses(&host, &image, false).unwrap(), [], "{offset}");
+            file.write_all_at(&[0; 1], offset).unwrap();
+        }
+    }
+
+    #[test]
+    fn small_files_and_others_are_no_disks() {
+        let dir = tempfile::tempdir().unwrap();
+        let host = host(dir.path());
+        assert_eq!(uses(&host, dir.path(), true).unwrap(), [Use::NotADisk]);
+        let small = dir.path().join("small");
+        File::create(&small).unwrap().set_len(1 << 20).unwrap();
+        assert_eq!(uses(&host, &small, true).unwrap(), [Use::TooSmall(1 << 20)]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Which parameters suit this disk and this processor, and why.
+
+use serde::Serialize;
+
+use super::Scene;
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// What is chosen.
+    pub what: &'static str,
+    /// What for.
+    pub value: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Every parameter of the volume, its mount and its start at boot.
+#[must_use]
+pub fn choices(scene: &Scene) -> Vec<Choice> {
+    let choice = |what, value: &str, why: &str| Choice { what, value: value.to_owned(), why: why.to_owned() };
+    vec![
+        cipher(scene),
+        choice("key", "512 bits", "XTS takes two keys: this is AES-256"),
+        sector(scene),
+        choice(
+            "key derivation",
+            "PBKDF2 with 1000 iterations for the machine's key, Argon2id for the recovery passphrase",
+            "a random key of 64 bytes cannot be guessed, however cheap a guess; a passphrase can",
+        ),
+        queues(scene),
+        discards(scene),
+        choice(
+            "crypttab options",
+            "luks,nofail,headless",
+            "without its key the host still boots; nobody is asked for a passphrase that nobody is there to give",
+        ),
+        choice(
+            "server unit",
+            "RequiresMountsFor=",
+            "the server starts after the mount or not at all, and says why; the mount point below is immutable",
+        ),
+    ]
+}
+
+fn cipher(scene: &Scene) -> Choice {
+    let why = if scene.machine.aes_instructions {
+        "the processor has AES instructions, and XTS runs in parallel: several GB/s on a core, where CBC encrypts at a quarter \
+         of that; `plain64` never repeats, unlike `plain` above 2 TiB"
+    } else {
+        "the processor has no AES instructions, so that encryption will cost; still AES in XTS, for a wide-block cipher \
+         (Adiantum) turns a torn 4096-byte sector into noise as a whole"
+    };
+    Choice { what: "cipher", value: "aes-xts-plain64".to_owned(), why: why.to_owned() }
+}
+
+fn sector(scene: &Scene) -> Choice {
+    let physical = scene.disk.as_ref().and_then(|disk| disk.physical_block_bytes);
+    let why = match physical {
+        Some(4096..) => {
+            "as the disk's physical blocks and the blocks of the file system: an eighth of the requests of 512"
+        }
+        _ => {
+            "as the blocks of the file system: an eighth of the requests of 512. The disk may tear such a sector when the \
+             power fails; with XTS every 16 bytes of it are then old or new, as in a torn page without encryption, which the \
+             doublewrite buffer is for"
+        }
+    };
+    Choice { what: "sector", value: "4096 bytes".to_owned(), why: why.to_owned() }
+}
+
+fn queues(scene: &Scene) -> Choice {
+    let (value, why) = match scene.disk.as_ref().and_then(|disk| disk.rotational) {
+        Some(true) => ("on", "the disk rotates, and the queues sort what is written"),
+        Some(false) => ("off", "the disk does not rotate: the queues only add latency"),
+        None => (
+            "off",
+            "nothing is known of the disk: off is right for one that does not rotate, leave them on for one that does",
+        ),
+    };
+    Choice { what: "work queues", value: value.to_owned(), why: why.to_owned() }
+}
+
+fn discards(scene: &Scene) -> Choice {
+    let why = match scene.disk.as_ref().and_then(|disk| disk.discards) {
+        Some(false) => "the disk takes none",
+        _ => "TRIM shows an attacker which blocks are in use; allow it if the disk's wear or speed needs it",
+    };
+    Choice { what: "discards", value: "off".to_owned(), why: why.to_owned() }
+}

@@ -1,0 +1,81 @@
+//! What to do, command by command.
+
+use serde::Serialize;
+
+use super::Scene;
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// What for.
+    pub what: String,
+    /// The command; none for what only people can do.
+    pub command: Option<String>,
+}
+
+/// A copy over the wire of one disk; what faster disks do is better.
+const BYTES_PER_SECOND: u64 = 100 << 20;
+
+/// The steps to a new volume with a verified copy of the data. The old disk stays as it is until the end.
+#[must_use]
+pub fn steps(scene: &Scene) -> Vec<Step> {
+    let device = scene.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
+    let rotates = scene.disk.as_ref().and_then(|disk| disk.rotational) == Some(true);
+    let (name, unit, datadir) = (&scene.name, &scene.unit, &scene.datadir);
+    let key = format!("/etc/sealant/{name}.key");
+    let queues = if rotates { "" } else { " --no-queues --persistent" };
+    let bytes: u64 = scene.plain().filter_map(|path| path.bytes).fold(0, u64::saturating_add);
+    let minutes = bytes.div_ceil(BYTES_PER_SECOND).div_ceil(60);
+    let step = |what: &str, command: String| Step { what: what.to_owned(), command: Some(command) };
+    vec![
+        step("a place for the key, root's only", "install -d -m 700 /etc/sealant /root/luks-headers".to_owned()),
+        step(
+            "make the volume, prove it, save its header",
+            format!(
+                "sealant luks format {device} --key-file {key} --make-key --pbkdf2-iterations 1000 --label {name} --backups /root/luks-headers"
+            ),
+        ),
+        step(
+            "add a passphrase for the day when the key is lost, kept elsewhere; then save the header again",
+            format!(
+                "sealant luks key add {device} --key-file {key} --new-key-file RECOVERY && sealant luks header backup {device} /root/luks-headers/{name}"
+            ),
+        ),
+        Step {
+            what: "take /root/luks-headers and RECOVERY off this machine: without header or key the data is gone"
+                .to_owned(),
+            command: None,
+        },
+        step("open it", format!("sealant luks open {device} --name {name} --key-file {key}{queues}")),
+        step("mount it beside the old data", format!("sealant luks mount {name} /mnt/{name}")),
+        step(
+            &format!("stop the server: about {minutes} min without it, at 100 MiB/s, until it starts again"),
+            format!("systemctl stop {unit}"),
+        ),
+        step(
+            "copy, and compare every byte",
+            format!(
+                "rmdir /mnt/{name}/lost+found; cp -a {datadir}/. /mnt/{name}/ && diff -r --no-dereference {datadir} /mnt/{name}"
+            ),
+        ),
+        step(
+            "put the volume in the place of the old data",
+            format!(
+                "umount /mnt/{name} && chattr -i /mnt/{name} && mv {datadir} {datadir}.plain && sealant luks mount {name} {datadir}"
+            ),
+        ),
+        step(
+            "let it come back at every boot, and the server only with it",
+            format!(
+                "sealant luks boot install {device} --name {name} --directory {datadir} --key-file {key} --unit {unit}"
+            ),
+        ),
+        step("start the server", format!("systemctl start {unit}")),
+        step("prove it from the bytes", "sealant audit".to_owned()),
+        step("prove the start at boot, then reboot", format!("sealant luks boot check --name {name} --unit {unit}")),
+        Step {
+            what: format!("when all of that is proven: destroy {datadir}.plain, and overwrite the disk it was on"),
+            command: None,
+        },
+    ]
+}

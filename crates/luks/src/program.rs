@@ -1,0 +1,153 @@
+//! One run of a program: input by pipe, output collected, ended when its time is up.
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Where administrators' programs lie, which is not on every user's PATH.
+const ALSO_IN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+/// Output beyond this is read and dropped.
+const MAX_OUTPUT_BYTES: usize = 1 << 16;
+/// How often a running program is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// The first program of this name on the `PATH` and where administrators' programs lie.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).chain(ALSO_IN.iter().map(PathBuf::from));
+    places.map(|place| place.join(name)).find(|program| program.is_file())
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// None if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    stderr: String,
+}
+
+impl Ended {
+    /// What it said last, in one line.
+    pub(crate) fn last_words(&self) -> String {
+        let lines: Vec<&str> = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        if lines.is_empty() { "it said nothing".to_owned() } else { lines.join("; ") }
+    }
+}
+
+/// Runs `program`; none if it had to be ended.
+pub(crate) fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> io::Result<Option<Ended>> {
+    run_telling(program, args, input, limit, &mut |_| {})
+}
+
+/// The same; `tell` hears each line of its output as it comes.
+pub(crate) fn run_telling(
+    program: &Path,
+    args: &[&OsStr],
+    input: Option<&[u8]>,
+    limit: Duration,
+    tell: &mut dyn FnMut(&str),
+) -> io::Result<Option<Ended>> {
+    let mut child = Command::new(program)
+        .args(args)
+        .env("LC_ALL", "C")
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // A pipe holds more than any key; a program that ended early tells why itself.
+        let _ = pipe.write_all(input);
+    }
+    let (lines, heard) = channel();
+    let (stdout, stderr) = (collect(child.stdout.take(), Some(lines)), collect(child.stderr.take(), None));
+    let Some(code) = wait(&mut child, limit, &mut || heard.try_iter().for_each(|line: String| tell(&line)))? else {
+        return Ok(None);
+    };
+    let ended = Ended { code, stdout: text(stdout), stderr: text(stderr) };
+    heard.try_iter().for_each(|line| tell(&line));
+    Ok(Some(ended))
+}
+
+fn wait(child: &mut Child, limit: Duration, meanwhile: &mut dyn FnMut()) -> io::Result<Option<Option<i32>>> {
+    let begin = Instant::now();
+    loop {
+        meanwhile();
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.code()));
+        }
+        if begin.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>, lines: Option<Sender<String>>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let (mut kept, mut line, mut chunk) = (Vec::new(), Vec::new(), [0; 4096]);
+        let Some(mut pipe) = pipe else { return kept };
+        while let Ok(count @ 1..) = pipe.read(&mut chunk) {
+            for byte in chunk.iter().take(count) {
+                if kept.len() < MAX_OUTPUT_BYTES {
+                    kept.push(*byte);
+                }
+                let Some(lines) = &lines else { continue };
+                if *byte == b'\n' || *byte == b'\r' {
+                    let _ = lines.send(String::from_utf8_lossy(&line).into_owned());
+                    line.clear();
+                } else if line.len() < MAX_OUTPUT_BYTES {
+                    line.push(*byte);
+                }
+            }
+        }
+        kept
+    })
+}
+
+fn text(collected: JoinHandle<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&collected.join().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, input: Option<&[u8]>, limit: Duration) -> Option<Ended> {
+        run(Path::new("/bin/sh"), &["-c".as_ref(), script.as_ref()], input, limit).unwrap()
+    }
+
+    #[test]
+    fn input_output_and_code() {
+        let ended = shell("cat; echo no >&2; exit 4", Some(b"key"), Duration::from_secs(10)).unwrap();
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.last_words()), (Some(4), "key", "no".to_owned()));
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended() {
+        assert!(shell("exec sleep 60", None, Duration::from_millis(50)).is_none());
+    }
+
+    #[test]
+    fn lines_are_heard_as_they_come() {
+        let mut heard = Vec::new();
+        let args = ["-c".as_ref(), "echo one; echo two".as_ref()];
+        run_telling(Path::new("/bin/sh"), &args, None, Duration::from_secs(10), &mut |line| {
+            heard.push(line.to_owned())
+        })
+        .unwrap();
+        assert_eq!(heard, ["one", "two"]);
+    }
+
+    #[test]
+    fn endless_output_is_bounded() {
+        let ended = shell("head -c 1000000 /dev/zero", None, Duration::from_secs(10)).unwrap();
+        assert_eq!(ended.stdout.len(), MAX_OUTPUT_BYTES);
+    }
+}

@@ -1,0 +1,206 @@
+//! A new volume key for all data: checked before, proven after, gone on with when it was cut off.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::backup::{Header, open};
+use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
+use crate::device::DeviceError;
+use crate::judge::{Circumstances, Relation, audit, compare};
+use crate::key;
+use crate::read::Readable;
+use crate::secret::Secret;
+use crate::volume::{Format, Volume};
+use crate::{Code, Segment};
+
+/// A re-encryption.
+#[derive(Debug)]
+pub struct Reencrypt<'a> {
+    /// The program.
+    pub cryptsetup: &'a Cryptsetup,
+    /// The volume.
+    pub device: &'a Path,
+    /// The key that opens it before, meanwhile and afterwards.
+    pub key: &'a Secret,
+    /// Keys that are to open it afterwards too.
+    pub others: &'a [Secret],
+    /// Whether slots whose keys are not named may go.
+    pub drop_others: bool,
+    /// Directory for the headers of before and after.
+    pub backups: &'a Path,
+    /// Iterations of PBKDF2; default is what cryptsetup measures.
+    pub iterations: Option<u32>,
+    /// Go on with one that was begun.
+    pub resume: bool,
+}
+
+/// A re-encryption that is allowed, and has not begun.
+#[derive(Debug)]
+pub struct Ready {
+    before: Header,
+    slot: u32,
+    /// Slots that will be gone.
+    pub dropped: Vec<u32>,
+}
+
+/// What happens meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// How far it is.
+    Progress(Progress),
+    /// Something is done and proven.
+    Done(String),
+}
+
+impl Reencrypt<'_> {
+    /// Decides whether it may begin or go on. Nothing is changed.
+    ///
+    /// # Errors
+    /// [`DeviceError::Refused`] with the reason; others.
+    pub fn check(&self) -> Result<Ready, DeviceError> {
+        let refused = |why: &str| Err(DeviceError::refused(self.device, why));
+        let is_device = std::fs::metadata(self.device).is_ok_and(|metadata| metadata.file_type().is_block_device());
+        if let Some(why) = fault(self.cryptsetup.version(), self.resume, is_device) {
+            return refused(why);
+        }
+        let file = open(self.device)?;
+        let before = Header::read(&file, self.device)?;
+        let report = audit(&file, &Circumstances::default(), None)
+            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+        if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
+            return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");
+        }
+        if let Err(why) = state(&before.volume, self.resume) {
+            return refused(why);
+        }
+        // A power cut leaves one that cryptsetup restores when it goes on.
+        if !self.resume && before.readable != Readable::Yes {
+            return refused(
+                "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
+            );
+        }
+        let Some(slot) = self.cryptsetup.opens(self.device, self.key, None)? else {
+            return refused("the key does not open it");
+        };
+        let dropped = if self.resume { Vec::new() } else { self.dropped(&before.volume, slot)? };
+        Ok(Ready { before, slot, dropped })
+    }
+
+    /// Slots that hold a key nobody named.
+    fn dropped(&self, volume: &Volume, slot: u32) -> Result<Vec<u32>, DeviceError> {
+        let mut kept = vec![slot];
+        for other in self.others {
+            match self.cryptsetup.opens(self.device, other, None)? {
+                Some(slot) => kept.push(slot),
+                None => return Err(DeviceError::refused(self.device, "one of the other keys does not open it")),
+            }
+        }
+        let holds = volume.slots.iter().filter(|slot| slot.holds_key()).map(|slot| slot.id);
+        let dropped: Vec<u32> = holds.filter(|id| !kept.contains(id)).collect();
+        if dropped.is_empty() || self.drop_others {
+            return Ok(dropped);
+        }
+        let list = dropped.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "the keys of slot {list} would open nothing afterwards; name them with --other-key-file, or give --drop-other-keys"
+        );
+        Err(DeviceError::refused(self.device, why))
+    }
+
+    /// Does it; returns where the new header is saved.
+    ///
+    /// # Errors
+    /// [`DeviceError`]; unless it says that nothing was changed, another run with `resume` goes on.
+    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, DeviceError> {
+        let before = &ready.before.volume;
+        if Header::read(&open(self.device)?, self.device)?.volume != *before {
+            return Err(DeviceError::refused(self.device, "its header has changed since the plan was made"));
+        }
+        // One that is taken in between is of no use to anybody.
+        if !self.resume {
+            let saved = self.save(&ready.before)?;
+            tell(Step::Done(format!("header of before saved in {}", saved.display())));
+        }
+        let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
+        let is_file = std::fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
+        let how = Reencryption {
+            resume: self.resume,
+            slot: several.then_some(ready.slot),
+            iterations: self.iterations,
+            offline: is_file,
+            ..Reencryption::default()
+        };
+        self.cryptsetup.reencrypt(self.device, self.key, &how, &mut |progress| tell(Step::Progress(progress)))?;
+        self.prove(before)?;
+        tell(Step::Done("all data re-encrypted, and the key opens it".to_owned()));
+        for (number, other) in (1_usize..).zip(self.others) {
+            let slot = key::add(self.cryptsetup, self.device, self.key, other, self.iterations)?;
+            tell(Step::Done(format!("other key {number} opens slot {slot}")));
+        }
+        self.save(&Header::read(&open(self.device)?, self.device)?)
+    }
+
+    fn prove(&self, before: &Volume) -> Result<(), DeviceError> {
+        let not_proven = |why: &str| Err(DeviceError::not_proven(self.device, why));
+        let after = Header::read(&open(self.device)?, self.device)?.volume;
+        if after.reencrypting() {
+            return not_proven("the re-encryption is not finished; --resume goes on");
+        }
+        if !self.resume && compare(before, &after) != Relation::OtherVolumeKey {
+            return not_proven("has the volume key of before");
+        }
+        match self.cryptsetup.opens(self.device, self.key, None)? {
+            Some(_) => Ok(()),
+            None => not_proven("the key does not open it any more"),
+        }
+    }
+
+    fn save(&self, header: &Header) -> Result<PathBuf, DeviceError> {
+        let path = self.backups.join(format!("{}-{}.header", header.volume.uuid, header.volume.sequence));
+        if !path.exists() {
+            header.save(&path)?;
+        }
+        Ok(path)
+    }
+}
+
+/// What speaks against this release. Sources: release notes of cryptsetup 2.7.5 (online re-encryption could corrupt
+/// data) and 2.4.3 (CVE-2021-4122: a forged header decrypts the data when it is resumed).
+fn fault(version: Version, resume: bool, is_device: bool) -> Option<&'static str> {
+    if is_device && (Version::new(2, 7, 0)..Version::new(2, 7, 5)).contains(&version) {
+        return Some("cryptsetup 2.7.0 to 2.7.4 can corrupt data in online re-encryption; install 2.7.5 or newer");
+    }
+    if resume && version < Version::new(2, 4, 3) {
+        return Some("cryptsetup before 2.4.3 may resume what somebody forged (CVE-2021-4122); install a newer one");
+    }
+    None
+}
+
+fn state(volume: &Volume, resume: bool) -> Result<(), &'static str> {
+    if volume.format == Format::Luks1 {
+        return Err("is LUKS1, which cannot be re-encrypted while in use; `cryptsetup convert --type luks2` first");
+    }
+    if volume.segments.iter().any(|segment: &Segment| segment.integrity.is_some()) {
+        return Err("has authenticated sectors, which cryptsetup does not re-encrypt");
+    }
+    match (resume, volume.reencrypting()) {
+        (true, false) => Err("no re-encryption was begun"),
+        (false, true) => Err("a re-encryption is not finished; --resume goes on"),
+        (false, false) if !volume.requirements.is_empty() => Err("its header has a requirement that is not known"),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_that_must_not_do_it() {
+        let fault = |a, b, c, resume, device| fault(Version::new(a, b, c), resume, device).is_some();
+        assert!(fault(2, 7, 0, false, true) && fault(2, 7, 4, true, true));
+        assert!(!fault(2, 7, 4, false, false), "files are re-encrypted offline");
+        assert!(!fault(2, 7, 5, true, true) && !fault(2, 6, 1, true, true));
+        assert!(fault(2, 4, 2, true, false) && !fault(2, 4, 2, false, true));
+    }
+}

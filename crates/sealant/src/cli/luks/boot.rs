@@ -1,0 +1,297 @@
+//! `sealant luks boot`: the volume and the server at every boot.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal};
+use luks::device::{FileSystem, Host, guard, reload};
+use serde_json::json;
+
+use super::error::{cryptsetup, device as failure};
+use super::header::volume;
+use crate::cli::change::confirm_plan;
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, hint};
+
+/// Open and mount the volume at every boot, and start the server with it or not at all
+#[derive(Debug, Args)]
+pub(super) struct Boot {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Install(Box<Install>),
+    Check(Check),
+    Remove(Remove),
+}
+
+impl Boot {
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        match self.task {
+            Task::Install(task) => task.run(),
+            Task::Check(task) => task.run(),
+            Task::Remove(task) => task.run(),
+        }
+    }
+}
+
+/// Write the lines of crypttab and fstab and the drop-in of the server's unit
+///
+/// With the key missing, or the disk, the host boots all the same; the server stays down, systemd says why, and nothing
+/// is written where the volume belongs, because that directory is immutable. A table that says otherwise of this name or
+/// directory is refused. Running it again changes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = INSTALL_END, after_long_help = INSTALL_END)]
+struct Install {
+    /// Device with the volume
+    device: PathBuf,
+    /// Its name in /dev/mapper
+    #[arg(long)]
+    name: String,
+    /// Where it is mounted: the data directory
+    #[arg(long, value_name = "DIR")]
+    directory: PathBuf,
+    /// File with the key
+    #[arg(long, value_name = "FILE", required_unless_present = "key_from")]
+    key_file: Option<PathBuf>,
+    /// Ask `sealant luks key serve` for the key: each word of its arguments behind one --key-from=
+    #[arg(long, value_name = "WORD", conflicts_with = "key_file", allow_hyphen_values = true)]
+    key_from: Vec<String>,
+    /// The server's unit (repeatable)
+    #[arg(long, value_name = "UNIT", required = true)]
+    unit: Vec<String>,
+    /// The file system in the volume
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
+    filesystem: System,
+    /// Seconds that the volume may take to appear. Short limits leave a server down without a word on a slow day
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(30..))]
+    patience: u32,
+    /// The disk rotates: leave the work queues on
+    #[arg(long)]
+    rotational: bool,
+    /// Let TRIM through
+    #[arg(long)]
+    allow_discards: bool,
+    #[command(flatten)]
+    place: Place,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+}
+
+#[derive(Debug, Args)]
+struct Place {
+    /// Work on the system below this directory, such as an image that is mounted there
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum System {
+    /// ext4
+    Ext4,
+    /// XFS
+    Xfs,
+}
+
+const INSTALL_END: &str = "\
+Examples:
+  sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
+    --key-file /etc/sealant/mysqldata.key --unit mariadb.service
+  sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
+    --key-from=--file --key-from=mysqldata.key --key-from=--on --key-from=/dev/disk/by-label/KEYS --unit mysql.service
+
+Exit codes:
+  0  written, or --dry-run
+  1  refused or failed
+  2  wrong usage";
+
+impl Install {
+    fn run(&self) -> Result<Exit, Failure> {
+        let volume = volume(&self.device)?;
+        let wanted = Wanted {
+            name: self.name.clone(),
+            uuid: volume.uuid,
+            directory: self.directory.clone(),
+            file_system: match self.filesystem {
+                System::Ext4 => FileSystem::Ext4,
+                System::Xfs => FileSystem::Xfs,
+            },
+            key: self.key()?,
+            units: self.unit.clone(),
+            patience: self.patience,
+            no_queues: !self.rotational,
+            discards: self.allow_discards,
+        };
+        let edits = wanted.edits(&self.place.root).map_err(failure)?;
+        if !go(&edits, self.dry_run, self.yes)? {
+            return Ok(Exit::Clean);
+        }
+        let host = Host::this();
+        // One that is mounted was guarded when it was.
+        if self.place.is_this_system() && host.mounted_at(&self.directory).is_none() {
+            guard(&host, &self.directory).map_err(failure)?;
+        }
+        apply(&edits).map_err(failure)?;
+        if self.place.is_this_system() {
+            let socket = wanted.key_units().map(|[(socket, _), _]| socket);
+            reload(socket.as_deref()).map_err(failure)?;
+        }
+        hint(&format!(
+            "prove it: `sealant luks boot check --name {} --unit {}`",
+            self.name,
+            self.unit.join(" --unit ")
+        ));
+        Ok(Exit::Clean)
+    }
+
+    fn key(&self) -> Result<KeySource, Failure> {
+        if let Some(path) = &self.key_file {
+            return std::path::absolute(path)
+                .map(KeySource::File)
+                .map_err(|error| Failure::new(format!("{}: {error}", path.display())));
+        }
+        let program = std::env::current_exe().map_err(|error| Failure::new(format!("where sealant is: {error}")))?;
+        Ok(KeySource::Service { program, arguments: self.key_from.clone() })
+    }
+}
+
+impl Place {
+    fn is_this_system(&self) -> bool {
+        self.root == Path::new("/")
+    }
+}
+
+/// Shows the edits and asks; whether there is something to do.
+fn go(edits: &[Edit], dry_run: bool, yes: bool) -> Result<bool, Failure> {
+    let mut text = String::new();
+    for edit in edits {
+        let state = if edit.added.is_empty() { " (stays as it is)" } else { "" };
+        let _ = writeln!(text, "{}{state}", edit.path.display());
+        for line in &edit.added {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    if dry_run || yes {
+        to_stdout(&|out| out.write_all(text.as_bytes()))?;
+    } else {
+        confirm_plan(&text)?;
+    }
+    Ok(!dry_run)
+}
+
+/// Prove that a reboot would bring the server back, and tell what keeps it down
+///
+/// Runs systemd's own generators on the tables into a directory that is thrown away and looks at what they make, proves the
+/// key on the volume, looks at the guard of the mount point, and asks the server's unit: a system that calls itself
+/// running may have left the server out.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_END, after_long_help = CHECK_END)]
+struct Check {
+    /// The volume's name in /dev/mapper
+    #[arg(long)]
+    name: String,
+    /// The server's unit (repeatable)
+    #[arg(long, value_name = "UNIT", required = true)]
+    unit: Vec<String>,
+    #[command(flatten)]
+    place: Place,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts, schema sealant.luks-boot/1
+    Json,
+}
+
+const CHECK_END: &str = "\
+Example:
+  sealant luks boot check --name mysqldata --unit mariadb.service
+
+Exit codes:
+  0  a reboot brings the server back
+  1  there is nothing to check
+  2  wrong usage
+  3  something is wrong";
+
+impl Check {
+    fn run(&self) -> Result<Exit, Failure> {
+        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let (good, faults) = check(&cryptsetup, &host, &self.place.root, &self.name, &self.unit).map_err(failure)?;
+        to_stdout(&|out| match self.format {
+            Format::Json => {
+                let faults: Vec<_> =
+                    faults.iter().map(|fault| json!({"code": fault.code, "detail": fault.what})).collect();
+                let json = json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults});
+                serde_json::to_writer_pretty(&mut *out, &json)?;
+                writeln!(out)
+            }
+            Format::Table => {
+                for line in &good {
+                    writeln!(out, "ok     {line}")?;
+                }
+                for fault in &faults {
+                    writeln!(out, "WRONG  {} ({})", fault.what, fault.code)?;
+                }
+                Ok(())
+            }
+        })?;
+        Ok(if faults.is_empty() { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+/// Take away what `boot install` wrote; the volume, its key and the guard of the mount point stay
+#[derive(Debug, Args)]
+#[command(after_help = REMOVE_END, after_long_help = REMOVE_END)]
+struct Remove {
+    /// The volume's name in /dev/mapper
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    place: Place,
+    /// Show what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+}
+
+const REMOVE_END: &str = "\
+Example:
+  sealant luks boot remove --name mysqldata
+
+Exit codes:
+  0  gone, or --dry-run
+  1  there was nothing, or it failed
+  2  wrong usage";
+
+impl Remove {
+    fn run(&self) -> Result<Exit, Failure> {
+        let edits = removal(&self.place.root, &self.name).map_err(failure)?;
+        if edits.is_empty() {
+            return Err(Failure::new(format!("{}: nothing was installed for it", self.name)));
+        }
+        if !go(&edits, self.dry_run, self.yes)? {
+            return Ok(Exit::Clean);
+        }
+        apply(&edits).map_err(failure)?;
+        if self.place.is_this_system() {
+            reload(None).map_err(failure)?;
+        }
+        hint("the mount point stays immutable; `chattr -i` opens it");
+        Ok(Exit::Clean)
+    }
+}

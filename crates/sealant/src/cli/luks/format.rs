@@ -1,0 +1,192 @@
+//! `sealant luks format`: a blank disk becomes a volume.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use luks::Secret;
+use luks::cryptsetup::Format;
+use luks::device::{Creation, FileSystem, Host};
+
+use super::error::{cryptsetup, device as failure};
+use super::key::read;
+use crate::cli::change::confirm_plan;
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, hint};
+
+/// Make a LUKS2 volume of a blank disk, with a file system in it, and prove every step
+///
+/// Refused is every disk that somebody uses or that holds anything: mounted, swapped to, part of an array or a volume, with
+/// partitions or a signature, open in a process, named in fstab or crypttab, read-only, or with data that no signature
+/// explains, such as a raw tablespace or a volume whose header lies elsewhere.
+///
+/// The header is read back and judged, the key is proven to open it and a random one not to, the file system is made and
+/// looked for inside and outside, and the header is saved. The volume is closed at the end.
+#[derive(Debug, Args)]
+#[command(after_help = END, after_long_help = END)]
+pub(super) struct FormatVolume {
+    /// The disk, partition or image
+    device: PathBuf,
+    /// File with the key, exact bytes
+    #[arg(long, value_name = "FILE")]
+    key_file: PathBuf,
+    /// Make the key: 64 random bytes in the new file of --key-file
+    #[arg(long)]
+    make_key: bool,
+    /// File system to be made in the volume
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
+    filesystem: System,
+    /// Directory for the header backup
+    #[arg(long, value_name = "DIR", required_unless_present = "no_backup")]
+    backups: Option<PathBuf>,
+    /// Save no header
+    #[arg(long, conflicts_with = "backups")]
+    no_backup: bool,
+    /// Bytes of an encryption sector: 4096, or 512 for a file system with smaller blocks
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = sector)]
+    sector_bytes: u32,
+    /// Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = bits)]
+    key_bits: u32,
+    /// Label of the volume
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Derive the key with so many iterations of PBKDF2. For a random key 1000 are sound, and the volume opens at once;
+    /// default: Argon2id as cryptsetup measures it for a passphrase
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
+    pbkdf2_iterations: Option<u32>,
+    /// Write over data that no signature explains
+    #[arg(long)]
+    destroy_unknown_data: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum System {
+    /// ext4
+    Ext4,
+    /// XFS
+    Xfs,
+    /// None: for a raw tablespace, LVM, or an image
+    None,
+}
+
+const END: &str = "\
+Example:
+  sealant luks format /dev/nvme1n1 --key-file /etc/sealant/mysqldata.key --make-key \\
+    --pbkdf2-iterations 1000 --backups /safe/headers
+
+Exit codes:
+  0  made and proven, or --dry-run
+  1  refused, and nothing was changed; or a step failed, which the message names
+  2  wrong usage";
+
+fn sector(text: &str) -> Result<u32, String> {
+    one_of(text, &[512, 1024, 2048, 4096])
+}
+
+fn bits(text: &str) -> Result<u32, String> {
+    one_of(text, &[256, 512])
+}
+
+fn one_of(text: &str, allowed: &[u32]) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| allowed.contains(number));
+    number.ok_or_else(|| format!("one of {}", allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
+}
+
+impl FormatVolume {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let creation = Creation {
+            cryptsetup: &cryptsetup,
+            host: &host,
+            device: &self.device,
+            format: Format {
+                key_bits: self.key_bits,
+                sector_bytes: self.sector_bytes,
+                label: self.label.clone(),
+                iterations: self.pbkdf2_iterations,
+                ..Format::default()
+            },
+            file_system: match self.filesystem {
+                System::Ext4 => Some(FileSystem::Ext4),
+                System::Xfs => Some(FileSystem::Xfs),
+                System::None => None,
+            },
+            backups: self.backups.as_deref(),
+            over_unknown_data: self.destroy_unknown_data,
+        };
+        if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
+            return Err(Failure::usage(format!("{}: not a directory", directory.display())));
+        }
+        creation.check().map_err(failure)?;
+        self.check_key()?;
+        let plan = self.plan(&creation.format);
+        if self.dry_run {
+            to_stdout(&|out| out.write_all(plan.as_bytes()))?;
+            return Ok(Exit::Clean);
+        }
+        if !self.yes {
+            confirm_plan(&plan)?;
+        }
+        let key = if self.make_key { make_key(&self.key_file)? } else { read(&self.key_file)? };
+        let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));
+        let mut told = Ok(());
+        let created = creation.run(&key, &mut |text| told = say(text)).map_err(failure)?;
+        told?;
+        say(format!("{}: LUKS2 volume {}", self.device.display(), created.uuid))?;
+        hint("without its key and its header the data is gone: keep copies of both elsewhere");
+        Ok(Exit::Clean)
+    }
+
+    /// Before anything is written: the key is there, or its place is free.
+    fn check_key(&self) -> Result<(), Failure> {
+        if self.make_key && self.key_file.exists() {
+            let taken = format!("{}: is there already, and a key is never overwritten", self.key_file.display());
+            return Err(Failure::new(taken).hint("leave out --make-key to use it"));
+        }
+        if self.make_key || self.key_file.as_os_str() == "-" { Ok(()) } else { read(&self.key_file).map(drop) }
+    }
+
+    fn plan(&self, format: &Format) -> String {
+        let (device, key) = (self.device.display(), self.key_file.display());
+        let mut text = format!("{device}: everything on it is lost\n");
+        let mut number = 0_u32;
+        let mut step = |words: String| {
+            number = number.saturating_add(1);
+            let _ = writeln!(text, "  {number}. {words}");
+        };
+        if self.make_key {
+            step(format!("make {key}, 64 random bytes"));
+        }
+        let derivation = match format.iterations {
+            Some(count) => format!("PBKDF2 with {count} iterations"),
+            None => "Argon2id".to_owned(),
+        };
+        step(format!(
+            "write a LUKS2 header: {}, {} key bits, {}-byte sectors, {derivation}",
+            format.cipher, format.key_bits, format.sector_bytes
+        ));
+        step("read it back, judge it; prove that the key opens it and another one does not".to_owned());
+        match self.filesystem {
+            System::Ext4 => step("open it, make ext4 in it, close it".to_owned()),
+            System::Xfs => step("open it, make XFS in it, close it".to_owned()),
+            System::None => {}
+        }
+        if let Some(directory) = &self.backups {
+            step(format!("save the header in {}", directory.display()));
+        }
+        text
+    }
+}
+
+fn make_key(path: &Path) -> Result<Secret, Failure> {
+    let made = Secret::random().and_then(|key| key.store(path).map(|()| key));
+    made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}

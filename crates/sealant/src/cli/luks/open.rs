@@ -1,0 +1,169 @@
+//! `sealant luks open|mount|close`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use luks::cryptsetup::Mapping;
+use luks::device::{Guard, Host, Mounting, Opening, close, unmount};
+
+use super::error::{cryptsetup, device as failure};
+use super::key::KeySource;
+use crate::exit::Exit;
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, warning};
+
+/// Open a volume, and prove by the kernel's table that it is what its header says
+///
+/// A header that asks for absurd work, or was left by a re-encryption that was cut off in its last step, is refused before
+/// any key is tried. One damaged copy, as a power cut leaves it, cryptsetup restores from the other. A volume that is open under this name already is left as it is.
+#[derive(Debug, Args)]
+#[command(after_help = OPEN_END, after_long_help = OPEN_END)]
+pub(super) struct Open {
+    /// Device with the volume
+    device: PathBuf,
+    /// Its name in /dev/mapper
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    key: KeySource,
+    /// Copy the header to memory, judge the copy, and open with it: what somebody writes to the disk in between counts
+    /// for nothing. Anything grave in it is refused
+    #[arg(long)]
+    strict: bool,
+    /// Encrypt without work queues, which is quicker on disks that do not rotate
+    #[arg(long)]
+    no_queues: bool,
+    /// Let TRIM through; an attacker then sees which blocks are in use
+    #[arg(long)]
+    allow_discards: bool,
+    /// Keep --no-queues and --allow-discards in the header for everyone who opens the volume
+    #[arg(long, conflicts_with = "strict")]
+    persistent: bool,
+    /// Only for reading
+    #[arg(long)]
+    read_only: bool,
+}
+
+const OPEN_END: &str = "\
+Example:
+  sealant luks open /dev/nvme1n1 --name mysqldata --key-file /etc/sealant/mysqldata.key --no-queues
+
+Exit codes:
+  0  open and proven
+  1  refused or failed; nothing is open that was not before
+  2  wrong usage";
+
+impl Open {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let opening = Opening {
+            cryptsetup: &cryptsetup,
+            host: &host,
+            device: &self.device,
+            name: &self.name,
+            mapping: Mapping {
+                header: None,
+                discards: self.allow_discards,
+                no_queues: self.no_queues,
+                persistent: self.persistent,
+                read_only: self.read_only,
+            },
+            strict: self.strict,
+        };
+        let opened = opening.run(&self.key.read()?).map_err(failure)?;
+        let (status, state) = (&opened.status, if opened.already { "is open already" } else { "open" });
+        to_stdout(&|out| {
+            let flags = if status.flags.is_empty() { String::new() } else { format!(", {}", status.flags.join(", ")) };
+            writeln!(
+                out,
+                "/dev/mapper/{}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
+                self.name,
+                opened.uuid,
+                status.device.display(),
+                status.cipher,
+                status.key_bits,
+                status.sector_bytes
+            )
+        })?;
+        Ok(Exit::Clean)
+    }
+}
+
+/// Mount an open volume on a directory in which nothing can be written while it is not mounted
+///
+/// The directory has to be empty. It is given to root, without permissions, and made immutable, so that a server that
+/// is started before the volume is mounted cannot write a single byte in plain there, not even as root. What the mount
+/// table then says is the proof.
+#[derive(Debug, Args)]
+#[command(after_help = MOUNT_END, after_long_help = MOUNT_END)]
+pub(super) struct Mount {
+    /// The volume's name in /dev/mapper
+    name: String,
+    /// Where: an absolute path without links
+    directory: PathBuf,
+    /// Options of mount(8)
+    #[arg(long, value_name = "LIST", default_value = "noatime")]
+    options: String,
+}
+
+const MOUNT_END: &str = "\
+Example:
+  sealant luks mount mysqldata /var/lib/mysql
+
+Exit codes:
+  0  mounted and proven
+  1  refused or failed
+  2  wrong usage";
+
+impl Mount {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let host = Host::this();
+        let mounting = Mounting { host: &host, name: &self.name, directory: &self.directory, options: &self.options };
+        let guard = mounting.run().map_err(failure)?;
+        let directory = self.directory.display();
+        let words = match guard {
+            None => "is mounted already",
+            Some(Guard::Immutable) => "mounted; the directory below is immutable",
+            Some(Guard::Permissions) => "mounted; the directory below is closed to all but root",
+        };
+        to_stdout(&|out| writeln!(out, "{directory}: /dev/mapper/{} {words}", self.name))?;
+        if guard == Some(Guard::Permissions) {
+            warning(&format!(
+                "{directory}: its file system has no immutable flag; as root, a server could still write there in plain"
+            ));
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+/// Close a volume that nothing uses
+#[derive(Debug, Args)]
+#[command(after_help = CLOSE_END, after_long_help = CLOSE_END)]
+pub(super) struct Close {
+    /// The volume's name in /dev/mapper
+    name: String,
+    /// Unmount it first, which fails while anybody has a file open in it
+    #[arg(long)]
+    unmount: bool,
+}
+
+const CLOSE_END: &str = "\
+Example:
+  sealant luks close mysqldata --unmount
+
+Exit codes:
+  0  closed
+  1  refused or failed
+  2  wrong usage";
+
+impl Close {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        if self.unmount {
+            unmount(&host, &self.name).map_err(failure)?;
+        }
+        close(&cryptsetup, &host, &self.name).map_err(failure)?;
+        to_stdout(&|out| writeln!(out, "/dev/mapper/{}: closed", self.name))?;
+        Ok(Exit::Clean)
+    }
+}

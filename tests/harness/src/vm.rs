@@ -1,0 +1,264 @@
+//! Machines of their own for tests: a Debian 12 in QEMU, for what needs device-mapper, a reboot or a power cut.
+//!
+//! A script runs there as root and says by its exit status how the test ended; 100 asks for a reboot and 101 for
+//! a power cut, after which it runs again with `BOOT` one higher. Disks are `/dev/disk0`, `/dev/disk1`, … and stay
+//! as files on this side. `bin/install-servers vm` puts QEMU and the machine's root disk in place; neither root nor
+//! KVM nor a network is needed, so that processors are emulated and nothing may be concluded from times.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::process::Daemon;
+use crate::{Error, cache, run};
+
+/// Exit status of a script that wants a clean reboot.
+const REBOOT: &str = "100";
+/// Exit status of a script that wants the power cut.
+const POWER_CUT: &str = "101";
+/// Machines run one after the other: each has as many processors as a small host.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A machine in the making.
+#[derive(Debug)]
+pub struct Machine {
+    dir: TempDir,
+    disks: Vec<PathBuf>,
+    systemd: bool,
+    memory_mib: u32,
+    limit: Duration,
+}
+
+/// How a script ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit status.
+    pub status: i32,
+    /// What it and the programs that it started wrote, over all boots.
+    pub log: String,
+}
+
+impl Machine {
+    /// A machine without disks that runs the script alone; none, loudly, if QEMU is not here.
+    ///
+    /// # Panics
+    /// If `CI` is set and QEMU is not here: a skipped test must not pass for a test there.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        let missing = ["root/usr/bin/qemu-system-x86_64", "disk", "kernel", "initrd", "VERSION"]
+            .iter()
+            .map(|name| root().join(name))
+            .find(|path| !path.exists());
+        if let Some(path) = missing {
+            let why = format!("no virtual machine ({}); run tests/harness/bin/install-servers vm", path.display());
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+            {
+                eprintln!("SKIPPED: {why}");
+            }
+            return None;
+        }
+        let dir = TempDir::new().ok()?;
+        fs::create_dir_all(dir.path().join("job/vm")).ok()?;
+        Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: Duration::from_secs(300) })
+    }
+
+    /// systemd and udev start the script as a service, instead of it being all there is.
+    #[must_use]
+    pub fn systemd(mut self) -> Self {
+        self.systemd = true;
+        self
+    }
+
+    /// Memory, 768 MiB if nothing is said.
+    #[must_use]
+    pub fn memory_mib(mut self, mib: u32) -> Self {
+        self.memory_mib = mib;
+        self
+    }
+
+    /// Time for all boots together, 300 s if nothing is said.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The next disk, a blank one.
+    ///
+    /// # Errors
+    /// No room for it.
+    pub fn disk(mut self, mib: u64) -> Result<Self, Error> {
+        let path = self.dir.path().join(format!("disk{}", self.disks.len()));
+        let made = fs::File::create(&path).and_then(|file| file.set_len(mib << 20));
+        made.map_err(Error::file(&path))?;
+        self.disks.push(path);
+        Ok(self)
+    }
+
+    /// The next disk is this file, which keeps what is written.
+    #[must_use]
+    pub fn disk_of(mut self, path: &Path) -> Self {
+        self.disks.push(path.to_owned());
+        self
+    }
+
+    /// The file behind a disk.
+    #[must_use]
+    pub fn image(&self, disk: usize) -> Option<&Path> {
+        self.disks.get(disk).map(PathBuf::as_path)
+    }
+
+    /// Puts a copy of `file` at the absolute path `place` in the machine.
+    ///
+    /// # Errors
+    /// It cannot be read, or there is no room.
+    pub fn file(self, file: &Path, place: &str) -> Result<Self, Error> {
+        let target = self.place(place)?;
+        fs::copy(file, &target).map_err(Error::file(file))?;
+        Ok(self)
+    }
+
+    /// Puts a program there without what only a debugger reads.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub fn program(self, file: &Path, place: &str) -> Result<Self, Error> {
+        let target = self.place(place)?;
+        let mut strip = Command::new("strip");
+        match run(strip.arg("--strip-all").arg("-o").arg(&target).arg(file), b"", Duration::from_secs(60)) {
+            Ok(_) => Ok(self),
+            Err(_) => self.file(file, place),
+        }
+    }
+
+    fn place(&self, place: &str) -> Result<PathBuf, Error> {
+        let target = self.dir.path().join("job").join(place.trim_start_matches('/'));
+        let parent = target.parent().unwrap_or(&target);
+        fs::create_dir_all(parent).map_err(Error::file(parent))?;
+        Ok(target)
+    }
+
+    /// Runs `script` to its end, over as many boots as it asks for.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`]; [`Error::NotStarted`] if the machine ended without a result, with its console.
+    pub fn run(&self, script: &str) -> Result<Ran, Error> {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = Instant::now();
+        self.pack(script)?;
+        for boot in 1.. {
+            let status = self.boot(boot, self.limit.saturating_sub(begin.elapsed()))?;
+            if status != REBOOT && status != POWER_CUT {
+                let status = status.parse().map_err(|_| self.no_result())?;
+                return Ok(Ran { status, log: self.read("log") });
+            }
+        }
+        Err(self.no_result())
+    }
+
+    /// The script and the files, as one archive that is a disk, and a root disk that keeps its changes to itself.
+    fn pack(&self, script: &str) -> Result<(), Error> {
+        let (job, dir) = (self.dir.path().join("job"), self.dir.path());
+        let path = job.join("vm/script");
+        fs::write(&path, script).map_err(Error::file(&path))?;
+        // The archive's top becomes the mode of the root directory.
+        fs::set_permissions(&job, fs::Permissions::from_mode(0o755)).map_err(Error::file(&job))?;
+        let minute = Duration::from_secs(60);
+        let mut tar = Command::new("tar");
+        tar.args(["--owner=0", "--group=0", "-cf"]).arg(dir.join("job.tar")).arg("-C").arg(&job).arg(".");
+        run(&mut tar, b"", minute)?;
+        let mut overlay = Command::new(root().join("root/usr/bin/qemu-img"));
+        overlay.args(["create", "-q", "-f", "qcow2", "-F", "raw", "-b"]).arg(root().join("disk")).arg(dir.join("root"));
+        run(&mut overlay, b"", minute)?;
+        Ok(())
+    }
+
+    /// One boot; what the script ended with.
+    fn boot(&self, boot: u32, limit: Duration) -> Result<String, Error> {
+        let status = self.dir.path().join("status");
+        fs::write(&status, "").map_err(Error::file(&status))?;
+        let spawn = |source| Error::Spawn { program: "qemu-system-x86_64".to_owned(), source };
+        let mut machine = Daemon::spawn(self.command(boot)).map_err(spawn)?;
+        let begin = Instant::now();
+        while machine.ended().is_none() {
+            if begin.elapsed() > limit {
+                return Err(Error::TimedOut { what: format!("boot {boot}; {}", self.tail()), limit: self.limit });
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(self.read("status").trim().to_owned())
+    }
+
+    fn command(&self, boot: u32) -> Command {
+        let (root, dir) = (root(), self.dir.path());
+        let mut command = Daemon::command(&root.join("root/usr/bin/qemu-system-x86_64"));
+        for modules in fs::read_dir(root.join("root/usr/lib")).into_iter().flatten().flatten() {
+            if modules.path().join("qemu").is_dir() {
+                command.env("QEMU_MODULE_DIR", modules.path().join("qemu"));
+            }
+        }
+        for firmware in ["qemu", "seabios"] {
+            command.arg("-L").arg(root.join("root/usr/share").join(firmware));
+        }
+        let mode = if self.systemd { "systemd" } else { "plain" };
+        let line = format!(
+            "console=ttyS0 quiet panic=-1 random.trust_cpu=on mitigations=off vm.boot={boot} vm.mode={mode} \
+             systemd.show_status=0 systemd.unit=multi-user.target"
+        );
+        command.args(["-accel", "tcg,thread=multi", "-M", "q35", "-cpu", "max", "-smp", "2", "-nodefaults"]);
+        command.args(["-no-user-config", "-display", "none", "-no-reboot", "-monitor", "none", "-net", "none"]);
+        command.args(["-m", &self.memory_mib.to_string(), "-append", &line]);
+        command.arg("-kernel").arg(root.join("kernel")).arg("-initrd").arg(root.join("initrd"));
+        command.args(["-device", "virtio-serial-pci", "-device", "virtio-rng-pci"]);
+        for (name, device) in [("console", None), ("log", Some("virtserialport")), ("status", Some("virtserialport"))] {
+            let append = if name == "status" { "off" } else { "on" };
+            let path = dir.join(name);
+            command.args(["-chardev", &format!("file,id={name},path={},append={append}", path.display())]);
+            match device {
+                None => command.args(["-serial", &format!("chardev:{name}")]),
+                Some(device) => command.args(["-device", &format!("{device},chardev={name},name={name}")]),
+            };
+        }
+        let mut drive = |name: &str, format: &str, cache: &str, path: &Path| {
+            let path = path.display();
+            command.args([
+                "-drive",
+                &format!("if=none,id={name},format={format},cache={cache},discard=unmap,file={path}"),
+            ]);
+            command.args(["-device", &format!("virtio-blk-pci,drive={name},serial={name}")]);
+        };
+        drive("root", "qcow2", "unsafe", &dir.join("root"));
+        drive("job", "raw", "unsafe", &dir.join("job.tar"));
+        for (number, path) in self.disks.iter().enumerate() {
+            drive(&format!("disk{number}"), "raw", "writeback", path);
+        }
+        command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+        command
+    }
+
+    fn no_result(&self) -> Error {
+        Error::NotStarted { why: "the machine ended without a result".to_owned(), log_tail: self.tail() }
+    }
+
+    fn tail(&self) -> String {
+        let text = format!("{}\n{}", self.read("log"), self.read("console"));
+        let lines: Vec<&str> = text.lines().collect();
+        lines.get(lines.len().saturating_sub(60)..).unwrap_or_default().join("\n")
+    }
+
+    fn read(&self, name: &str) -> String {
+        let bytes = fs::read(self.dir.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+fn root() -> PathBuf {
+    cache().join("servers/vm")
+}

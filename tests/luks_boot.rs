@@ -1,0 +1,107 @@
+//! `sealant luks boot` and `key serve`: tables and units in a directory, and the truth in a virtual machine: four boots
+//! of a MariaDB on a volume.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use harness::vm::Machine;
+
+use crate::support::disk::{Desk, text};
+use crate::support::sealant;
+
+fn luks(args: &[&str]) -> Output {
+    sealant().arg("luks").args(args).output().expect("it starts")
+}
+
+#[track_caller]
+fn ends(output: &Output, code: i32) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    format!("{out}{err}")
+}
+
+#[test]
+fn tables_below_another_root() {
+    let desk = Desk::new();
+    let (image, root) = (desk.volume("image", "luks2"), desk.path("root"));
+    fs::create_dir_all(root.join("etc/systemd/system")).expect("room");
+    let (image, root) = (text(&image), text(&root));
+    let install = |more: &[&str]| {
+        let args = ["boot", "install", image, "--name", "data", "--directory", "/srv/data", "--root", root];
+        luks(&[&args[..], &["--unit", "mysql.service"], more].concat())
+    };
+    let plan = ends(&install(&["--key-file", "/root/key", "--dry-run"]), 0);
+    assert!(plan.contains("luks,nofail,headless") && plan.contains("RequiresMountsFor=/srv/data"), "{plan}");
+    assert!(!Path::new(root).join("etc/fstab").exists());
+    ends(&install(&["--key-file", "/root/key"]), 2);
+    ends(&install(&["--key-file", "/root/key", "--yes"]), 0);
+    let again = ends(&install(&["--key-file", "/root/key", "--dry-run"]), 0);
+    assert_eq!(again.matches("(stays as it is)").count(), 3, "{again}");
+    let other = ends(&install(&["--key-file", "/root/other", "--yes"]), 1);
+    assert!(other.contains("says otherwise already"), "{other}");
+    let blank = ["boot", "install", image, "--name", "x", "--directory", "/srv/a b", "--root", root, "--yes"];
+    let blank = luks(&[&blank[..], &["--key-file", "/k", "--unit", "mysql.service"]].concat());
+    assert!(ends(&blank, 1).contains("without blanks"));
+    // The generators of this machine's systemd, where there is one, take the tables; the key file is missing.
+    let check =
+        luks(&["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root, "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&ends(&check, 3)).expect("JSON");
+    assert_eq!(json["schema"], "sealant.luks-boot/1");
+    let faults: Vec<&str> =
+        json["faults"].as_array().expect("a list").iter().filter_map(|f| f["code"].as_str()).collect();
+    assert!(faults.contains(&"boot-key") && !faults.contains(&"boot-drop-in"), "{json:#}");
+    ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 0);
+    assert_eq!(fs::read_to_string(Path::new(root).join("etc/fstab")).expect("kept"), "");
+    ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 1);
+    ends(&luks(&["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root]), 1);
+}
+
+#[test]
+fn a_key_is_served_exactly_or_not_at_all() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    let script = |name: &str, text: &str| {
+        let path = desk.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("room");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        path
+    };
+    let serve = |option: &str, path: &Path| luks(&["key", "serve", option, text(path), "--wait", "2"]);
+    let key = desk.path("key");
+    fs::write(&key, b"\x00\n\xff key\n").expect("room");
+    assert_eq!(serve("--file", &key).stdout, b"\x00\n\xff key\n");
+    assert_eq!(serve("--command", &script("good", "printf 'abc\\n'")).stdout, b"abc\n");
+    let large = desk.path("large");
+    fs::write(&large, vec![7; 1 << 16]).expect("room");
+    let empty = desk.path("empty");
+    fs::write(&empty, b"").expect("room");
+    for (option, path, because) in [
+        ("--file", desk.path("gone"), "did not come in time"),
+        ("--file", large, "too large for a key"),
+        ("--file", empty, "the key is empty"),
+        ("--command", script("fails", "echo half; exit 3"), "failed, or gave no key in time"),
+        ("--command", script("hangs", "exec sleep 60"), "failed, or gave no key in time"),
+        ("--command", desk.path("gone"), "No such file"),
+    ] {
+        let output = serve(option, &path);
+        let said = ends(&output, 1);
+        assert!(said.contains(because), "{}: {said}", path.display());
+        assert!(output.stdout.is_empty(), "half a key is no key");
+    }
+    ends(&luks(&["key", "serve"]), 2);
+}
+
+#[test]
+fn a_mariadb_comes_back_with_its_volume_and_stays_down_without_its_key() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(Duration::from_secs(1800));
+    let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
+    let ran = machine.run(include_str!("vm/mariadb-boot.sh")).expect("it runs");
+    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
+    let disk = fs::read(machine.image(0).expect("a disk")).expect("ours");
+    assert!(!disk.windows(18).any(|bytes| bytes == b"TELLTALE-PLAINTEXT"), "no plain text");
+}

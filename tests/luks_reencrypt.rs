@@ -1,0 +1,103 @@
+//! `sealant luks reencrypt`: a new volume key for images, and in a virtual machine under a mounted file system, through
+//! power cuts half way and in the last commit.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use harness::vm::Machine;
+
+use crate::support::disk::{CHEAP, Desk, cryptsetup, text};
+use crate::support::sealant;
+
+fn reencrypt(desk: &Desk, image: &Path, more: &[&str]) -> Output {
+    let backups = desk.path("headers");
+    fs::create_dir_all(&backups).expect("room");
+    let args = ["luks", "reencrypt", text(image), "--backups", text(&backups), "--pbkdf2-iterations", "1000"];
+    sealant().args(args).args(more).output().expect("it starts")
+}
+
+#[track_caller]
+fn ends(output: &Output, code: i32) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    format!("{out}{err}")
+}
+
+#[test]
+fn every_key_that_is_named_opens_the_volume_afterwards_and_old_headers_nothing() {
+    let desk = Desk::new();
+    let image = desk.volume("image", "luks2");
+    for key in ["k2", "k3"] {
+        desk.add_key(&image, "k1", key);
+    }
+    let (k1, k2) = (desk.key("k1"), desk.key("k2"));
+    let named = ["--key-file", text(&k1), "--other-key-file", text(&k2)];
+    let before = fs::read(&image).expect("ours");
+    let refused = ends(&reencrypt(&desk, &image, &[&named[..], &["--yes"]].concat()), 1);
+    assert!(refused.contains("slot 2 would open nothing") && refused.contains("nothing was changed"), "{refused}");
+    let plan = ends(&reencrypt(&desk, &image, &[&named[..], &["--drop-other-keys", "--dry-run"]].concat()), 0);
+    assert!(plan.contains("DROPPED: slot 2"), "{plan}");
+    assert!(fs::read(&image).expect("ours") == before);
+    let said = ends(&reencrypt(&desk, &image, &[&named[..], &["--drop-other-keys", "--yes"]].concat()), 0);
+    assert!(said.contains("other key 1 opens slot"), "{said}");
+    assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !desk.opens(&image, "k3"));
+    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is encrypted anew");
+    let headers = fs::read_dir(desk.path("headers")).expect("ours").map(|entry| entry.expect("ours").path());
+    let headers: Vec<_> = headers.filter(|path| path.extension().is_some_and(|end| end == "header")).collect();
+    assert_eq!(headers.len(), 2, "the headers of before and after");
+    let check =
+        |path: &Path| sealant().args(["luks", "header", "check", text(path), text(&image)]).output().expect("starts");
+    let mut verdicts: Vec<i32> = headers.iter().map(|path| check(path).status.code().expect("a code")).collect();
+    verdicts.sort_unstable();
+    assert_eq!(verdicts, [0, 3], "one is current, one has another volume key");
+}
+
+#[test]
+fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
+    let desk = Desk::new();
+    let (luks1, luks2) = (desk.volume("luks1", "luks1"), desk.volume("luks2", "luks2"));
+    let begun = desk.volume("begun", "luks2");
+    let (key, wrong) = (desk.key("k1"), desk.key("wrong"));
+    let begin = ["reencrypt", "--init-only", "--force-offline-reencrypt", "--key-file", text(&key)];
+    cryptsetup(&[&begin[..], &CHEAP[..]].concat(), &[&begun]);
+    for (image, more, because) in [
+        (&luks1, &["--key-file", text(&key)][..], "is LUKS1"),
+        (&luks2, &["--key-file", text(&wrong)], "the key does not open it"),
+        (&luks2, &["--key-file", text(&key), "--other-key-file", text(&wrong)], "one of the other keys"),
+        (&luks2, &["--key-file", text(&key), "--resume"], "no re-encryption was begun"),
+        (&begun, &["--key-file", text(&key)], "--resume goes on"),
+        (&wrong, &["--key-file", text(&key)], "not-luks"),
+    ] {
+        let before = fs::read(image).expect("ours");
+        let said = ends(&reencrypt(&desk, image, &[more, &["--yes"]].concat()), 1);
+        assert!(said.contains(because), "{because}: {said}");
+        assert!(fs::read(image).expect("ours") == before, "{because}");
+    }
+    assert_eq!(fs::read_dir(desk.path("headers")).expect("ours").count(), 0, "no header was saved for nothing");
+    ends(&reencrypt(&desk, &begun, &["--key-file", text(&key), "--resume", "--yes"]), 0);
+    assert!(desk.opens(&begun, "k1"));
+}
+
+/// Runs a power cut: `part` half way, `stuck` in the last commit.
+fn power_cut(what: &str) {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.disk(48).expect("room").limit(Duration::from_secs(600));
+    let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
+    let script = format!("what={what}\n{}", include_str!("vm/reencrypt.sh"));
+    let ran = machine.run(&script).expect("it runs");
+    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
+}
+
+#[test]
+fn a_power_cut_half_way_is_resumed() {
+    power_cut("part");
+}
+
+#[test]
+fn a_power_cut_in_the_last_commit_is_repaired() {
+    power_cut("stuck");
+}
