@@ -64,6 +64,8 @@ $(TOOLS)/bin/inno:
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test tunnel_soak -- --nocapture
+	cargo test --package sealant --test luks_reencrypt -- --ignored
+	cargo test --package sealant-harness --test vm -- --ignored
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600
 
 clean: ## Remove what was built

@@ -146,7 +146,7 @@ fn a_re_encryption_that_can_go_on_is_refused() {
     let made = Reencryption::begin();
     let before = fs::read(&made.image).expect("ours");
     let said = ends(&repair(&made.image, &made.key, &["--dry-run"]), 1);
-    assert!(said.contains("--resume-only") && said.contains("nothing was changed"), "{said}");
+    assert!(said.contains("reencrypt --resume") && said.contains("nothing was changed"), "{said}");
     assert!(fs::read(&made.image).expect("ours") == before);
 }
 

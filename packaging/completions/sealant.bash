@@ -310,11 +310,41 @@ _sealant() {
             sealant__subcmd__help__subcmd__luks,audit)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__audit"
                 ;;
+            sealant__subcmd__help__subcmd__luks,boot)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__boot"
+                ;;
+            sealant__subcmd__help__subcmd__luks,close)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__close"
+                ;;
+            sealant__subcmd__help__subcmd__luks,format)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__format"
+                ;;
             sealant__subcmd__help__subcmd__luks,header)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header"
                 ;;
             sealant__subcmd__help__subcmd__luks,key)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__key"
+                ;;
+            sealant__subcmd__help__subcmd__luks,mount)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__mount"
+                ;;
+            sealant__subcmd__help__subcmd__luks,open)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__open"
+                ;;
+            sealant__subcmd__help__subcmd__luks,plan)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__plan"
+                ;;
+            sealant__subcmd__help__subcmd__luks,reencrypt)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__reencrypt"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__boot,check)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__check"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__boot,install)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__install"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__boot,remove)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__remove"
                 ;;
             sealant__subcmd__help__subcmd__luks__subcmd__header,backup)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__header__subcmd__backup"
@@ -339,6 +369,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__luks__subcmd__key,rotate)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__rotate"
+                ;;
+            sealant__subcmd__help__subcmd__luks__subcmd__key,serve)
+                cmd="sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__serve"
                 ;;
             sealant__subcmd__help__subcmd__rotate,plan)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__plan"
@@ -388,6 +421,15 @@ _sealant() {
             sealant__subcmd__luks,audit)
                 cmd="sealant__subcmd__luks__subcmd__audit"
                 ;;
+            sealant__subcmd__luks,boot)
+                cmd="sealant__subcmd__luks__subcmd__boot"
+                ;;
+            sealant__subcmd__luks,close)
+                cmd="sealant__subcmd__luks__subcmd__close"
+                ;;
+            sealant__subcmd__luks,format)
+                cmd="sealant__subcmd__luks__subcmd__format"
+                ;;
             sealant__subcmd__luks,header)
                 cmd="sealant__subcmd__luks__subcmd__header"
                 ;;
@@ -396,6 +438,42 @@ _sealant() {
                 ;;
             sealant__subcmd__luks,key)
                 cmd="sealant__subcmd__luks__subcmd__key"
+                ;;
+            sealant__subcmd__luks,mount)
+                cmd="sealant__subcmd__luks__subcmd__mount"
+                ;;
+            sealant__subcmd__luks,open)
+                cmd="sealant__subcmd__luks__subcmd__open"
+                ;;
+            sealant__subcmd__luks,plan)
+                cmd="sealant__subcmd__luks__subcmd__plan"
+                ;;
+            sealant__subcmd__luks,reencrypt)
+                cmd="sealant__subcmd__luks__subcmd__reencrypt"
+                ;;
+            sealant__subcmd__luks__subcmd__boot,check)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__boot,help)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__boot,install)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__install"
+                ;;
+            sealant__subcmd__luks__subcmd__boot,remove)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__remove"
+                ;;
+            sealant__subcmd__luks__subcmd__boot__subcmd__help,check)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__boot__subcmd__help,help)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__luks__subcmd__boot__subcmd__help,install)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__install"
+                ;;
+            sealant__subcmd__luks__subcmd__boot__subcmd__help,remove)
+                cmd="sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__remove"
                 ;;
             sealant__subcmd__luks__subcmd__header,backup)
                 cmd="sealant__subcmd__luks__subcmd__header__subcmd__backup"
@@ -436,6 +514,15 @@ _sealant() {
             sealant__subcmd__luks__subcmd__help,audit)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__audit"
                 ;;
+            sealant__subcmd__luks__subcmd__help,boot)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__boot"
+                ;;
+            sealant__subcmd__luks__subcmd__help,close)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__close"
+                ;;
+            sealant__subcmd__luks__subcmd__help,format)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__format"
+                ;;
             sealant__subcmd__luks__subcmd__help,header)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header"
                 ;;
@@ -444,6 +531,27 @@ _sealant() {
                 ;;
             sealant__subcmd__luks__subcmd__help,key)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__key"
+                ;;
+            sealant__subcmd__luks__subcmd__help,mount)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__mount"
+                ;;
+            sealant__subcmd__luks__subcmd__help,open)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__open"
+                ;;
+            sealant__subcmd__luks__subcmd__help,plan)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__plan"
+                ;;
+            sealant__subcmd__luks__subcmd__help,reencrypt)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__reencrypt"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__boot,check)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__check"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__boot,install)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__install"
+                ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__boot,remove)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__remove"
                 ;;
             sealant__subcmd__luks__subcmd__help__subcmd__header,backup)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__header__subcmd__backup"
@@ -469,6 +577,9 @@ _sealant() {
             sealant__subcmd__luks__subcmd__help__subcmd__key,rotate)
                 cmd="sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__rotate"
                 ;;
+            sealant__subcmd__luks__subcmd__help__subcmd__key,serve)
+                cmd="sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__serve"
+                ;;
             sealant__subcmd__luks__subcmd__key,add)
                 cmd="sealant__subcmd__luks__subcmd__key__subcmd__add"
                 ;;
@@ -481,6 +592,9 @@ _sealant() {
             sealant__subcmd__luks__subcmd__key,rotate)
                 cmd="sealant__subcmd__luks__subcmd__key__subcmd__rotate"
                 ;;
+            sealant__subcmd__luks__subcmd__key,serve)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__serve"
+                ;;
             sealant__subcmd__luks__subcmd__key__subcmd__help,add)
                 cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__add"
                 ;;
@@ -492,6 +606,9 @@ _sealant() {
                 ;;
             sealant__subcmd__luks__subcmd__key__subcmd__help,rotate)
                 cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__rotate"
+                ;;
+            sealant__subcmd__luks__subcmd__key__subcmd__help,serve)
+                cmd="sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__serve"
                 ;;
             sealant__subcmd__rotate,help)
                 cmd="sealant__subcmd__rotate__subcmd__help"
@@ -960,7 +1077,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__tls)
-            opts="-q -h --server-program --round-trips --sizes --no-peers --into --span --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --server-program --round-trips --sizes --oltp --no-peers --into --span --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -975,6 +1092,10 @@ _sealant() {
                     return 0
                     ;;
                 --sizes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oltp)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2400,7 +2521,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks)
-            opts="audit header key"
+            opts="audit boot close format header key mount open plan reencrypt"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2414,6 +2535,90 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__boot)
+            opts="install check remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__boot__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__close)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__format)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2512,7 +2717,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__luks__subcmd__key)
-            opts="add list rotate"
+            opts="add list rotate serve"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2556,6 +2761,76 @@ _sealant() {
         sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__rotate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__key__subcmd__serve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__mount)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__open)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__luks__subcmd__reencrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3126,7 +3401,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks)
-            opts="-h --help audit header key help"
+            opts="-h --help audit boot close format header key mount open plan reencrypt help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3163,6 +3438,244 @@ _sealant() {
                     return 0
                     ;;
                 --fail-on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot)
+            opts="-h --help install check remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__check)
+            opts="-h --name --unit --root --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__help)
+            opts="install check remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__install)
+            opts="-h --name --directory --key-file --key-from --unit --filesystem --patience --rotational --allow-discards --root --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filesystem)
+                    COMPREPLY=($(compgen -W "ext4 xfs" -- "${cur}"))
+                    return 0
+                    ;;
+                --patience)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__boot__subcmd__remove)
+            opts="-h --name --root --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__close)
+            opts="-h --unmount --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__format)
+            opts="-h --key-file --make-key --filesystem --backups --no-backup --sector-bytes --key-bits --label --pbkdf2-iterations --destroy-unknown-data --dry-run --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filesystem)
+                    COMPREPLY=($(compgen -W "ext4 xfs none" -- "${cur}"))
+                    return 0
+                    ;;
+                --backups)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sector-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-bits)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pbkdf2-iterations)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3380,7 +3893,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help)
-            opts="audit header key help"
+            opts="audit boot close format header key mount open plan reencrypt help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3394,6 +3907,90 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help__subcmd__audit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__boot)
+            opts="install check remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__boot__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__close)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__format)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3506,7 +4103,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__help__subcmd__key)
-            opts="add list rotate"
+            opts="add list rotate serve"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3561,8 +4158,78 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__key__subcmd__serve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__mount)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__open)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__help__subcmd__reencrypt)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__luks__subcmd__key)
-            opts="-h --help add list rotate help"
+            opts="-h --help add list rotate serve help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3602,7 +4269,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__key__subcmd__help)
-            opts="add list rotate help"
+            opts="add list rotate serve help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3671,6 +4338,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__help__subcmd__serve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__luks__subcmd__key__subcmd__list)
             opts="-h --key-file --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3697,6 +4378,192 @@ _sealant() {
             fi
             case "${prev}" in
                 --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backups)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pbkdf2-iterations)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__key__subcmd__serve)
+            opts="-h --file --command --on --wait --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__mount)
+            opts="-h --options --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --options)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__open)
+            opts="-h --name --key-file --strict --no-queues --allow-discards --persistent --read-only --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__plan)
+            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --option-file --datadir --backup --disk --name --unit --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    return 0
+                    ;;
+                --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --option-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --datadir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__luks__subcmd__reencrypt)
+            opts="-q -h --key-file --other-key-file --drop-other-keys --backups --resume --pbkdf2-iterations --dry-run --yes --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --other-key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4598,7 +5465,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__tunnel__subcmd__far)
-            opts="-h --listen --server --tls-cert --tls-key --tls-ca --allow --proxy-protocol --max-links --max-handshakes --max-handshakes-per-address --handshake-timeout --connect-timeout --drain --insecure-plaintext-server --threads --metrics --help"
+            opts="-h --listen --server --tls-cert --tls-key --tls-ca --server-tls-ca --server-tls-name --server-tls-any-name --allow --proxy-protocol --max-links --max-handshakes --max-handshakes-per-address --handshake-timeout --connect-timeout --drain --insecure-plaintext-server --threads --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4621,6 +5488,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-tls-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -33,7 +33,7 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "checks" -d 'List th
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
-complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
+complete -c sealant -n "__fish_sealant_needs_command" -f -a "luks" -d 'The encrypted disk under a data directory: judged, made, opened, its keys rotated, its header backed up'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "provision" -d 'Make a server that runs on a copy of another\'s data follow that other server'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "rotate" -d 'Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost'
@@ -125,6 +125,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l server-program -d 'The server to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l round-trips -d 'Round trips to measure at, in milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l sizes -d 'Results to measure, in bytes, or with k, M or G' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l oltp -d 'Measure transactions of sysbench (oltp_read_write) by so many clients, too; sysbench has to be installed' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory below which the server lives; default: that for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round, in milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
@@ -467,11 +468,18 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-plaint
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l record -d 'Note what is seen in the register, and the backups that --backup names'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "key" -d 'List, add and rotate the keys of a volume'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit header key help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "boot" -d 'Open and mount the volume at every boot, and start the server with it or not at all'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "close" -d 'Close a volume that nothing uses'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "format" -d 'Make a LUKS2 volume of a blank disk, with a file system in it, and prove every step'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "key" -d 'List, add and rotate the keys of a volume, or hand one out at boot'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "mount" -d 'Mount an open volume on a directory in which nothing can be written while it is not mounted'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "open" -d 'Open a volume, and prove by the kernel\'s table that it is what its header says'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "plan" -d 'Tell which paths of a server lie on which disk, what is in clear, and how to encrypt it; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "reencrypt" -d 'Encrypt all data of a volume with a new volume key, also while it is in use'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l device-bytes -d 'Bytes of the disk that the header is on; default: the size of FILE if it is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l physical-block-bytes -d 'Bytes of the disk\'s physical blocks; default: what the system says if FILE is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l backup-of -d 'Judge FILE as a header backup of the volume on this device or in this file' -r -F
@@ -479,6 +487,28 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 json\t'For scripts, schema sealant.luks/1'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "install" -d 'Write the lines of crypttab and fstab and the drop-in of the server\'s unit'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "check" -d 'Prove that a reboot would bring the server back, and tell what keeps it down'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "remove" -d 'Take away what `boot install` wrote; the volume, its key and the guard of the mount point stay'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from close" -l unmount -d 'Unmount it first, which fails while anybody has a file open in it'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from close" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l key-file -d 'File with the key, exact bytes' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l filesystem -d 'File system to be made in the volume' -r -f -a "ext4\t'ext4'
+xfs\t'XFS'
+none\t'None: for a raw tablespace, LVM, or an image'"
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l backups -d 'Directory for the header backup' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l sector-bytes -d 'Bytes of an encryption sector: 4096, or 512 for a file system with smaller blocks' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l key-bits -d 'Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l label -d 'Label of the volume' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l pbkdf2-iterations -d 'Derive the key with so many iterations of PBKDF2. For a random key 1000 are sound, and the volume opens at once; default: Argon2id as cryptsetup measures it for a passphrase' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l make-key -d 'Make the key: 64 random bytes in the new file of --key-file'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l no-backup -d 'Save no header'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l destroy-unknown-data -d 'Write over data that no signature explains'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l dry-run -d 'Show what would be done, and do nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "backup" -d 'Save the header and the key slots of a volume in a new file'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "check" -d 'Tell what a header backup is to its volume: current, stale, of another volume key, of another volume'
@@ -490,10 +520,62 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a key to a volume, and prove that it opens'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "list" -d 'List key slots, and tell which of them the keys in files open'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "rotate" -d 'Put a new random key in the place of the key in a file, and prove that the old one opens nothing any more'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "serve" -d 'Write a key to the socket that is standard output, from a file on a stick or from a command'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from mount" -l options -d 'Options of mount(8)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from mount" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l name -d 'Its name in /dev/mapper' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l key-file -d 'File with a key that opens the volume, exact bytes; `-` is standard input. Default: a prompt' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l strict -d 'Copy the header to memory, judge the copy, and open with it: what somebody writes to the disk in between counts for nothing. Anything grave in it is refused'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l no-queues -d 'Encrypt without work queues, which is quicker on disks that do not rotate'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l allow-discards -d 'Let TRIM through; an attacker then sees which blocks are in use'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l persistent -d 'Keep --no-queues and --allow-discards in the header for everyone who opens the volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l read-only -d 'Only for reading'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s u -l user -d 'The account [default: from the option file, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-ca\t'Encrypt, and trust only --tls-ca'
+verify-identity\t'The same, and the certificate must carry the server\'s name'
+off\t'No TLS: only on a socket'"
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l option-file -d 'Do not ask a server: read its paths from this option file (repeatable, later ones count)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l datadir -d 'Do not ask a server: this is the data directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l backup -d 'A directory with backups (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l disk -d 'The new disk that is to be encrypted' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l name -d 'Name of the volume to be' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l unit -d 'The server\'s unit' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.luks-plan/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l key-file -d 'File with a key that opens it and goes on opening it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l other-key-file -d 'File with another key that is to open it afterwards too (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l backups -d 'Directory for the headers of before and after' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l pbkdf2-iterations -d 'Derive the keys with so many iterations of PBKDF2, which for random keys may be as few as 1000; default: what cryptsetup measures for a passphrase' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l drop-other-keys -d 'Let the slots go whose keys are not named'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l resume -d 'Go on with one that was begun'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l dry-run -d 'Show what would be done, and do nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "boot" -d 'Open and mount the volume at every boot, and start the server with it or not at all'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "close" -d 'Close a volume that nothing uses'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "format" -d 'Make a LUKS2 volume of a blank disk, with a file system in it, and prove every step'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "key" -d 'List, add and rotate the keys of a volume'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "key" -d 'List, add and rotate the keys of a volume, or hand one out at boot'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "mount" -d 'Mount an open volume on a directory in which nothing can be written while it is not mounted'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "open" -d 'Open a volume, and prove by the kernel\'s table that it is what its header says'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Tell which paths of a server lie on which disk, what is in clear, and how to encrypt it; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "reencrypt" -d 'Encrypt all data of a volume with a new volume key, also while it is in use'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l source -d 'The server whose data was copied: mysql://USER@HOST:PORT' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l into -d 'Data directory of the new server' -r -F
@@ -731,10 +813,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l insecure-plaintext-listener -d 'Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l listen -d 'Listen for near ends here (repeatable, or with commas between); systemd\'s sockets, if there are any, come first' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server -d 'The server: the path of its socket, or HOST:PORT of this host' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server -d 'The server: the path of its socket, or HOST:PORT, of another host with --server-tls-ca only' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-cert -d 'This end\'s certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-key -d 'Its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server-tls-ca -d 'Encrypt the way to the server\'s port, and trust only this authority\'s certificates, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server-tls-name -d 'The name that the server\'s certificate has to carry, if it is not the host in --server' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l allow -d 'Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l proxy-protocol -d 'Tell the server by the PROXY protocol which host the client is on' -r -f -a "v1\t'A line of text'
 v2\t'Binary'"
@@ -746,6 +830,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l drain -d 'When told to stop, let sessions go on for this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l threads -d 'Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking others [default: 1 on two cores, else half of the cores]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l metrics -d 'Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server-tls-any-name -d 'Do not look at the name in the server\'s certificate: those that MySQL makes for itself have none'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l insecure-plaintext-server -d 'Let the way to a server on another host be in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
@@ -771,7 +856,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "encrypt" -d 'Encrypt what a running server keeps in clear text, and prove it from the bytes'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "keyring" -d 'Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "keys" -d 'List every key that opens something on a server, where, and who still needs it; never a key'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "luks" -d 'Judge the LUKS disk under a data directory; back up its header, rotate its keys'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "luks" -d 'The encrypted disk under a data directory: judged, made, opened, its keys rotated, its header backed up'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "provision" -d 'Make a server that runs on a copy of another\'s data follow that other server'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "receive" -d 'Receive a data directory from another host'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "rotate" -d 'Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost'
@@ -802,8 +887,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "boot" -d 'Open and mount the volume at every boot, and start the server with it or not at all'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "close" -d 'Close a volume that nothing uses'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "format" -d 'Make a LUKS2 volume of a blank disk, with a file system in it, and prove every step'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "header" -d 'Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "key" -d 'List, add and rotate the keys of a volume'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "key" -d 'List, add and rotate the keys of a volume, or hand one out at boot'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "mount" -d 'Mount an open volume on a directory in which nothing can be written while it is not mounted'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "open" -d 'Open a volume, and prove by the kernel\'s table that it is what its header says'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "plan" -d 'Tell which paths of a server lie on which disk, what is in clear, and how to encrypt it; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "reencrypt" -d 'Encrypt all data of a volume with a new volume key, also while it is in use'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "create" -d 'Take a copy and leave it there'

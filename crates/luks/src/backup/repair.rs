@@ -107,11 +107,11 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     let live: Vec<_> = volume.live().collect();
     let [data] = live.as_slice() else {
         return Err(
-            "its data lies in several parts, so the re-encryption is not through; `cryptsetup reencrypt --resume-only` goes on",
+            "its data lies in several parts, so the re-encryption is not through; `sealant luks reencrypt --resume` goes on",
         );
     };
     if !data.is_crypt() || !data.flags.is_empty() {
-        return Err("the re-encryption is at work on its data; `cryptsetup reencrypt --resume-only` goes on");
+        return Err("the re-encryption is at work on its data; `sealant luks reencrypt --resume` goes on");
     }
     let covers = data.size.is_none_or(|size| data.offset.checked_add(size) == Some(device_bytes));
     if !covers || data.offset >= device_bytes {
@@ -124,9 +124,7 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     }
     let notes = volume.digests.iter().filter(|other| other.id != digest.id && !other.segments.is_empty());
     if notes.filter(|other| volume.slots_of(other).next().is_none()).count() == 0 {
-        return Err(
-            "every key that the re-encryption asks for has a slot; `cryptsetup reencrypt --resume-only` goes on",
-        );
+        return Err("every key that the re-encryption asks for has a slot; `sealant luks reencrypt --resume` goes on");
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::output::message::{Failure, hint, warning};
 /// Other keys, such as a recovery passphrase, are not touched.
 ///
 /// A rotated key does not protect against whoever has a header backup from before and the old key: destroy those backups.
-/// If the old key has leaked, only `cryptsetup reencrypt` helps.
+/// If the old key has leaked, only `sealant luks reencrypt` helps.
 #[derive(Debug, Args)]
 #[command(after_help = END, after_long_help = END)]
 pub(super) struct Rotate {
@@ -86,7 +86,7 @@ impl Rotate {
         if stale.is_empty() {
             return Ok(Exit::Clean);
         }
-        hint("destroy them, and copies elsewhere; if the old key has leaked, only `cryptsetup reencrypt` helps");
+        hint("destroy them, and copies elsewhere; if the old key has leaked, only `sealant luks reencrypt` helps");
         Ok(Exit::Findings)
     }
 
