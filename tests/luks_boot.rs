@@ -5,24 +5,11 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 use std::time::Duration;
 
 use harness::vm::Machine;
 
-use crate::support::disk::{Desk, text};
-use crate::support::sealant;
-
-fn luks(args: &[&str]) -> Output {
-    sealant().arg("luks").args(args).output().expect("it starts")
-}
-
-#[track_caller]
-fn ends(output: &Output, code: i32) -> String {
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
-    format!("{out}{err}")
-}
+use crate::support::disk::{Desk, ends, luks, text};
 
 #[test]
 fn tables_below_another_root() {
@@ -46,6 +33,9 @@ fn tables_below_another_root() {
     let blank = ["boot", "install", image, "--name", "x", "--directory", "/srv/a b", "--root", root, "--yes"];
     let blank = luks(&[&blank[..], &["--key-file", "/k", "--unit", "mysql.service"]].concat());
     assert!(ends(&blank, 1).contains("without blanks"));
+    let unit = ["boot", "install", image, "--name", "x", "--directory", "/srv/x", "--root", root, "--yes"];
+    let unit = luks(&[&unit[..], &["--key-file", "/k", "--unit", "mysql"]].concat());
+    assert!(ends(&unit, 1).contains("such as mariadb.service"));
     // The generators of this machine's systemd, where there is one, take the tables; the key file is missing.
     let check =
         luks(&["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root, "--format", "json"]);
@@ -54,10 +44,40 @@ fn tables_below_another_root() {
     let faults: Vec<&str> =
         json["faults"].as_array().expect("a list").iter().filter_map(|f| f["code"].as_str()).collect();
     assert!(faults.contains(&"boot-key") && !faults.contains(&"boot-drop-in"), "{json:#}");
-    ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 0);
-    assert_eq!(fs::read_to_string(Path::new(root).join("etc/fstab")).expect("kept"), "");
+    let fstab = Path::new(root).join("etc/fstab");
+    let theirs = "/dev/mapper/data /mnt ext4 noauto 0 0\n";
+    fs::write(&fstab, fs::read_to_string(&fstab).expect("written") + theirs).expect("room");
+    let removed = ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 0);
+    assert!(removed.contains("/mnt ext4 noauto 0 0` stays"), "{removed}");
+    assert_eq!(fs::read_to_string(&fstab).expect("kept"), theirs);
     ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 1);
     ends(&luks(&["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root]), 1);
+}
+
+#[test]
+fn tables_below_another_root_with_a_key_socket() {
+    let desk = Desk::new();
+    let (image, root) = (desk.volume("image", "luks2"), desk.path("root"));
+    fs::create_dir_all(root.join("etc/systemd/system")).expect("room");
+    let link = root.join("etc/systemd/system/systemd-cryptsetup@data.service.requires/sealant-key-data.socket");
+    let (image, root) = (text(&image), text(&root));
+    let install = ["boot", "install", image, "--name", "data", "--directory", "/srv/data/", "--root", root, "--yes"];
+    let install = [&install[..], &["--key-from=--file", "--key-from=k", "--unit", "mysql.service"]].concat();
+    ends(&luks(&install), 0);
+    assert_eq!(fs::read_link(&link).expect("enabled"), Path::new("/etc/systemd/system/sealant-key-data.socket"));
+    assert!(fs::read_to_string(Path::new(root).join("etc/fstab")).expect("written").contains(" /srv/data ext4 "));
+    let check = || {
+        let check = ["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root];
+        ends(&luks(&check), 3)
+    };
+    let said = check();
+    assert!(!said.contains("boot-key") && said.contains(&format!("{root}/srv/data")), "{said}");
+    fs::remove_file(&link).expect("ours");
+    assert!(check().contains("boot-key-enabled"));
+    ends(&luks(&install), 0);
+    let removed = ends(&luks(&["boot", "remove", "--name", "data", "--root", root, "--yes"]), 0);
+    assert!(removed.contains("- the link to"), "{removed}");
+    assert_eq!(fs::read_dir(Path::new(root).join("etc/systemd/system")).expect("kept").count(), 0);
 }
 
 #[test]

@@ -5,12 +5,12 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use harness::vm::Machine;
 
-use crate::support::disk::{CHEAP, Desk, cryptsetup, text};
+use crate::support::disk::{CHEAP, Desk, cryptsetup, ends, text};
 use crate::support::sealant;
 
 fn reencrypt(desk: &Desk, image: &Path, more: &[&str]) -> Output {
@@ -18,13 +18,6 @@ fn reencrypt(desk: &Desk, image: &Path, more: &[&str]) -> Output {
     fs::create_dir_all(&backups).expect("room");
     let args = ["luks", "reencrypt", text(image), "--backups", text(&backups), "--pbkdf2-iterations", "1000"];
     sealant().args(args).args(more).output().expect("it starts")
-}
-
-#[track_caller]
-fn ends(output: &Output, code: i32) -> String {
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
-    format!("{out}{err}")
 }
 
 #[test]
@@ -80,6 +73,37 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     assert_eq!(fs::read_dir(desk.path("headers")).expect("ours").count(), 0, "no header was saved for nothing");
     ends(&reencrypt(&desk, &begun, &["--key-file", text(&key), "--resume", "--yes"]), 0);
     assert!(desk.opens(&begun, "k1"));
+}
+
+/// What is left when the power fails after cryptsetup is through, and before the other keys are back.
+#[test]
+fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
+    let desk = Desk::new();
+    let image = desk.volume("image", "luks2");
+    desk.add_key(&image, "k1", "k2");
+    let (k1, k2, wrong) = (desk.key("k1"), desk.key("k2"), desk.key("wrong"));
+    let uuid = Command::new("cryptsetup").arg("luksUUID").arg(&image).output().expect("it starts").stdout;
+    let uuid = String::from_utf8(uuid).expect("text").trim().to_owned();
+    let headers = desk.path("headers");
+    fs::create_dir_all(&headers).expect("room");
+    let (header, note) = (headers.join(format!("{uuid}-4.header")), headers.join(format!("{uuid}.reencrypt")));
+    cryptsetup(&["luksHeaderBackup", "--header-backup-file", text(&header)], &[&image]);
+    fs::write(&note, format!("{{\"others\":1,\"header\":\"{uuid}-4.header\"}}")).expect("room");
+    let whole = ["reencrypt", "--force-offline-reencrypt", "--key-slot", "0", "--key-file", text(&k1)];
+    cryptsetup(&[&whole[..], &CHEAP[..]].concat(), &[&image]);
+    assert!(desk.opens(&image, "k1") && !desk.opens(&image, "k2"));
+
+    let named = ["--key-file", text(&k1), "--other-key-file"];
+    for (more, because) in [
+        (&["--key-file", text(&k1)][..], "--resume goes on"),
+        (&["--key-file", text(&k1), "--resume"], "was begun with 1 other keys"),
+        (&[&named[..], &[text(&wrong), "--resume"]].concat(), "did not open it before"),
+    ] {
+        let said = ends(&reencrypt(&desk, &image, &[more, &["--yes"]].concat()), 1);
+        assert!(said.contains(because), "{because}: {said}");
+    }
+    ends(&reencrypt(&desk, &image, &[&named[..], &[text(&k2), "--resume", "--yes"]].concat()), 0);
+    assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !note.exists());
 }
 
 /// Runs a power cut: `part` half way, `stuck` in the last commit.

@@ -10,19 +10,7 @@ use std::process::Output;
 use harness::vm::Machine;
 use serde_json::Value;
 
-use crate::support::disk::{CHEAP, Desk, cryptsetup, opens_with, text};
-use crate::support::sealant;
-
-fn luks(args: &[&str]) -> Output {
-    sealant().arg("luks").args(args).output().expect("it starts")
-}
-
-#[track_caller]
-fn ends(output: &Output, code: i32) -> String {
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
-    format!("{out}{err}")
-}
+use crate::support::disk::{CHEAP, Desk, cryptsetup, ends, luks, opens_with, text};
 
 /// A blank image and a place for its key and its header.
 struct Blank {

@@ -6,8 +6,23 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use super::sealant;
+
 /// Cheap on purpose: these keys protect nothing.
 pub(crate) const CHEAP: [&str; 4] = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
+
+/// `sealant luks …`.
+pub(crate) fn luks(args: &[&str]) -> Output {
+    sealant().arg("luks").args(args).output().expect("it starts")
+}
+
+/// It ended with that code; what it said.
+#[track_caller]
+pub(crate) fn ends(output: &Output, code: i32) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    format!("{out}{err}")
+}
 
 /// A directory with images and keys.
 pub(crate) struct Desk {

@@ -1,11 +1,16 @@
 //! A new volume key for all data: checked before, proven after, gone on with when it was cut off.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
-use crate::device::DeviceError;
+use crate::device::{DeviceError, Host, uses_of_file};
+use crate::durable;
 use crate::judge::{Circumstances, Relation, audit, compare};
 use crate::key;
 use crate::read::Readable;
@@ -39,8 +44,19 @@ pub struct Reencrypt<'a> {
 pub struct Ready {
     before: Header,
     slot: u32,
+    /// All data is re-encrypted already; keys are missing.
+    finished: bool,
     /// Slots that will be gone.
     pub dropped: Vec<u32>,
+}
+
+/// What a run notes beside the header of before, for the one that goes on: cryptsetup keeps one key.
+#[derive(Debug, Serialize, Deserialize)]
+struct Begun {
+    /// How many other keys are to open it afterwards.
+    others: usize,
+    /// The header of before, which they open; a file beside this one.
+    header: PathBuf,
 }
 
 /// What happens meanwhile.
@@ -59,7 +75,7 @@ impl Reencrypt<'_> {
     /// [`DeviceError::Refused`] with the reason; others.
     pub fn check(&self) -> Result<Ready, DeviceError> {
         let refused = |why: &str| Err(DeviceError::refused(self.device, why));
-        let is_device = std::fs::metadata(self.device).is_ok_and(|metadata| metadata.file_type().is_block_device());
+        let is_device = fs::metadata(self.device).is_ok_and(|metadata| metadata.file_type().is_block_device());
         if let Some(why) = fault(self.cryptsetup.version(), self.resume, is_device) {
             return refused(why);
         }
@@ -70,7 +86,21 @@ impl Reencrypt<'_> {
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
             return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");
         }
-        if let Err(why) = state(&before.volume, self.resume) {
+        if !is_device {
+            // cryptsetup cannot tell whether a file is in use, and is told not to try.
+            let uses = uses_of_file(&Host::this(), self.device);
+            if !uses.is_empty() {
+                return Err(DeviceError::Used { device: self.device.to_owned(), uses });
+            }
+        }
+        let begun = self.begun(&before)?;
+        let finished = self.resume && begun.is_some() && !before.volume.reencrypting();
+        match &begun {
+            Some(_) if !self.resume => return refused("a re-encryption is not finished; --resume goes on"),
+            Some(begun) => self.prove_others(begun)?,
+            None => {}
+        }
+        if let (false, Err(why)) = (finished, state(&before.volume, self.resume)) {
             return refused(why);
         }
         // A power cut leaves one that cryptsetup restores when it goes on.
@@ -83,7 +113,42 @@ impl Reencrypt<'_> {
             return refused("the key does not open it");
         };
         let dropped = if self.resume { Vec::new() } else { self.dropped(&before.volume, slot)? };
-        Ok(Ready { before, slot, dropped })
+        Ok(Ready { before, slot, finished, dropped })
+    }
+
+    /// What a run that was cut off has noted.
+    fn begun(&self, header: &Header) -> Result<Option<Begun>, DeviceError> {
+        let path = self.note(header)?;
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DeviceError::io(&path)(error)),
+        };
+        let begun = serde_json::from_slice(&text);
+        begun.map(Some).map_err(|error| DeviceError::refused(&path, format!("is not what a run notes: {error}")))
+    }
+
+    /// The other keys open nothing meanwhile; the header of before tells whether these are they.
+    fn prove_others(&self, begun: &Begun) -> Result<(), DeviceError> {
+        if begun.others > self.others.len() && !self.drop_others {
+            let why = format!(
+                "was begun with {} other keys, which open nothing meanwhile; name them with --other-key-file, or give --drop-other-keys",
+                begun.others
+            );
+            return Err(DeviceError::refused(self.device, why));
+        }
+        let header = self.backups.join(&begun.header);
+        for other in self.others {
+            if self.cryptsetup.opens(&header, other, None)?.is_none() {
+                return Err(DeviceError::refused(self.device, "one of the other keys did not open it before"));
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, header: &Header) -> Result<PathBuf, DeviceError> {
+        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+        Ok(self.backups.join(format!("{uuid}.reencrypt")))
     }
 
     /// Slots that hold a key nobody named.
@@ -116,13 +181,18 @@ impl Reencrypt<'_> {
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
             return Err(DeviceError::refused(self.device, "its header has changed since the plan was made"));
         }
-        // One that is taken in between is of no use to anybody.
+        let note = self.note(&ready.before)?;
+        // A header that is taken in between is of no use to anybody.
         if !self.resume {
             let saved = self.save(&ready.before)?;
             tell(Step::Done(format!("header of before saved in {}", saved.display())));
+            let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
+            let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
+            let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
+            durable::create(&note, &begun).map_err(DeviceError::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
-        let is_file = std::fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
+        let is_file = fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
         let how = Reencryption {
             resume: self.resume,
             slot: several.then_some(ready.slot),
@@ -130,14 +200,23 @@ impl Reencrypt<'_> {
             offline: is_file,
             ..Reencryption::default()
         };
-        self.cryptsetup.reencrypt(self.device, self.key, &how, &mut |progress| tell(Step::Progress(progress)))?;
+        if !ready.finished {
+            self.cryptsetup.reencrypt(self.device, self.key, &how, &mut |progress| tell(Step::Progress(progress)))?;
+        }
         self.prove(before)?;
         tell(Step::Done("all data re-encrypted, and the key opens it".to_owned()));
         for (number, other) in (1_usize..).zip(self.others) {
-            let slot = key::add(self.cryptsetup, self.device, self.key, other, self.iterations)?;
+            let slot = match self.cryptsetup.opens(self.device, other, None)? {
+                Some(slot) => slot,
+                None => key::add(self.cryptsetup, self.device, self.key, other, self.iterations)?,
+            };
             tell(Step::Done(format!("other key {number} opens slot {slot}")));
         }
-        self.save(&Header::read(&open(self.device)?, self.device)?)
+        let saved = self.save(&Header::read(&open(self.device)?, self.device)?)?;
+        match fs::remove_file(&note) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(DeviceError::io(&note)(error)),
+            _ => Ok(saved),
+        }
     }
 
     fn prove(&self, before: &Volume) -> Result<(), DeviceError> {
@@ -156,7 +235,8 @@ impl Reencrypt<'_> {
     }
 
     fn save(&self, header: &Header) -> Result<PathBuf, DeviceError> {
-        let path = self.backups.join(format!("{}-{}.header", header.volume.uuid, header.volume.sequence));
+        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+        let path = self.backups.join(format!("{uuid}-{}.header", header.volume.sequence));
         if !path.exists() {
             header.save(&path)?;
         }

@@ -156,6 +156,14 @@ impl Volume {
         self.segments.iter().filter(|segment| !segment.is_backup())
     }
 
+    /// Its UUID as part of a file's name or of a table; none if it is not one, since whoever writes to the disk
+    /// writes this too.
+    #[must_use]
+    pub fn plain_uuid(&self) -> Option<&str> {
+        let plain = self.uuid.len() == 36 && self.uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        plain.then_some(self.uuid.as_str())
+    }
+
     /// Whether a re-encryption, encryption or decryption is not finished.
     #[must_use]
     pub fn reencrypting(&self) -> bool {

@@ -106,8 +106,17 @@ impl<Config> Reloadable<Config> {
 
     /// Reads the files again; what was in use stays if they are not good.
     pub(crate) fn reload(&self) -> Result<(), Error> {
-        let new = (self.make)()?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        self.set((self.make)()?);
         Ok(())
+    }
+
+    /// Reads the files, and leaves what is in use.
+    pub(crate) fn read(&self) -> Result<Arc<Config>, Error> {
+        (self.make)()
+    }
+
+    /// Puts what was read into use.
+    pub(crate) fn set(&self, new: Arc<Config>) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 }

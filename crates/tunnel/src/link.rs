@@ -304,6 +304,9 @@ impl Link {
     fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         let room = self.outgoing.room(content.len() + record::OVERHEAD_BYTES);
         let sealed = self.keys.sending.seal(kind, content, room);
+        if sealed.is_err() {
+            self.outgoing.give_room_back(content.len() + record::OVERHEAD_BYTES);
+        }
         sealed.map(drop).map_err(|source| self.tls(source))
     }
 

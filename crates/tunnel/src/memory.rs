@@ -66,6 +66,11 @@ impl Outgoing {
         self.memory.get_mut(begin..self.end).unwrap_or_default()
     }
 
+    /// The last so many bytes of room were not filled.
+    pub(crate) fn give_room_back(&mut self, bytes: usize) {
+        self.end = self.end.saturating_sub(bytes).max(self.begin);
+    }
+
     /// So many are taken.
     pub(crate) fn took(&mut self, bytes: usize) {
         self.begin = self.end.min(self.begin + bytes);

@@ -34,6 +34,8 @@ use crate::{
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// How often leftovers are renewed before they are given up: other writers go on meanwhile.
 const RENEWALS: u32 = 6;
+/// After so many that change nothing in the doublewrite files these are left as they are.
+const RENEWALS_IN_VAIN: u32 = 2;
 /// The same where logs and undo stay in clear text, whose pages come back.
 const RENEWALS_BESIDE_CLEAR: u32 = 2;
 
@@ -457,12 +459,13 @@ impl Run<'_> {
     /// Reads every page, and renews what is shown to hold clear text of before.
     fn settle(&mut self) -> Result<Scan, Error> {
         let mut scan = Scan::deep(self.place, self.options, self.progress)?;
-        let mut stuck = false;
+        let mut in_vain = 0;
         let renewals = if self.options.policy == Policy::Tables { RENEWALS_BESIDE_CLEAR } else { RENEWALS };
         for _ in 0..renewals {
-            let in_vain = |step: &Step<Action>| stuck && matches!(step.action, Action::RenewDoublewrite);
+            let hopeless =
+                |step: &Step<Action>| in_vain >= RENEWALS_IN_VAIN && matches!(step.action, Action::RenewDoublewrite);
             let mut steps = scan.renewals();
-            steps.retain(|step| self.wanted(step) && !in_vain(step));
+            steps.retain(|step| self.wanted(step) && !hopeless(step));
             if steps.is_empty() {
                 break;
             }
@@ -471,7 +474,7 @@ impl Run<'_> {
                 self.wait_and_do(step)?;
             }
             let renewed = Scan::deep(self.place, self.options, self.progress)?;
-            stuck = renewed.same_doublewrite_slots(&scan);
+            in_vain = if renewed.same_doublewrite_slots(&scan) { in_vain + 1 } else { 0 };
             scan = renewed;
         }
         Ok(scan)

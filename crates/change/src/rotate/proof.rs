@@ -119,7 +119,7 @@ impl Seen {
         }
     }
 
-    fn look_again(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
+    pub(super) fn look_again(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
         let wider: Vec<PathBuf> = paths.iter().map(|path| self.place_of(path)).collect();
         for path in paths {
             self.files.remove(path);
@@ -165,6 +165,18 @@ impl Seen {
             (other || unwritten || same()).then(|| Lagging { file: file.path.clone(), key: names.into_iter().next() })
         };
         self.files.values().filter_map(lagging).collect()
+    }
+
+    /// Those of them that name another key.
+    pub(super) fn behind(&self, wanted: &Wanted) -> Vec<PathBuf> {
+        let lagging = self.lagging(wanted).into_iter();
+        lagging.filter(|lagging| lagging.key.is_some()).map(|lagging| lagging.file).collect()
+    }
+
+    /// Whether that file is there and carries the wanted key.
+    pub(super) fn carries(&self, path: &Path, wanted: &Wanted) -> bool {
+        let file = self.files.get(path);
+        file.is_some_and(|file| wanted_for(file, wanted).is_some_and(|key| is_on(&key_names(file), &key)))
     }
 
     /// Encrypted tablespaces.

@@ -1,16 +1,19 @@
 //! Whether a reboot would bring the server back. systemd's own generators are run on the tables as they are, into a
 //! directory that is thrown away, and the server's unit is asked: a system that is "running" may have left it out.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use aws_lc_rs::rand;
 use rustix::fs::{IFlags, ioctl_getflags};
 
-use super::table::line_of;
-use super::{drop_in_path, read, socket_path};
+use super::names::{check_name, check_unit};
+use super::table::{Lines, line_of};
+use super::write::read;
+use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
 use crate::cryptsetup::Cryptsetup;
 use crate::device::{Block, DeviceError, Host};
 use crate::program::{find, run};
@@ -54,7 +57,7 @@ impl Found {
 /// Checks everything that a start of `units` with the volume `name` rests on. Nothing is changed.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if nothing was installed for this name.
+/// [`DeviceError::Refused`] if nothing was installed for this name, or it is none.
 pub fn check(
     cryptsetup: &Cryptsetup,
     host: &Host,
@@ -62,9 +65,11 @@ pub fn check(
     name: &str,
     units: &[String],
 ) -> Result<(Vec<Checked>, Vec<Fault>), DeviceError> {
+    check_name(name)?;
+    units.iter().try_for_each(|unit| check_unit(unit))?;
     let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
     let text = read(&crypttab)?;
-    let Some(volume) = line_of(&text, 0, name) else {
+    let Some(volume) = line_of(&text, Lines::Crypttab(name)) else {
         return Err(DeviceError::refused(&crypttab, format!("does not name {name}; `sealant luks boot install` does")));
     };
     let fields: Vec<&str> = volume.split_whitespace().collect();
@@ -72,16 +77,21 @@ pub fn check(
     let mut found = Found::default();
     options(&mut found, "crypttab", field(3), &["nofail", "headless"]);
     let text = read(&fstab)?;
-    let mount = line_of(&text, 0, &format!("/dev/mapper/{name}"));
+    let mount = line_of(&text, Lines::Fstab(name));
     found.note("boot-fstab", mount.is_some(), "fstab mounts it", format!("{}: no line for {name}", fstab.display()));
-    let directory = mount.and_then(|line| line.split_whitespace().nth(1)).map(PathBuf::from);
+    let directory = mount.and_then(|line| line.split_whitespace().nth(1));
+    let directory: Option<PathBuf> = directory.map(|own| Path::new(own).components().collect());
     if let Some(options_of_mount) = mount.and_then(|line| line.split_whitespace().nth(3)) {
         options(&mut found, "fstab", options_of_mount, &["nofail"]);
     }
-    key(&mut found, cryptsetup, name, field(1), field(2));
+    if Path::new(field(2)) == socket_path(name) {
+        served(&mut found, root, name)?;
+    } else {
+        key(&mut found, cryptsetup, field(1), &below(root, Path::new(field(2))));
+    }
     if let Some(directory) = &directory {
         generated(&mut found, (&crypttab, &fstab), name, directory)?;
-        guarded(&mut found, host, directory, name);
+        guarded(&mut found, host, &below(root, directory), name);
         for unit in units {
             let drop_in = read(&drop_in_path(root, unit, name))?;
             let wanted = format!("RequiresMountsFor={}", directory.display());
@@ -104,13 +114,33 @@ fn options(found: &mut Found, table: &str, options: &str, wanted: &[&str]) {
     }
 }
 
-/// The key opens the volume, and nobody else may read it. One that a service hands out is asked for by systemd alone.
-fn key(found: &mut Found, cryptsetup: &Cryptsetup, name: &str, device: &str, key: &str) {
-    if Path::new(key) == socket_path(name) {
-        found.good.push(format!("the key comes over {key}"));
-        return;
+/// A path of the system below `root`.
+fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// The units that hand out the key are there, and the opening of the volume starts them. The key itself is not asked for:
+/// that is systemd's alone.
+fn served(found: &mut Found, root: &Path, name: &str) -> Result<(), DeviceError> {
+    for file in key_unit_names(name) {
+        let there = !read(&root.join(UNITS).join(&file))?.is_empty();
+        let wrong = format!("{file} is not there: nobody hands out the key; `sealant luks boot install` writes it");
+        found.note("boot-key-unit", there, format!("{file} is there"), wrong);
     }
-    let metadata = fs::metadata(key);
+    let (link, to) = key_link(root, name);
+    let enabled = fs::read_link(&link).is_ok_and(|there| there.file_name() == to.file_name());
+    let wrong = format!(
+        "{}: no link to the socket: nothing listens where the key is asked for; `sealant luks boot install` makes it",
+        link.display()
+    );
+    found.note("boot-key-enabled", enabled, format!("the key comes over {}", socket_path(name).display()), wrong);
+    Ok(())
+}
+
+/// The key opens the volume, and nobody else may read it.
+fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: &str, path: &Path) {
+    let key = path.display();
+    let metadata = fs::metadata(path);
     let wrong = format!("{key}: the key file is not there: the server will stay down");
     if !found.note("boot-key", metadata.is_ok(), format!("{key} is there"), wrong) {
         return;
@@ -124,7 +154,7 @@ fn key(found: &mut Found, cryptsetup: &Cryptsetup, name: &str, device: &str, key
         Some(uuid) => Path::new("/dev/disk/by-uuid").join(uuid),
         None => PathBuf::from(device),
     };
-    let opens = fs::File::open(key).and_then(|mut file| Secret::read(&mut file)).map_err(|error| error.to_string());
+    let opens = fs::File::open(path).and_then(|mut file| Secret::read(&mut file)).map_err(|error| error.to_string());
     let opens = opens.and_then(|key| cryptsetup.opens(&device, &key, None).map_err(|error| error.to_string()));
     let wrong = match &opens {
         Err(error) => error.clone(),
@@ -140,20 +170,15 @@ fn generated(
     name: &str,
     directory: &Path,
 ) -> Result<(), DeviceError> {
-    let scratch = std::env::temp_dir().join(format!("sealant-generators-{}", std::process::id()));
-    fs::create_dir_all(&scratch).map_err(DeviceError::io(&scratch))?;
+    let scratch = Scratch::new().map_err(DeviceError::io(&std::env::temp_dir()))?;
+    let into = |file: &str| scratch.0.join(file);
     for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
         let program = GENERATORS.iter().map(|place| Path::new(place).join(generator)).find(|path| path.exists());
-        let ran = program.is_some_and(|program| {
-            let mut command = Command::new(program);
-            command.args([&scratch, &scratch, &scratch]).env("LC_ALL", "C");
-            command.env("SYSTEMD_CRYPTTAB", crypttab).env("SYSTEMD_FSTAB", fstab);
-            command.output().is_ok_and(|output| output.status.success())
-        });
-        let wrong = format!("{generator} is not there, or fails on these tables");
+        let ran = program.is_some_and(|program| generate(&program, crypttab, fstab, &scratch.0, LIMIT));
+        let wrong = format!("{generator} is not there, or fails on these tables, or takes too long");
         found.note("boot-generator", ran, format!("{generator} takes the tables"), wrong);
     }
-    let unit = |file: &str| fs::read_to_string(scratch.join(file)).unwrap_or_default();
+    let unit = |file: &str| fs::read_to_string(into(file)).unwrap_or_default();
     let cryptsetup = format!("systemd-cryptsetup@{}.service", escaped(name));
     let opens = unit(&cryptsetup).contains("headless");
     let wrong = format!("the generator makes no {cryptsetup} that opens it without asking");
@@ -162,10 +187,44 @@ fn generated(
     let mounts = unit(&mount).lines().any(|line| line.trim() == format!("What=/dev/mapper/{name}"));
     let wrong = format!("the generator makes no {mount} of /dev/mapper/{name}");
     found.note("boot-generated", mounts, format!("{mount} mounts it"), wrong);
-    let required = scratch.join("local-fs.target.requires").join(&mount).exists();
+    let required = into("local-fs.target.requires").join(&mount).exists();
     let wrong = format!("{mount} is required by local-fs.target: without the key the host ends in its emergency shell");
     found.note("boot-generated", !required, format!("the boot goes on without {mount}"), wrong);
-    fs::remove_dir_all(&scratch).map_err(DeviceError::io(&scratch))
+    Ok(())
+}
+
+/// One generator's run on these tables; whether it succeeded.
+fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: std::time::Duration) -> bool {
+    let Some(env) = find("env") else { return false };
+    let variable = |name: &str, path: &Path| {
+        let mut word = OsString::from(name);
+        word.push(path);
+        word
+    };
+    let (crypttab, fstab) = (variable("SYSTEMD_CRYPTTAB=", crypttab), variable("SYSTEMD_FSTAB=", fstab));
+    let into = into.as_os_str();
+    let ran = run(&env, &[&crypttab, &fstab, program.as_os_str(), into, into, into], None, limit);
+    matches!(ran, Ok(Some(ended)) if ended.code == Some(0))
+}
+
+/// A directory that nobody else can have made or can write to, and that goes in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let mut random = [0; 16];
+        rand::fill(&mut random).map_err(|_| io::Error::other("no random numbers"))?;
+        let name = format!("sealant-generators-{:032x}", u128::from_ne_bytes(random));
+        let path = std::env::temp_dir().join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// While the volume is away, nothing can be written where it belongs.
@@ -236,5 +295,56 @@ mod tests {
         assert_eq!(escaped("/var/lib/mysql"), "var-lib-mysql");
         assert_eq!(escaped("/srv/my-sql/.x y"), "srv-my\\x2dsql-.x\\x20y");
         assert_eq!(escaped("mysql-data"), "mysql\\x2ddata");
+    }
+
+    #[test]
+    fn a_generator_gets_the_tables_a_private_directory_and_its_time() {
+        let programs = tempfile::tempdir().unwrap();
+        let (written, program) = (programs.path().join("written"), programs.path().join("generator"));
+        let (crypttab, fstab) = (Path::new("/root of/crypttab"), Path::new("/root of/fstab"));
+        let ran = |script: &str, into: &Path, limit: std::time::Duration| {
+            fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
+            // Put there by another process: a file that a fork of ours holds open for writing is not run.
+            let args = ["-m", "755", "--"].map(OsStr::new);
+            let args = [&args[..], &[written.as_os_str(), program.as_os_str()]].concat();
+            assert_eq!(run(&find("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));
+            generate(&program, crypttab, fstab, into, limit)
+        };
+        let scratch = Scratch::new().unwrap();
+        let into = scratch.0.clone();
+        assert_eq!(fs::metadata(&into).unwrap().permissions().mode() & 0o7777, 0o700);
+        assert_ne!(Scratch::new().unwrap().0, into);
+        assert!(ran("echo \"$SYSTEMD_CRYPTTAB $SYSTEMD_FSTAB\" > \"$1/said\"", &into, LIMIT));
+        assert_eq!(fs::read_to_string(into.join("said")).unwrap(), "/root of/crypttab /root of/fstab\n");
+        assert!(!ran("exit 1", &into, LIMIT));
+        assert!(!ran("exec sleep 60", &into, std::time::Duration::from_millis(50)));
+        drop(scratch);
+        assert!(!into.exists());
+    }
+
+    #[test]
+    fn a_key_socket_has_its_units_and_its_link() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let codes = || {
+            let mut found = Found::default();
+            served(&mut found, root, "data").unwrap();
+            found.faults.iter().map(|fault| fault.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(), ["boot-key-unit", "boot-key-unit", "boot-key-enabled"]);
+        let (link, to) = key_link(root, "data");
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        for file in key_unit_names("data") {
+            fs::write(root.join(UNITS).join(file), "[Unit]\n").unwrap();
+        }
+        assert_eq!(codes(), ["boot-key-enabled"]);
+        std::os::unix::fs::symlink(to, link).unwrap();
+        assert_eq!(codes(), [""; 0]);
+    }
+
+    #[test]
+    fn paths_are_below_the_root() {
+        assert_eq!(below(Path::new("/img"), Path::new("/etc/key")), Path::new("/img/etc/key"));
+        assert_eq!(below(Path::new("/"), Path::new("/etc/key")), Path::new("/etc/key"));
     }
 }

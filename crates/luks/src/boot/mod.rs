@@ -5,19 +5,26 @@
 //! missing key.
 
 mod check;
+mod names;
 mod table;
+mod write;
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use check::{Checked, Fault, check};
 pub use table::Conflict;
+pub use write::{Content, Edit, apply};
 
-use crate::device::{DeviceError, FileSystem};
+use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard};
 use check::escaped;
-use table::{line_of, with_line, without_line};
+use names::{
+    check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
+};
+use table::{Lines, Without, with_line, without_lines};
+
+/// Where administrators' units are, below the root.
+const UNITS: &str = "etc/systemd/system";
 
 /// Where the key comes from at boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,20 +63,31 @@ pub struct Boot {
     pub discards: bool,
 }
 
-/// A file and what is to be in it; none if it goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// Which.
-    pub path: PathBuf,
-    /// Its text.
-    pub text: Option<String>,
-    /// What is new in it, for people; empty if it stays as it is.
-    pub added: Vec<String>,
+/// What goes so that nothing happens at boot any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removal {
+    /// The files.
+    pub edits: Vec<Edit>,
+    /// Lines of the same volume that stay, because `boot install` did not write them so, with their tables.
+    pub foreign: Vec<(PathBuf, String)>,
 }
 
 /// Where systemd listens for it.
 fn socket_path(name: &str) -> PathBuf {
     Path::new("/run/sealant").join(format!("{name}.sock"))
+}
+
+/// The units that hand out the key: the socket, and the service behind it.
+fn key_unit_names(name: &str) -> [String; 2] {
+    [format!("sealant-key-{name}.socket"), format!("sealant-key-{name}@.service")]
+}
+
+/// What `systemctl enable` makes of the socket's `RequiredBy=`, which it cannot do in an image; and where it leads, seen
+/// from its own system.
+fn key_link(root: &Path, name: &str) -> (PathBuf, PathBuf) {
+    let [socket, _] = key_unit_names(name);
+    let required_by = format!("systemd-cryptsetup@{}.service.requires", escaped(name));
+    (root.join(UNITS).join(required_by).join(&socket), Path::new("/").join(UNITS).join(socket))
 }
 
 impl Boot {
@@ -97,7 +115,7 @@ impl Boot {
         format!(
             "/dev/mapper/{} {} {} noatime,nofail,x-systemd.device-timeout={} 0 2",
             self.name,
-            self.directory.display(),
+            self.mount_point().display(),
             self.file_system.as_str(),
             self.patience
         )
@@ -106,7 +124,14 @@ impl Boot {
     /// The drop-in of each unit: it is started after the mount, and not without it.
     #[must_use]
     pub fn drop_in(&self) -> String {
-        format!("# Made by `sealant luks boot install`.\n[Unit]\nRequiresMountsFor={}\n", self.directory.display())
+        let directory = self.mount_point();
+        format!("# Made by `sealant luks boot install`.\n[Unit]\nRequiresMountsFor={}\n", directory.display())
+    }
+
+    /// The directory in the one way in which systemd and the mount table write it.
+    #[must_use]
+    pub fn mount_point(&self) -> PathBuf {
+        self.directory.components().collect()
     }
 
     /// The socket and the service that hand out the key; none if it is a file.
@@ -128,118 +153,160 @@ impl Boot {
             program.display(),
             words.join(" ")
         );
-        Some([(format!("sealant-key-{name}.socket"), listener), (format!("sealant-key-{name}@.service"), service)])
+        let [socket, instances] = key_unit_names(name);
+        Some([(socket, listener), (instances, service)])
+    }
+
+    /// Whether everything can stand in tables and units as it is.
+    fn check(&self) -> Result<(), DeviceError> {
+        check_name(&self.name)?;
+        check_uuid(&self.uuid)?;
+        check_directory(&self.directory)?;
+        match &self.key {
+            KeySource::File(path) => check_key_file(path)?,
+            KeySource::Service { program, arguments } => {
+                check_name_of_unit(&self.name)?;
+                check_path(program)?;
+                arguments.iter().try_for_each(|word| check_argument(word))?;
+            }
+        }
+        self.units.iter().try_for_each(|unit| check_unit(unit))
     }
 
     /// What would have to be written below `root`. Nothing is changed.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if a table says otherwise of this name or directory already.
+    /// [`DeviceError::Refused`] if a table says otherwise of this name or directory already, or something has a character
+    /// that tables and units do not take.
     pub fn edits(&self, root: &Path) -> Result<Vec<Edit>, DeviceError> {
-        let directory = self.directory.to_string_lossy();
-        if !self.directory.is_absolute() || directory.contains(|c: char| c.is_whitespace() || c == '\\' || c == '%') {
-            return Err(DeviceError::refused(&self.directory, "has to be an absolute path without blanks, \\ and %"));
-        }
+        self.check()?;
+        let directory = self.mount_point();
         let mut edits = vec![
-            edit_table(&root.join("etc/crypttab"), 0, &self.name, &self.crypttab())?,
-            edit_table(&root.join("etc/fstab"), 1, &self.directory.to_string_lossy(), &self.fstab())?,
+            edit_table(root, "etc/crypttab", Lines::Crypttab(&self.name), &self.crypttab())?,
+            edit_table(root, "etc/fstab", Lines::FstabAt(&self.name, &directory), &self.fstab())?,
         ];
         for unit in &self.units {
-            edits.push(edit_file(&drop_in_path(root, unit, &self.name), &self.drop_in())?);
+            edits.push(edit_file(root, &drop_in_path(root, unit, &self.name), &self.drop_in())?);
         }
-        for (file, text) in self.key_units().into_iter().flatten() {
-            edits.push(edit_file(&root.join("etc/systemd/system").join(file), &text)?);
+        if let Some(units) = self.key_units() {
+            for (file, text) in units {
+                edits.push(edit_file(root, &root.join(UNITS).join(file), &text)?);
+            }
+            let (link, to) = key_link(root, &self.name);
+            edits.push(Edit::link(root, &link, &to)?);
         }
         Ok(edits)
     }
+
+    /// Whether the volume is mounted there now.
+    ///
+    /// # Errors
+    /// [`DeviceError::Refused`] if something else is: the volume would cover it, or it the volume.
+    pub fn mounted(&self, host: &Host) -> Result<bool, DeviceError> {
+        let directory = self.mount_point();
+        let Some(mount) = host.mounted_at(&directory) else { return Ok(false) };
+        let uuid = format!("-{}-", self.uuid.replace('-', ""));
+        let ours = Block::mapped(host, &self.name).is_some_and(|block| {
+            block.number == mount.number && block.mapper_uuid().is_some_and(|own| own.contains(&uuid))
+        });
+        if ours {
+            return Ok(true);
+        }
+        Err(DeviceError::refused(&directory, "has something else than this volume mounted on it"))
+    }
+
+    /// Guards the mount point.
+    ///
+    /// # Errors
+    /// As [`guard`]; [`DeviceError::NotProven`] if a file came between the look and the flag.
+    pub fn guard(&self, host: &Host) -> Result<Guard, DeviceError> {
+        let directory = self.mount_point();
+        let guarded = guard(host, &directory)?;
+        still_empty(&directory)?;
+        Ok(guarded)
+    }
+}
+
+/// An immutable directory keeps what came before the flag.
+fn still_empty(directory: &Path) -> Result<(), DeviceError> {
+    let io = || DeviceError::io(directory);
+    let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };
+    let name = entry.map_err(io())?.file_name();
+    let why = format!(
+        "{} came while it was guarded, and would lie in plain under the volume; `chattr -i`, and move it",
+        name.to_string_lossy()
+    );
+    Err(DeviceError::not_proven(directory, why))
 }
 
 /// What has to go so that nothing of `name` happens at boot any more.
 ///
 /// # Errors
-/// [`DeviceError::Io`].
-pub fn removal(root: &Path, name: &str) -> Result<Vec<Edit>, DeviceError> {
-    let mut edits = Vec::new();
-    let device = format!("/dev/mapper/{name}");
-    for (file, field, key) in [("etc/crypttab", 0, name), ("etc/fstab", 0, device.as_str())] {
+/// [`DeviceError::Refused`] if `name` is none; [`DeviceError::Io`].
+pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
+    check_name(name)?;
+    let mut removal = Removal::default();
+    for (file, lines) in [("etc/crypttab", Lines::Crypttab(name)), ("etc/fstab", Lines::Fstab(name))] {
         let path = root.join(file);
-        let text = read(&path)?;
-        let added = line_of(&text, field, key).map(|line| format!("- {line}")).into_iter().collect();
-        edits.push(Edit { text: Some(without_line(&text, field, key)), path, added });
+        let mut foreign = Vec::new();
+        let edit = Edit::text(root, &path, |text| {
+            let Without { text, gone, foreign: stays } = without_lines(text, lines);
+            foreign = stays;
+            Ok((text, gone.iter().map(|line| format!("- {line}")).collect()))
+        })?;
+        removal.foreign.extend(foreign.into_iter().map(|line| (path.clone(), line)));
+        removal.edits.push(edit);
     }
-    let units = root.join("etc/systemd/system");
-    let own = format!("sealant-luks-{name}.conf");
-    for entry in fs::read_dir(&units).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let key_unit = file == format!("sealant-key-{name}.socket") || file == format!("sealant-key-{name}@.service");
-        for path in [path.join(&own), path].into_iter().filter(|p| p.is_file()) {
-            if key_unit || path.ends_with(&own) {
-                edits.push(Edit { added: vec!["- the file".to_owned()], path, text: None });
-            }
-        }
+    removal.edits.retain(|edit| !edit.added.is_empty());
+    let units = root.join(UNITS);
+    let mut files: Vec<PathBuf> = fs::read_dir(&units)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "d"))
+        .map(|directory| directory.join(drop_in_name(name)))
+        .collect();
+    files.sort();
+    files.extend(key_unit_names(name).map(|file| units.join(file)));
+    files.push(key_link(root, name).0);
+    for file in files {
+        removal.edits.extend(Edit::removal(root, &file)?);
     }
-    edits.retain(|edit| !edit.added.is_empty());
-    Ok(edits)
+    Ok(removal)
 }
 
-/// Writes edits; each file is whole, as before or as after, also if the power fails.
-///
-/// # Errors
-/// [`DeviceError::Io`].
-pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
-    for edit in edits.iter().filter(|edit| !edit.added.is_empty()) {
-        let io = || DeviceError::io(&edit.path);
-        let Some(text) = &edit.text else {
-            fs::remove_file(&edit.path).map_err(io())?;
-            // The drop-in directory goes with its last file.
-            if let Some(parent) = edit.path.parent().filter(|parent| parent.extension().is_some_and(|end| end == "d")) {
-                let _ = fs::remove_dir(parent);
-            }
-            continue;
-        };
-        if let Some(parent) = edit.path.parent() {
-            fs::create_dir_all(parent).map_err(io())?;
-        }
-        let mode = fs::metadata(&edit.path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777);
-        let placing = place::Placing { mode, ..place::Placing::PUBLIC }.replacing(true);
-        place::place(&edit.path, text.as_bytes(), placing).map_err(io())?;
-    }
-    Ok(())
+fn drop_in_name(name: &str) -> String {
+    format!("sealant-luks-{name}.conf")
 }
 
 /// The drop-in of a unit that is ours.
 fn drop_in_path(root: &Path, unit: &str, name: &str) -> PathBuf {
-    root.join("etc/systemd/system").join(format!("{unit}.d")).join(format!("sealant-luks-{name}.conf"))
+    root.join(UNITS).join(format!("{unit}.d")).join(drop_in_name(name))
 }
 
-fn edit_table(path: &Path, field: usize, key: &str, line: &str) -> Result<Edit, DeviceError> {
-    let text = read(path)?;
-    match with_line(&text, field, key, line) {
-        Ok(None) => Ok(Edit { path: path.to_owned(), text: Some(text), added: Vec::new() }),
-        Ok(Some(changed)) => Ok(Edit { path: path.to_owned(), text: Some(changed), added: vec![format!("+ {line}")] }),
-        Err(Conflict { line }) => {
-            let why = format!("says otherwise already: `{line}`; `sealant luks boot remove` takes our own lines away");
-            Err(DeviceError::refused(path, why))
+fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<Edit, DeviceError> {
+    let path = root.join(file);
+    Edit::text(root, &path, |text| match with_line(text, lines, line) {
+        Ok(None) => Ok((text.to_owned(), Vec::new())),
+        Ok(Some(changed)) => Ok((changed, vec![format!("+ {line}")])),
+        Err(Conflict { line, ours }) => {
+            let what = if ours {
+                "`sealant luks boot remove` takes it away"
+            } else {
+                "that line is not ours: look at it by hand"
+            };
+            Err(DeviceError::refused(&path, format!("says otherwise already: `{line}`; {what}")))
         }
-    }
+    })
 }
 
-fn edit_file(path: &Path, text: &str) -> Result<Edit, DeviceError> {
-    let there = read(path)?;
-    if there == text {
-        return Ok(Edit { path: path.to_owned(), text: Some(there), added: Vec::new() });
-    }
-    let added = text.lines().map(|line| format!("+ {line}")).collect();
-    Ok(Edit { path: path.to_owned(), text: Some(text.to_owned()), added })
-}
-
-/// A file that is not there is an empty one.
-fn read(path: &Path) -> Result<String, DeviceError> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        other => other.map_err(DeviceError::io(path)),
-    }
+fn edit_file(root: &Path, path: &Path, text: &str) -> Result<Edit, DeviceError> {
+    Edit::text(root, path, |there| {
+        let same = there == text;
+        let added = text.lines().filter(|_| !same).map(|line| format!("+ {line}")).collect();
+        Ok((text.to_owned(), added))
+    })
 }
 
 /// An argument as systemd reads it. Source: systemd.service(5), "Command lines".
@@ -290,11 +357,11 @@ mod tests {
                 .ends_with("[Unit]\nRequiresMountsFor=/var/lib/mysql\n")
         );
         assert!(boot().edits(root).unwrap().iter().all(|edit| edit.added.is_empty()));
-        apply(&removal(root, "mysqldata").unwrap()).unwrap();
+        apply(&removal(root, "mysqldata").unwrap().edits).unwrap();
         assert_eq!(text(root, "etc/crypttab"), "");
         assert_eq!(text(root, "etc/fstab"), "# the root\nUUID=x / ext4 defaults 0 1\n");
         assert_eq!(fs::read_dir(root.join("etc/systemd/system")).unwrap().count(), 0);
-        assert_eq!(removal(root, "mysqldata").unwrap(), []);
+        assert_eq!(removal(root, "mysqldata").unwrap(), Removal::default());
     }
 
     #[test]
@@ -302,10 +369,110 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("etc")).unwrap();
         fs::write(root.path().join("etc/crypttab"), "mysqldata /dev/sdb none\n").unwrap();
-        assert!(boot().edits(root.path()).unwrap_err().to_string().contains("says otherwise"));
+        assert!(refused(&boot(), root.path()).contains("says otherwise"));
         fs::write(root.path().join("etc/crypttab"), "").unwrap();
-        fs::write(root.path().join("etc/fstab"), "/dev/sdc /var/lib/mysql xfs defaults 0 0\n").unwrap();
-        assert!(boot().edits(root.path()).unwrap_err().to_string().contains("says otherwise"));
+        for directory in ["/var/lib/mysql", "/var/lib/mysql/"] {
+            fs::write(root.path().join("etc/fstab"), format!("/dev/sdc {directory} xfs defaults 0 0\n")).unwrap();
+            let said = refused(&Boot { directory: PathBuf::from("/var/lib//mysql/"), ..boot() }, root.path());
+            assert!(said.contains("says otherwise") && said.contains("by hand"), "{said}");
+        }
+        fs::write(root.path().join("etc/fstab"), "").unwrap();
+        apply(&boot().edits(root.path()).unwrap()).unwrap();
+        let said = refused(&Boot { directory: PathBuf::from("/srv/mysql"), ..boot() }, root.path());
+        assert!(said.contains("boot remove"), "{said}");
+        assert!(boot().edits(root.path()).unwrap().iter().all(|edit| edit.added.is_empty()));
+        let slash = Boot { directory: PathBuf::from("/var/lib/mysql/"), ..boot() };
+        assert!(slash.edits(root.path()).unwrap().iter().all(|edit| edit.added.is_empty()));
+    }
+
+    fn refused(boot: &Boot, root: &Path) -> String {
+        boot.edits(root).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_tables_and_units_do_not_take_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let served = |program: &str, word: &str| KeySource::Service {
+            program: PathBuf::from(program),
+            arguments: vec![word.to_owned()],
+        };
+        let wrong = [
+            Boot { name: "a b".to_owned(), ..boot() },
+            Boot { uuid: "1-2\nroot".to_owned(), ..boot() },
+            Boot { directory: PathBuf::from("/srv/a b"), ..boot() },
+            Boot { key: KeySource::File(PathBuf::from("/a key")), ..boot() },
+            Boot { key: KeySource::File(PathBuf::from("/key:/dev/sdb")), ..boot() },
+            Boot { key: served("/opt/a b/sealant", "x"), ..boot() },
+            Boot { key: served("/sealant", "x\nExecStartPre=/x"), ..boot() },
+            Boot { name: "a+b".to_owned(), key: served("/sealant", "x"), ..boot() },
+            Boot { units: vec!["mariadb".to_owned()], ..boot() },
+            Boot { units: vec!["../mariadb.service".to_owned()], ..boot() },
+        ];
+        for boot in wrong {
+            assert!(matches!(boot.edits(root), Err(DeviceError::Refused { .. })), "{boot:?}");
+        }
+        assert!(removal(root, "../x").is_err());
+    }
+
+    #[test]
+    fn only_lines_of_ours_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        apply(&boot().edits(root).unwrap()).unwrap();
+        let theirs = "/dev/mapper/mysqldata /mnt ext4 ro,noauto 0 0";
+        fs::write(root.join("etc/fstab"), format!("{}{theirs}\n", text(root, "etc/fstab"))).unwrap();
+        let found = removal(root, "mysqldata").unwrap();
+        assert_eq!(found.foreign, [(root.join("etc/fstab"), theirs.to_owned())]);
+        apply(&found.edits).unwrap();
+        assert_eq!(text(root, "etc/fstab"), format!("{theirs}\n"));
+        assert_eq!(removal(root, "mysqldata").unwrap().edits, []);
+    }
+
+    #[test]
+    fn the_key_socket_is_enabled_and_disabled_with_the_rest() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let key = KeySource::Service { program: PathBuf::from("/usr/bin/sealant"), arguments: vec!["x".to_owned()] };
+        let boot = Boot { name: "my-data".to_owned(), key, ..boot() };
+        apply(&boot.edits(root).unwrap()).unwrap();
+        let units = root.join("etc/systemd/system");
+        let link = units.join("systemd-cryptsetup@my\\x2ddata.service.requires/sealant-key-my-data.socket");
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("/etc/systemd/system/sealant-key-my-data.socket"));
+        assert!(boot.edits(root).unwrap().iter().all(|edit| edit.added.is_empty()));
+        apply(&removal(root, "my-data").unwrap().edits).unwrap();
+        assert_eq!(fs::read_dir(&units).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_the_volume_itself_may_be_mounted_there() {
+        let tree = tempfile::tempdir().unwrap();
+        let tree = tree.path();
+        let host = Host { proc: tree.join("proc"), sys: tree.join("sys"), etc: tree.join("etc") };
+        let dm = host.sys.join("class/block/dm-0");
+        fs::create_dir_all(dm.join("dm")).unwrap();
+        fs::create_dir_all(host.proc.join("self")).unwrap();
+        fs::write(dm.join("dev"), "253:0\n").unwrap();
+        fs::write(dm.join("dm/name"), "mysqldata\n").unwrap();
+        let mounted = |number: &str, uuid: &str| {
+            fs::write(dm.join("dm/uuid"), format!("CRYPT-LUKS2-{uuid}-mysqldata\n")).unwrap();
+            let table = format!("36 35 {number} / /var/lib/mysql rw - ext4 /dev/x rw\n");
+            fs::write(host.proc.join("self/mountinfo"), table).unwrap();
+            Boot { directory: PathBuf::from("/var/lib/mysql/"), ..boot() }.mounted(&host)
+        };
+        assert!(mounted("253:0", "12").unwrap());
+        assert!(mounted("8:1", "12").is_err());
+        assert!(mounted("253:0", "13").is_err(), "another volume of the same name");
+        fs::write(host.proc.join("self/mountinfo"), "").unwrap();
+        assert!(!boot().mounted(&host).unwrap());
+    }
+
+    #[test]
+    fn a_file_that_came_before_the_flag_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        still_empty(directory.path()).unwrap();
+        fs::write(directory.path().join("ibdata1"), "").unwrap();
+        assert!(still_empty(directory.path()).unwrap_err().to_string().contains("ibdata1 came while"));
     }
 
     #[test]

@@ -1,49 +1,153 @@
-//! Lines of `crypttab` and `fstab`: one added, one taken away, all others left to the last blank.
+//! Lines of `crypttab` and `fstab`: one added, ours taken away, all others left to the last blank.
+
+use std::path::Path;
 
 /// A line with this name that says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The line.
     pub line: String,
+    /// Whether `boot install` wrote it.
+    pub ours: bool,
 }
 
-/// The line whose field is `key`.
-pub(super) fn line_of<'t>(text: &'t str, field: usize, key: &str) -> Option<&'t str> {
-    text.lines().find(|line| is_of(line, field, key))
+/// Which lines are meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lines<'a> {
+    /// Of `crypttab`, those of this name.
+    Crypttab(&'a str),
+    /// Of `fstab`, those that mount the volume of this name, wherever.
+    Fstab(&'a str),
+    /// Of `fstab`, also those that mount anything else at this directory.
+    FstabAt(&'a str, &'a Path),
 }
 
-/// The text with `line` in it; none if it is there already.
-pub(super) fn with_line(text: &str, field: usize, key: &str, line: &str) -> Result<Option<String>, Conflict> {
-    match line_of(text, field, key) {
-        Some(there) if there.split_whitespace().eq(line.split_whitespace()) => Ok(None),
-        Some(other) => Err(Conflict { line: other.to_owned() }),
-        None => {
-            let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            Ok(Some(format!("{text}{end}{line}\n")))
+impl Lines<'_> {
+    fn is(self, line: &str) -> bool {
+        if line.trim_start().starts_with('#') {
+            return false;
+        }
+        let mut fields = line.split_whitespace();
+        let (first, second) = (fields.next(), fields.next());
+        match self {
+            Self::Crypttab(name) => first == Some(name),
+            Self::Fstab(name) => first.and_then(|device| device.strip_prefix("/dev/mapper/")) == Some(name),
+            // Paths are equal with and without a slash at their end.
+            Self::FstabAt(name, directory) => {
+                Lines::Fstab(name).is(line) || second.is_some_and(|second| Path::new(second) == directory)
+            }
+        }
+    }
+
+    /// Whether `boot install` wrote such a line: with all its fields and options, and no others. One that somebody changed
+    /// is theirs.
+    fn is_ours(self, line: &str) -> bool {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        match (self, fields.as_slice()) {
+            (Self::Crypttab(name), [own, device, _, options]) => {
+                let rest = options.strip_prefix("luks,nofail,headless").map(|rest| rest.trim_end_matches(",discard"));
+                *own == name
+                    && device.starts_with("UUID=")
+                    && rest.is_some_and(|rest| ["", ",no-read-workqueue,no-write-workqueue"].contains(&rest))
+            }
+            (Self::Fstab(name) | Self::FstabAt(name, _), [_, _, kind, options, "0", "2"]) => {
+                let seconds = options.strip_prefix("noatime,nofail,x-systemd.device-timeout=");
+                Lines::Fstab(name).is(line)
+                    && ["ext4", "xfs"].contains(kind)
+                    && seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok())
+            }
+            _ => false,
         }
     }
 }
 
-/// The text without the lines of `key`.
-pub(super) fn without_line(text: &str, field: usize, key: &str) -> String {
-    text.split_inclusive('\n').filter(|line| !is_of(line, field, key)).collect()
+/// The first such line.
+pub(super) fn line_of<'t>(text: &'t str, lines: Lines<'_>) -> Option<&'t str> {
+    text.lines().find(|line| lines.is(line))
 }
 
-fn is_of(line: &str, field: usize, key: &str) -> bool {
-    !line.trim_start().starts_with('#') && line.split_whitespace().nth(field) == Some(key)
+/// The text with `line` in it; none if it is there already, and nothing else.
+pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Option<String>, Conflict> {
+    let is_it = |there: &str| there.split_whitespace().eq(line.split_whitespace());
+    let mut there = text.lines().filter(|there| lines.is(there)).peekable();
+    if there.peek().is_none() {
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Ok(Some(format!("{text}{end}{line}\n")));
+    }
+    match there.find(|there| !is_it(there)) {
+        None => Ok(None),
+        Some(other) => Err(Conflict { line: other.to_owned(), ours: lines.is_ours(other) }),
+    }
+}
+
+/// A text without the lines of ours.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Without {
+    pub(super) text: String,
+    /// What went.
+    pub(super) gone: Vec<String>,
+    /// What stays, because somebody else wrote it.
+    pub(super) foreign: Vec<String>,
+}
+
+/// Takes away such lines if they are ours.
+pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> Without {
+    let mut without = Without { text: String::new(), gone: Vec::new(), foreign: Vec::new() };
+    for line in text.split_inclusive('\n') {
+        let bare = || line.trim_end_matches('\n').to_owned();
+        match (lines.is(line), lines.is_ours(line)) {
+            (true, true) => {
+                without.gone.push(bare());
+                continue;
+            }
+            (true, false) => without.foreign.push(bare()),
+            (false, _) => {}
+        }
+        without.text.push_str(line);
+    }
+    without
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const OURS: &str = "data UUID=1-2 /key luks,nofail,headless,no-read-workqueue,no-write-workqueue";
+
     #[test]
     fn comments_and_other_lines_stay() {
         let text = "# data is a name\nother /dev/sda none\n";
-        let with = with_line(text, 0, "data", "data /dev/sdb none").unwrap().unwrap();
-        assert_eq!(with, format!("{text}data /dev/sdb none\n"));
-        assert_eq!(with_line(&with, 0, "data", "data   /dev/sdb none").unwrap(), None);
-        assert!(with_line(&with, 0, "data", "data /dev/sdc none").is_err());
-        assert_eq!(without_line(&with, 0, "data"), text);
+        let data = Lines::Crypttab("data");
+        let with = with_line(text, data, OURS).unwrap().unwrap();
+        assert_eq!(with, format!("{text}{OURS}\n"));
+        assert_eq!(with_line(&with, data, &OURS.replace(' ', "   ")).unwrap(), None);
+        assert!(with_line(&with, data, "data /dev/sdc none").unwrap_err().ours);
+        assert_eq!(without_lines(&with, data).text, text);
+    }
+
+    #[test]
+    fn all_lines_of_ours_go_and_foreign_ones_stay() {
+        let other = "data UUID=1-2 /key luks,nofail,headless,discard";
+        let foreign = "data /dev/sdb none luks";
+        let changed = "data UUID=1-2 /key luks,nofail,headless,tries=1";
+        let without = without_lines(&format!("{OURS}\n{foreign}\n{other}\n{changed}"), Lines::Crypttab("data"));
+        assert_eq!(without.gone, [OURS, other]);
+        assert_eq!(without.foreign, [foreign, changed]);
+        assert_eq!(without.text, format!("{foreign}\n{changed}"));
+        let ours = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
+        let foreign = "/dev/mapper/data /mnt ext4 noatime 0 2";
+        let without = without_lines(&format!("{ours}\n{foreign}\n"), Lines::Fstab("data"));
+        assert_eq!((without.gone, without.foreign), (vec![ours.to_owned()], vec![foreign.to_owned()]));
+    }
+
+    #[test]
+    fn a_directory_is_the_same_with_a_slash_at_its_end() {
+        let lines = Lines::FstabAt("data", Path::new("/srv/data"));
+        let line = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
+        for text in ["/dev/sdb /srv/data/ xfs defaults 0 0\n", "/dev/sdb /srv//data xfs defaults 0 0"] {
+            assert!(!with_line(text, lines, line).unwrap_err().ours, "{text}");
+        }
+        assert!(with_line(&line.replace("/srv", "/mnt"), lines, line).unwrap_err().ours);
+        assert!(with_line("/dev/sdb /srv xfs defaults 0 0\n", lines, line).unwrap().is_some());
     }
 }

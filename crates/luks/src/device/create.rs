@@ -160,7 +160,8 @@ impl Creation<'_> {
     }
 
     fn save(&self, header: &Header, directory: &Path) -> Result<PathBuf, DeviceError> {
-        let path = directory.join(format!("{}-{}.header", header.volume.uuid, header.volume.sequence));
+        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+        let path = directory.join(format!("{uuid}-{}.header", header.volume.sequence));
         header.save(&path)?;
         Ok(path)
     }

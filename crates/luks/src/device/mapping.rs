@@ -102,7 +102,8 @@ impl Opening<'_> {
     fn judged_copy(&self, header: &Header) -> Result<PathBuf, DeviceError> {
         let directory = Path::new(COPIES);
         fs::create_dir_all(directory).map_err(DeviceError::io(directory))?;
-        let path = directory.join(format!("{}.header", header.volume.uuid));
+        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+        let path = directory.join(format!("{uuid}.header"));
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(DeviceError::io(&path)(error)),
             _ => {}

@@ -16,7 +16,7 @@ pub use create::{Created, Creation, FileSystem};
 pub use host::{Host, MountPoint};
 pub use mapping::{Opened, Opening, close};
 pub use mount::{Guard, Mounting, guard, unguard, unmount};
-pub use vacancy::{Use, uses};
+pub use vacancy::{Use, uses, uses_of_file};
 
 use crate::backup::BackupError;
 use crate::cryptsetup::CryptsetupError;
@@ -89,6 +89,10 @@ impl DeviceError {
 
     pub(crate) fn refused(what: &Path, why: impl Into<String>) -> Self {
         Self::Refused { what: what.to_owned(), why: why.into() }
+    }
+
+    pub(crate) fn no_uuid(what: &Path) -> Self {
+        Self::refused(what, "its UUID is none, as if somebody had made its header by hand")
     }
 
     pub(crate) fn not_proven(what: &Path, why: impl Into<String>) -> Self {

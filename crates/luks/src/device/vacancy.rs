@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, SeekFrom, seek};
@@ -47,6 +47,8 @@ pub enum Use {
         /// Its program.
         program: String,
     },
+    /// It is the file behind a loop device.
+    Loop(String),
     /// A table of the system names it.
     Named {
         /// Which.
@@ -77,6 +79,7 @@ impl fmt::Display for Use {
             Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
             Self::Claimed => f.write_str("is busy: another program or the kernel has it for itself"),
             Self::OpenBy { pid, program } => write!(f, "is open in process {pid} ({program})"),
+            Self::Loop(name) => write!(f, "is the file behind /dev/{name}"),
             Self::Named { file, line } => write!(f, "is named in {} line {line}", file.display()),
             Self::Signature(kind) => write!(f, "holds {kind}"),
             Self::Data { offset } => write!(f, "holds data at byte {offset} that no signature explains"),
@@ -106,7 +109,7 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
             _ => {}
         }
     }
-    found.extend(open_by(host, path));
+    found.extend(uses_of_file(host, path));
     found.extend(named(host, path));
     let file = File::open(path).map_err(io())?;
     let bytes = seek(&file, SeekFrom::End(0)).map_err(|error| io()(error.into()))?;
@@ -119,6 +122,33 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
         None => {}
     }
     Ok(found)
+}
+
+/// Who has it open, which the kernel prevents nobody from: processes, as far as we may look, and for a file the loop
+/// devices in front of it, on which a volume may be in use.
+#[must_use]
+pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
+    let Ok(own) = fs::metadata(path) else { return Vec::new() };
+    let mut found = open_by(host, &own);
+    if own.file_type().is_file() {
+        let loops = fs::read_dir(host.sys.join("class/block")).into_iter().flatten().flatten();
+        let is_ours = |directory: &Path| {
+            let backing = fs::read_to_string(directory.join("loop/backing_file")).unwrap_or_default();
+            fs::metadata(backing.trim_end_matches('\n')).is_ok_and(|backing| is_same(&own, &backing))
+        };
+        let ours = loops.filter(|entry| is_ours(&entry.path()));
+        found.extend(ours.map(|entry| Use::Loop(entry.file_name().to_string_lossy().into_owned())));
+    }
+    found
+}
+
+/// Whether both are the same file, or nodes of the same block device, whatever their names.
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    match (one.file_type().is_block_device(), other.file_type().is_block_device()) {
+        (true, true) => one.rdev() == other.rdev(),
+        (false, false) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
 }
 
 fn in_use(host: &Host, block: &Block) -> Vec<Use> {
@@ -150,15 +180,17 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
     found
 }
 
-/// Processes with an open descriptor of it, as far as we may look.
-fn open_by(host: &Host, path: &Path) -> Vec<Use> {
-    let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
+/// Processes with an open descriptor of it.
+fn open_by(host: &Host, own: &Metadata) -> Vec<Use> {
     let is_pid = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let processes = fs::read_dir(&host.proc).into_iter().flatten().flatten();
     let mut found = Vec::new();
     for process in processes.filter(|entry| is_pid(&entry.file_name())) {
         let descriptors = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        if descriptors.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|target| target == real) {
+        // Others than files have names like `pipe:[7]`.
+        let is_file = |path: &Path| fs::read_link(path).is_ok_and(|target| target.is_absolute());
+        let mut files = descriptors.map(|entry| entry.path()).filter(|path| is_file(path));
+        if files.any(|path| fs::metadata(path).is_ok_and(|other| is_same(own, &other))) {
             let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default().trim().to_owned();
             found.push(Use::OpenBy { pid: process.file_name().to_string_lossy().into_owned(), program });
         }
@@ -168,19 +200,36 @@ fn open_by(host: &Host, path: &Path) -> Vec<Use> {
 
 /// Lines of `fstab` and `crypttab` that name it, by whatever link.
 fn named(host: &Host, path: &Path) -> Vec<Use> {
-    let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
+    let Ok(own) = fs::metadata(path) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, field) in [("fstab", 0), ("crypttab", 1)] {
         let file = host.etc.join(name);
         let text = fs::read_to_string(&file).unwrap_or_default();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
-            let device = line.split_whitespace().nth(field).filter(|device| device.starts_with('/'));
-            if device.is_some_and(|device| fs::canonicalize(device).is_ok_and(|device| device == real)) {
+            let device = line.split_whitespace().nth(field).and_then(device_of);
+            if device.is_some_and(|device| fs::metadata(device).is_ok_and(|device| is_same(&own, &device))) {
                 found.push(Use::Named { file: file.clone(), line: number.saturating_add(1) });
             }
         }
     }
     found
+}
+
+/// The path that a table means: by itself, or by a tag for which udev keeps a link. Source: fstab(5), crypttab(5).
+fn device_of(spec: &str) -> Option<PathBuf> {
+    if spec.starts_with('/') {
+        return Some(PathBuf::from(spec));
+    }
+    let (tag, value) = spec.split_once('=')?;
+    let directory = match tag {
+        "UUID" => "by-uuid",
+        "LABEL" => "by-label",
+        "PARTUUID" => "by-partuuid",
+        "PARTLABEL" => "by-partlabel",
+        "ID" => "by-id",
+        _ => return None,
+    };
+    Some(Path::new("/dev/disk").join(directory).join(value.trim_matches('"')))
 }
 
 /// What `blkid` sees there. Its exit codes: 2 for nothing, 8 for more than one thing. Source: blkid(8).
@@ -250,6 +299,27 @@ mod tests {
         let said: Vec<String> = found.iter().map(Use::to_string).collect();
         assert_eq!(said[0], "is open in process 7 (mysqld)");
         assert!(said[1].ends_with("fstab line 2"), "{said:?}");
+    }
+
+    #[test]
+    fn a_file_behind_a_loop_device_is_told_by_whatever_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let (host, image) = (host(dir.path()), image(dir.path()));
+        let other = dir.path().join("other name");
+        fs::hard_link(&image, &other).unwrap();
+        let device = host.sys.join("class/block/loop3/loop");
+        fs::create_dir_all(&device).unwrap();
+        fs::write(device.join("backing_file"), format!("{}\n", other.display())).unwrap();
+        assert_eq!(uses(&host, &image, true).unwrap(), [Use::Loop("loop3".to_owned())]);
+        assert_eq!(uses_of_file(&host, &image), [Use::Loop("loop3".to_owned())]);
+    }
+
+    #[test]
+    fn tags_of_tables_are_links_of_udev() {
+        let path = |spec| device_of(spec).map(|path| path.display().to_string());
+        assert_eq!(path("PARTUUID=\"1-2\"").as_deref(), Some("/dev/disk/by-partuuid/1-2"));
+        assert_eq!(path("/dev/sda").as_deref(), Some("/dev/sda"));
+        assert_eq!(path("tmpfs"), None);
     }
 
     #[test]

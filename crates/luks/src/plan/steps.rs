@@ -21,8 +21,10 @@ const BYTES_PER_SECOND: u64 = 100 << 20;
 pub fn steps(scene: &Scene) -> Vec<Step> {
     let device = scene.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
     let rotates = scene.disk.as_ref().and_then(|disk| disk.rotational) == Some(true);
-    let (name, unit, datadir) = (&scene.name, &scene.unit, &scene.datadir);
+    let (name, unit, datadir) = (&scene.name, &scene.unit, word(&scene.datadir));
+    let aside = word(&format!("{}.plain", scene.datadir));
     let key = format!("/etc/sealant/{name}.key");
+    let rotational = if rotates { " --rotational" } else { "" };
     let queues = if rotates { "" } else { " --no-queues --persistent" };
     let bytes: u64 = scene.plain().filter_map(|path| path.bytes).fold(0, u64::saturating_add);
     let minutes = bytes.div_ceil(BYTES_PER_SECOND).div_ceil(60);
@@ -61,13 +63,13 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
         step(
             "put the volume in the place of the old data",
             format!(
-                "umount /mnt/{name} && chattr -i /mnt/{name} && mv {datadir} {datadir}.plain && sealant luks mount {name} {datadir}"
+                "umount /mnt/{name} && chattr -i /mnt/{name} && mv {datadir} {aside} && sealant luks mount {name} {datadir}"
             ),
         ),
         step(
             "let it come back at every boot, and the server only with it",
             format!(
-                "sealant luks boot install {device} --name {name} --directory {datadir} --key-file {key} --unit {unit}"
+                "sealant luks boot install {device} --name {name} --directory {datadir} --key-file {key} --unit {unit}{rotational}"
             ),
         ),
         step("start the server", format!("systemctl start {unit}")),
@@ -78,4 +80,10 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
             command: None,
         },
     ]
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

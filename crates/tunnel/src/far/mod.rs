@@ -29,6 +29,9 @@ use crate::{
     signals::{self, Signals, notify},
 };
 
+/// Whoever starts it waits no longer for the server, which may come later.
+const TRIAL: Duration = Duration::from_secs(3);
+
 /// The server, as the far end reaches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerAddress {
@@ -143,7 +146,8 @@ impl Far {
 
     /// Tries once whether the server can be reached, and tells why not.
     pub async fn try_server(&self) -> Option<String> {
-        session::try_server(&self.shared).await.err()
+        let tried = tokio::time::timeout(TRIAL, session::try_server(&self.shared)).await;
+        tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err()
     }
 
     /// Serves until it is told to stop.
@@ -166,9 +170,15 @@ impl Far {
 
 impl Shared {
     fn reload(&self) {
-        let read = self.config.reload().and_then(|()| self.to_server.as_ref().map_or(Ok(()), Reloadable::reload));
+        // Both or none: half of it would be told as nothing.
+        let read =
+            self.config.read().and_then(|own| Ok((own, self.to_server.as_ref().map(Reloadable::read).transpose()?)));
         match read {
-            Ok(()) => {
+            Ok((own, to_server)) => {
+                self.config.set(own);
+                if let (Some(reloadable), Some(config)) = (&self.to_server, to_server) {
+                    reloadable.set(config);
+                }
                 count(&self.counters.reloads_total);
                 (self.log)("certificates are read again; links that are open keep theirs");
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal};
-use luks::device::{FileSystem, Host, guard, reload};
+use luks::device::{FileSystem, Guard, Host, reload};
 use serde_json::json;
 
 use super::error::{cryptsetup, device as failure};
@@ -13,7 +13,7 @@ use super::header::volume;
 use crate::cli::change::confirm_plan;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, hint, warning};
 
 /// Open and mount the volume at every boot, and start the server with it or not at all
 #[derive(Debug, Args)]
@@ -131,18 +131,27 @@ impl Install {
             discards: self.allow_discards,
         };
         let edits = wanted.edits(&self.place.root).map_err(failure)?;
+        let host = Host::this();
+        if self.place.is_this_system() {
+            wanted.mounted(&host).map_err(failure)?;
+        }
         if !go(&edits, self.dry_run, self.yes)? {
             return Ok(Exit::Clean);
         }
-        let host = Host::this();
         // One that is mounted was guarded when it was.
-        if self.place.is_this_system() && host.mounted_at(&self.directory).is_none() {
-            guard(&host, &self.directory).map_err(failure)?;
+        if self.place.is_this_system()
+            && !wanted.mounted(&host).map_err(failure)?
+            && wanted.guard(&host).map_err(failure)? == Guard::Permissions
+        {
+            warning(&format!(
+                "{}: its file system has no immutable flag; as root, a server could still write there in plain",
+                self.directory.display()
+            ));
         }
         apply(&edits).map_err(failure)?;
         if self.place.is_this_system() {
-            let socket = wanted.key_units().map(|[(socket, _), _]| socket);
-            reload(socket.as_deref()).map_err(failure)?;
+            // The link that enables the key's socket is among the edits.
+            reload(None).map_err(failure)?;
         }
         hint(&format!(
             "prove it: `sealant luks boot check --name {} --unit {}`",
@@ -280,7 +289,11 @@ Exit codes:
 
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
-        let edits = removal(&self.place.root, &self.name).map_err(failure)?;
+        let removal = removal(&self.place.root, &self.name).map_err(failure)?;
+        let edits = removal.edits;
+        for (table, line) in &removal.foreign {
+            warning(&format!("{}: `{line}` stays: `boot install` did not write it so", table.display()));
+        }
         if edits.is_empty() {
             return Err(Failure::new(format!("{}: nothing was installed for it", self.name)));
         }

@@ -48,7 +48,7 @@ pub(super) fn device(error: DeviceError) -> Failure {
         DeviceError::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Data { .. })) => {
             Some("if it is surely rubbish: --destroy-unknown-data")
         }
-        DeviceError::Used { uses, .. } if uses.iter().any(|each| matches!(each, Use::Signature(_))) => {
+        DeviceError::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Signature(_))) => {
             Some("if it is surely not needed: `wipefs --all` on it first, and look twice at the name")
         }
         _ => None,

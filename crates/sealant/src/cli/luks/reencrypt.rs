@@ -24,7 +24,7 @@ use crate::output::progress::StatusLine;
 ///
 /// cryptsetup keeps one key in this: slots whose keys are not named with --other-key-file are gone afterwards.
 ///
-/// It may be stopped, and the power may fail: run it again with --resume. If then nothing opens the volume although it is
+/// It may be stopped, and the power may fail: run it again with --resume and the same keys; DIR has a note of it. If then nothing opens the volume although it is
 /// whole (`sealant luks audit` calls it reencrypt-stuck), `sealant luks header repair` mends it.
 #[derive(Debug, Args)]
 #[command(after_help = END, after_long_help = END)]
@@ -119,8 +119,10 @@ impl Reencrypt {
         let (device, key): (_, &Path) = (self.device.display(), &self.key_file);
         let what =
             if self.resume { "the re-encryption that was begun goes on" } else { "all data gets a new volume key" };
-        let mut text = format!("{device}: {what}; it may stay in use\n");
-        let _ = writeln!(text, "  1. save the header in {}", self.backups.display());
+        let in_use = if self.device.is_file() { "" } else { "; it may stay in use" };
+        let mut text = format!("{device}: {what}{in_use}\n");
+        let first = if self.resume { "the header of before is kept" } else { "save the header" };
+        let _ = writeln!(text, "  1. {first} in {}", self.backups.display());
         let _ = writeln!(text, "  2. re-encrypt; {} opens it at every moment", key.display());
         if !dropped.is_empty() {
             let slots = dropped.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");

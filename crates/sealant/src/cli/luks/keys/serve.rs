@@ -1,12 +1,18 @@
 //! `sealant luks key serve`: what systemd runs when a volume's key is asked for at boot.
 
 use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process_group};
 use zeroize::Zeroizing;
 
 use crate::exit::Exit;
@@ -14,6 +20,8 @@ use crate::output::message::Failure;
 
 /// Larger is no key.
 const MAX_BYTES: u64 = 1 << 15;
+/// Between two runs of a program that failed.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How often something that is not there yet is looked for.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -88,7 +96,12 @@ fn wait_for(path: &Path, deadline: Instant) -> Result<(), Failure> {
 fn of_file(path: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
     wait_for(path, deadline)?;
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
-    let file = std::fs::File::open(path).map_err(failed)?;
+    // A pipe without a writer would be waited for without end.
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(Failure::new(format!("{}: is not a file", path.display())));
+    }
     read(&mut &file, &path.display().to_string())
 }
 
@@ -108,39 +121,71 @@ fn read(source: &mut dyn Read, name: &str) -> Result<Zeroizing<Vec<u8>>, Failure
 /// Mounts the device read-only in a private directory, reads, and unmounts.
 fn on_device(device: &Path, file: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
     wait_for(device, deadline)?;
-    let directory = PathBuf::from(format!("/run/sealant/key-{}", std::process::id()));
+    let private = PathBuf::from(format!("/run/sealant/key-{}", std::process::id()));
+    let directory = private.join("on");
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", directory.display()));
-    std::fs::create_dir_all(&directory).map_err(failed)?;
+    std::fs::create_dir_all("/run/sealant").map_err(failed)?;
+    // What is on a stick may be readable by everybody: the way there is not.
+    DirBuilder::new().mode(0o700).create(&private).map_err(failed)?;
+    std::fs::create_dir(&directory).map_err(failed)?;
     let args: [OsString; 4] = ["-o".into(), "ro,nosuid,nodev,noexec".into(), device.into(), directory.clone().into()];
     let mounted = Command::new("mount").args(args).stdin(Stdio::null()).stdout(Stdio::null()).status();
     let key = match mounted {
         Ok(status) if status.success() => {
             let inside = file.strip_prefix("/").unwrap_or(file);
             let key = of_file(&directory.join(inside), Instant::now());
-            let _ = Command::new("umount").arg(&directory).status();
+            unmount(&directory);
             key
         }
         _ => Err(Failure::new(format!("{}: cannot be mounted", device.display()))),
     };
-    std::fs::remove_dir(&directory).map_err(failed)?;
+    // A directory that stays is no reason to keep the host from its key.
+    let _ = std::fs::remove_dir(&directory).and_then(|()| std::fs::remove_dir(&private));
     key
 }
 
+/// At once, or else as soon as nobody is in it.
+fn unmount(directory: &Path) {
+    let umount = |how: &[&str]| Command::new("umount").args(how).arg(directory).stdin(Stdio::null()).status();
+    if !umount(&[]).is_ok_and(|status| status.success()) {
+        let _ = umount(&["--lazy"]);
+    }
+}
+
+/// What the program gives; it is run again as long as there is time, since what it asks may come up later.
 fn of_program(program: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    loop {
+        match of_one_run(program, deadline) {
+            Err(_) if program.exists() && Instant::now() + AGAIN < deadline => std::thread::sleep(AGAIN),
+            ended => return ended,
+        }
+    }
+}
+
+fn of_one_run(program: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let name = program.display().to_string();
     let failed = |why: String| Failure::new(format!("{name}: {why}"));
-    let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
     let mut child = child.map_err(|error| failed(error.to_string()))?;
     let pipe = child.stdout.take();
-    let reader = std::thread::spawn({
+    let (sender, received) = channel();
+    std::thread::spawn({
         let name = name.clone();
-        move || pipe.map(|mut pipe| read(&mut pipe, &name))
+        move || sender.send(pipe.map(|mut pipe| read(&mut pipe, &name)))
     });
-    if !ended_well(&mut child, deadline).map_err(|error| failed(error.to_string()))? {
-        return Err(failed("failed, or gave no key in time".to_owned()));
+    let ended_well = ended_well(&mut child, deadline).map_err(|error| failed(error.to_string()))?;
+    // What it started and left behind may hold its output, and the key.
+    let left = deadline.saturating_duration_since(Instant::now());
+    let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
+    end_group(&child);
+    key.unwrap_or_else(|| Err(failed("failed, or gave no key in time".to_owned())))
+}
+
+/// Kills whatever is left of its process group.
+fn end_group(child: &Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
-    let key = reader.join().ok().flatten();
-    key.unwrap_or_else(|| Err(failed("gave no key".to_owned())))
 }
 
 /// Whether it ends with 0 before the deadline; it is killed then.
@@ -150,7 +195,7 @@ fn ended_well(child: &mut Child, deadline: Instant) -> std::io::Result<bool> {
             return Ok(status.success());
         }
         if Instant::now() > deadline {
-            child.kill()?;
+            end_group(child);
             child.wait()?;
             return Ok(false);
         }

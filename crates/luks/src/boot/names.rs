@@ -1,0 +1,115 @@
+//! What may stand in lines of tables and in units. None of their writers escapes alike, so what would need escaping is
+//! refused.
+
+use std::path::{Component, Path};
+
+use crate::device::DeviceError;
+
+/// Names longer than this device-mapper does not take (`DM_NAME_LEN`).
+const MAX_NAME_BYTES: usize = 127;
+
+/// A name that device-mapper and systemd keep as it is; also part of names of files.
+pub(super) fn check_name(name: &str) -> Result<(), DeviceError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
+    let good = !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(plain);
+    if good && !["control", ".", ".."].contains(&name) && !name.starts_with('-') {
+        return Ok(());
+    }
+    Err(DeviceError::refused(Path::new(name), "is no name for a volume: letters, digits and _ . + - only"))
+}
+
+/// The same for one that becomes part of a unit's name. Source: systemd.unit(5), "Description".
+pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
+    if name.contains('+') {
+        return Err(DeviceError::refused(Path::new(name), "has a +, which the name of the key's unit must not have"));
+    }
+    Ok(())
+}
+
+/// Comes from a header that anybody may have made.
+pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
+    if !uuid.is_empty() && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+        return Ok(());
+    }
+    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is no UUID: hex digits and - only"))
+}
+
+/// A path that every table and unit takes as it is.
+pub(super) fn check_path(path: &Path) -> Result<(), DeviceError> {
+    let special = |c: char| c.is_whitespace() || c.is_control() || ['\\', '%', '"', '\''].contains(&c);
+    if path.is_absolute() && path.to_str().is_some_and(|text| !text.contains(special)) {
+        return Ok(());
+    }
+    Err(DeviceError::refused(path, "has to be an absolute path without blanks, control characters, quotes, \\ and %"))
+}
+
+/// Where the volume is mounted.
+pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
+    check_path(directory)?;
+    if directory.components().any(|part| part == Component::ParentDir) || directory == Path::new("/") {
+        return Err(DeviceError::refused(directory, "has to be a directory below / and without `..`"));
+    }
+    Ok(())
+}
+
+/// crypttab(5) takes what is behind a colon for the device on which the key file is.
+pub(super) fn check_key_file(path: &Path) -> Result<(), DeviceError> {
+    check_path(path)?;
+    if path.to_string_lossy().contains(':') {
+        return Err(DeviceError::refused(path, "has a colon, behind which crypttab expects a device"));
+    }
+    Ok(())
+}
+
+/// A line break in an argument would begin another line of the unit.
+pub(super) fn check_argument(word: &str) -> Result<(), DeviceError> {
+    if word.contains(char::is_control) {
+        let shown = word.escape_debug().to_string();
+        return Err(DeviceError::refused(Path::new(&shown), "has a control character, which no unit takes"));
+    }
+    Ok(())
+}
+
+/// A service by its whole name, which is also the name of a directory.
+pub(super) fn check_unit(unit: &str) -> Result<(), DeviceError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@".contains(&byte);
+    let stem = unit.strip_suffix(".service").unwrap_or_default();
+    if !stem.is_empty() && stem.bytes().all(plain) {
+        return Ok(());
+    }
+    let shown = unit.escape_debug().to_string();
+    Err(DeviceError::refused(Path::new(&shown), "is no service: give the whole name, such as mariadb.service"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_another_field_or_line_is_refused() {
+        for good in ["data", "mysql_data-1.0"] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", "a/b", "control", "..", "-x", "a b", "a\nb", "ä", &"n".repeat(128)] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+        check_path(Path::new("/srv/my-sql/ä")).unwrap();
+        for bad in ["", "srv", "/a b", "/a\tb", "/a\nb", "/a\\b", "/a%i", "/a\u{7}", "/a\"b", "/a'b", "/a\u{a0}b"] {
+            assert!(check_path(Path::new(bad)).is_err(), "{bad:?}");
+        }
+        for bad in ["/", "/a/../b", "//"] {
+            assert!(check_directory(Path::new(bad)).is_err(), "{bad}");
+        }
+        check_path(Path::new("/key:x")).unwrap();
+        assert!(check_key_file(Path::new("/key:/dev/sdb")).is_err());
+        assert!(check_uuid("1-2\nroot /dev/sda").is_err() && check_uuid("").is_err());
+        assert!(check_argument("a\nExecStartPre=x").is_err());
+        for good in ["mariadb.service", "mysql@one.service", "my\\x2dsql.service"] {
+            check_unit(good).unwrap();
+        }
+        for bad in ["mariadb", ".service", "../x.service", "a/b.service", "a b.service", "x.socket", "a\n.service"] {
+            let error = check_unit(bad).unwrap_err().to_string();
+            assert!(error.contains("mariadb.service"), "{error}");
+        }
+    }
+}

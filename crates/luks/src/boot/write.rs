@@ -1,0 +1,223 @@
+//! Files as they were looked at, and as they are to be.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::device::DeviceError;
+
+/// What lies at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A file with this text.
+    Text(String),
+    /// A link to this path.
+    Link(PathBuf),
+}
+
+/// A file and what is to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Which.
+    pub path: PathBuf,
+    /// What was there when it was looked at; none if nothing was.
+    pub before: Option<Content>,
+    /// What is to be there; none if it goes.
+    pub after: Option<Content>,
+    /// What is new in it, for people; empty if it stays as it is.
+    pub added: Vec<String>,
+    /// The file behind `path`, where that is a link.
+    target: PathBuf,
+}
+
+impl Edit {
+    /// A text below `root` for another.
+    pub(super) fn text(
+        root: &Path,
+        path: &Path,
+        change: impl FnOnce(&str) -> Result<(String, Vec<String>), DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let target = target(root, path)?;
+        let before = content(&target)?;
+        let text = match &before {
+            Some(Content::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        let (after, added) = change(text)?;
+        Ok(Self { path: path.to_owned(), before, after: Some(Content::Text(after)), added, target })
+    }
+
+    /// A link; one to the same name in whatever way is as good.
+    pub(super) fn link(root: &Path, path: &Path, to: &Path) -> Result<Self, DeviceError> {
+        below(root, path)?;
+        let before = content(path)?;
+        let added = match &before {
+            Some(Content::Link(there)) if there.file_name() == to.file_name() => Vec::new(),
+            None => vec![format!("+ link to {}", to.display())],
+            Some(_) => return Err(DeviceError::refused(path, "is there already, and is not the link to our socket")),
+        };
+        let after = Some(Content::Link(to.to_owned()));
+        Ok(Self { path: path.to_owned(), before, after, added, target: path.to_owned() })
+    }
+
+    /// A file or link that goes; none if it is not there.
+    pub(super) fn removal(root: &Path, path: &Path) -> Result<Option<Self>, DeviceError> {
+        below(root, path)?;
+        let Some(before) = content(path)? else { return Ok(None) };
+        let added = match &before {
+            Content::Text(_) => "- the file".to_owned(),
+            Content::Link(to) => format!("- the link to {}", to.display()),
+        };
+        let (path, target) = (path.to_owned(), path.to_owned());
+        Ok(Some(Self { path, before: Some(before), after: None, added: vec![added], target }))
+    }
+
+    fn is_current(&self) -> Result<bool, DeviceError> {
+        Ok(content(&self.target)? == self.before)
+    }
+
+    fn apply(&self) -> Result<(), DeviceError> {
+        let io = || DeviceError::io(&self.path);
+        if let Some(parent) = self.target.parent().filter(|_| self.after.is_some()) {
+            fs::create_dir_all(parent).map_err(io())?;
+        }
+        match &self.after {
+            None => {
+                fs::remove_file(&self.target).map_err(io())?;
+                let made_for_it = |end: &std::ffi::OsStr| end == "d" || end == "requires";
+                if let Some(parent) = self.target.parent().filter(|parent| parent.extension().is_some_and(made_for_it))
+                {
+                    // It stays while it holds what others put there.
+                    let _ = fs::remove_dir(parent);
+                }
+                Ok(())
+            }
+            Some(Content::Link(to)) => symlink(to, &self.target).and_then(|()| place::sync(&self.target)).map_err(io()),
+            Some(Content::Text(text)) => {
+                let mut placing = place::Placing::PUBLIC.replacing(self.before.is_some());
+                if self.before.is_some() {
+                    let metadata = fs::metadata(&self.target).map_err(io())?;
+                    placing.mode = metadata.permissions().mode() & 0o7777;
+                    placing.owner = Some((metadata.uid(), metadata.gid()));
+                }
+                place::place(&self.target, text.as_bytes(), placing).map_err(io())
+            }
+        }
+    }
+}
+
+/// Writes edits; each file is whole, as before or as after, also if the power fails.
+///
+/// # Errors
+/// [`DeviceError::Refused`], before the first is written, if a file is not what it was when it was looked at;
+/// [`DeviceError::Io`].
+pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
+    let edits = || edits.iter().filter(|edit| !edit.added.is_empty());
+    for edit in edits() {
+        if !edit.is_current()? {
+            return Err(DeviceError::refused(&edit.path, "has changed meanwhile"));
+        }
+    }
+    edits().try_for_each(Edit::apply)
+}
+
+/// A file that is not there is an empty one.
+pub(super) fn read(path: &Path) -> Result<String, DeviceError> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        other => other.map_err(DeviceError::io(path)),
+    }
+}
+
+fn content(path: &Path) -> Result<Option<Content>, DeviceError> {
+    let io = || DeviceError::io(path);
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io()(error)),
+        Ok(metadata) if metadata.is_symlink() => fs::read_link(path).map(|to| Some(Content::Link(to))).map_err(io()),
+        Ok(_) => fs::read_to_string(path).map(|text| Some(Content::Text(text))).map_err(io()),
+    }
+}
+
+/// The file behind a link, which may be in another place but not in another system.
+fn target(root: &Path, path: &Path) -> Result<PathBuf, DeviceError> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let target = if is_link { fs::canonicalize(path).map_err(DeviceError::io(path))? } else { path.to_owned() };
+    below(root, &target)?;
+    Ok(target)
+}
+
+/// A link in an image leads from the image's root; followed from ours, it would be our own file.
+fn below(root: &Path, path: &Path) -> Result<(), DeviceError> {
+    let Ok(root) = fs::canonicalize(root) else { return Ok(()) };
+    let parents = path.ancestors().skip(1);
+    match parents.map(fs::canonicalize).find_map(Result::ok) {
+        Some(real) if !real.starts_with(&root) => {
+            Err(DeviceError::refused(path, format!("leads out of {} by a link", root.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn appended(root: &Path, path: &Path) -> Result<Edit, DeviceError> {
+        Edit::text(root, path, |text| Ok((format!("{text}new\n"), vec!["+ new".to_owned()])))
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_stays_and_so_do_all_others() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let (one, two, three) = (root.join("one"), root.join("two"), root.join("three"));
+        fs::write(&one, "one\n").unwrap();
+        fs::write(&two, "two\n").unwrap();
+        let edits = [&one, &two, &three].map(|path| appended(root, path).unwrap());
+        fs::write(&two, "two\nof somebody else\n").unwrap();
+        assert!(apply(&edits).unwrap_err().to_string().contains("has changed meanwhile"));
+        assert_eq!(fs::read_to_string(&one).unwrap(), "one\n");
+        assert_eq!(fs::read_to_string(&two).unwrap(), "two\nof somebody else\n");
+        fs::write(&two, "two\n").unwrap();
+        fs::write(&three, "").unwrap();
+        assert!(apply(&edits).is_err(), "one that came is a change too");
+        fs::remove_file(&three).unwrap();
+        apply(&edits).unwrap();
+        assert_eq!(fs::read_to_string(&two).unwrap(), "two\nnew\n");
+        assert_eq!(fs::read_to_string(&three).unwrap(), "new\n");
+    }
+
+    #[test]
+    fn mode_and_owner_stay_and_links_are_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let (real, link) = (root.join("real"), root.join("link"));
+        fs::write(&real, "").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        // Only root may give files away.
+        let given = std::os::unix::fs::chown(&real, Some(12), Some(34)).is_ok();
+        symlink("real", &link).unwrap();
+        apply(&[appended(root, &link).unwrap()]).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("real"));
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new\n");
+        let metadata = fs::metadata(&real).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o7777, 0o640);
+        assert!(!given || (metadata.uid(), metadata.gid()) == (12, 34));
+    }
+
+    #[test]
+    fn a_link_out_of_the_image_is_refused() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = root.path();
+        fs::write(outside.path().join("fstab"), "of the host\n").unwrap();
+        symlink(outside.path().join("fstab"), root.join("fstab")).unwrap();
+        symlink(outside.path(), root.join("etc")).unwrap();
+        for path in [root.join("fstab"), root.join("etc/fstab"), root.join("etc/new/file")] {
+            assert!(appended(root, &path).unwrap_err().to_string().contains("leads out of"), "{}", path.display());
+        }
+        assert!(Edit::removal(root, &root.join("etc/fstab")).is_err());
+        assert!(appended(Path::new("/"), &root.join("fstab")).is_ok());
+    }
+}
