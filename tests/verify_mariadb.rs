@@ -109,6 +109,8 @@ fn every_page_size_and_checksum_is_proven_in_every_state() {
         drop(statements);
         proof(&server).is_sound();
         server.start().expect("it recovers");
+        // One that is told to stop while it comes up may leave tables in the redo log.
+        server.value("SELECT COUNT(*) FROM demo.enc").expect("rows");
         server.stop().expect("it stops");
         let proof = proof(&server);
         proof.is_complete();

@@ -225,7 +225,9 @@ pub(crate) fn join(node: &mut Server) -> Duration {
     if let Err(error) = node.start() {
         panic!("{error}\n{}", node.new_log());
     }
-    wait_until_synced(node).expect("it is synced");
+    if let Err(error) = wait_until_synced(node) {
+        panic!("{error}\n{}", node.new_log());
+    }
     began.elapsed()
 }
 
