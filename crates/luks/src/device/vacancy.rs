@@ -180,9 +180,10 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
     found
 }
 
-/// Processes with an open descriptor of it.
+/// Other processes with an open descriptor of it.
 fn open_by(host: &Host, own: &Metadata) -> Vec<Use> {
-    let is_pid = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    let own_pid = std::process::id().to_string();
+    let is_pid = |name: &OsStr| name != own_pid.as_str() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let processes = fs::read_dir(&host.proc).into_iter().flatten().flatten();
     let mut found = Vec::new();
     for process in processes.filter(|entry| is_pid(&entry.file_name())) {
