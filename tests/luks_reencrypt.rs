@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -75,20 +75,42 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     assert!(desk.opens(&begun, "k1"));
 }
 
+/// A volume with two keys, and what a run has saved and noted before it begins: header, note.
+fn noted(desk: &Desk, image: &Path) -> PathBuf {
+    desk.add_key(image, "k1", "k2");
+    let uuid = Command::new("cryptsetup").arg("luksUUID").arg(image).output().expect("it starts").stdout;
+    let uuid = String::from_utf8(uuid).expect("text").trim().to_owned();
+    let headers = desk.path("headers");
+    fs::create_dir_all(&headers).expect("room");
+    let (header, note) = (headers.join(format!("{uuid}-4.header")), headers.join(format!("{uuid}.reencrypt")));
+    cryptsetup(&["luksHeaderBackup", "--header-backup-file", text(&header)], &[image]);
+    fs::write(&note, format!("{{\"others\":1,\"header\":\"{uuid}-4.header\"}}")).expect("room");
+    note
+}
+
+#[test]
+fn a_run_that_was_cut_off_before_it_began_is_not_taken_for_a_finished_one() {
+    let desk = Desk::new();
+    let image = desk.volume("image", "luks2");
+    let note = noted(&desk, &image);
+    let (k1, k2) = (desk.key("k1"), desk.key("k2"));
+    let named = ["--key-file", text(&k1), "--other-key-file", text(&k2), "--yes"];
+    let before = fs::read(&image).expect("ours");
+    let said = ends(&reencrypt(&desk, &image, &[&named[..], &["--resume"]].concat()), 1);
+    assert!(said.contains("no re-encryption was begun"), "{said}");
+    assert!(fs::read(&image).expect("ours") == before && note.exists());
+    ends(&reencrypt(&desk, &image, &named), 0);
+    assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !note.exists());
+    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is encrypted anew");
+}
+
 /// What is left when the power fails after cryptsetup is through, and before the other keys are back.
 #[test]
 fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
     let desk = Desk::new();
     let image = desk.volume("image", "luks2");
-    desk.add_key(&image, "k1", "k2");
+    let note = noted(&desk, &image);
     let (k1, k2, wrong) = (desk.key("k1"), desk.key("k2"), desk.key("wrong"));
-    let uuid = Command::new("cryptsetup").arg("luksUUID").arg(&image).output().expect("it starts").stdout;
-    let uuid = String::from_utf8(uuid).expect("text").trim().to_owned();
-    let headers = desk.path("headers");
-    fs::create_dir_all(&headers).expect("room");
-    let (header, note) = (headers.join(format!("{uuid}-4.header")), headers.join(format!("{uuid}.reencrypt")));
-    cryptsetup(&["luksHeaderBackup", "--header-backup-file", text(&header)], &[&image]);
-    fs::write(&note, format!("{{\"others\":1,\"header\":\"{uuid}-4.header\"}}")).expect("room");
     let whole = ["reencrypt", "--force-offline-reencrypt", "--key-slot", "0", "--key-file", text(&k1)];
     cryptsetup(&[&whole[..], &CHEAP[..]].concat(), &[&image]);
     assert!(desk.opens(&image, "k1") && !desk.opens(&image, "k2"));

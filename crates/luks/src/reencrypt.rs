@@ -93,7 +93,7 @@ impl Reencrypt<'_> {
                 return Err(DeviceError::Used { device: self.device.to_owned(), uses });
             }
         }
-        let begun = self.begun(&before)?;
+        let begun = self.begun(&before.volume)?;
         let finished = self.resume && begun.is_some() && !before.volume.reencrypting();
         match &begun {
             Some(_) if !self.resume => return refused("a re-encryption is not finished; --resume goes on"),
@@ -116,16 +116,20 @@ impl Reencrypt<'_> {
         Ok(Ready { before, slot, finished, dropped })
     }
 
-    /// What a run that was cut off has noted.
-    fn begun(&self, header: &Header) -> Result<Option<Begun>, DeviceError> {
-        let path = self.note(header)?;
+    /// What a run that was cut off has noted, if it came to change anything.
+    fn begun(&self, volume: &Volume) -> Result<Option<Begun>, DeviceError> {
+        let path = self.note(volume)?;
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DeviceError::io(&path)(error)),
         };
-        let begun = serde_json::from_slice(&text);
-        begun.map(Some).map_err(|error| DeviceError::refused(&path, format!("is not what a run notes: {error}")))
+        let begun: Begun = serde_json::from_slice(&text)
+            .map_err(|error| DeviceError::refused(&path, format!("is not what a run notes: {error}")))?;
+        let saved = self.backups.join(&begun.header);
+        let before = Header::read(&open(&saved)?, &saved)?.volume;
+        let changed = volume.reencrypting() || compare(&before, volume) == Relation::OtherVolumeKey;
+        Ok(changed.then_some(begun))
     }
 
     /// The other keys open nothing meanwhile; the header of before tells whether these are they.
@@ -146,8 +150,8 @@ impl Reencrypt<'_> {
         Ok(())
     }
 
-    fn note(&self, header: &Header) -> Result<PathBuf, DeviceError> {
-        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+    fn note(&self, volume: &Volume) -> Result<PathBuf, DeviceError> {
+        let uuid = volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
         Ok(self.backups.join(format!("{uuid}.reencrypt")))
     }
 
@@ -181,7 +185,7 @@ impl Reencrypt<'_> {
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
             return Err(DeviceError::refused(self.device, "its header has changed since the plan was made"));
         }
-        let note = self.note(&ready.before)?;
+        let note = self.note(before)?;
         // A header that is taken in between is of no use to anybody.
         if !self.resume {
             let saved = self.save(&ready.before)?;
@@ -189,6 +193,8 @@ impl Reencrypt<'_> {
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
             let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
+            // Of a run that was cut off before it changed anything.
+            remove(&note)?;
             durable::create(&note, &begun).map_err(DeviceError::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
@@ -213,10 +219,8 @@ impl Reencrypt<'_> {
             tell(Step::Done(format!("other key {number} opens slot {slot}")));
         }
         let saved = self.save(&Header::read(&open(self.device)?, self.device)?)?;
-        match fs::remove_file(&note) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(DeviceError::io(&note)(error)),
-            _ => Ok(saved),
-        }
+        remove(&note)?;
+        Ok(saved)
     }
 
     fn prove(&self, before: &Volume) -> Result<(), DeviceError> {
@@ -241,6 +245,13 @@ impl Reencrypt<'_> {
             header.save(&path)?;
         }
         Ok(path)
+    }
+}
+
+fn remove(path: &Path) -> Result<(), DeviceError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(DeviceError::io(path)(error)),
+        _ => Ok(()),
     }
 }
 
