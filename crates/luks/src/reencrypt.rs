@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
-use crate::device::{DeviceError, Host, uses_of_file};
+use crate::device::{DeviceError, Host, header_path, uses_of_file};
 use crate::durable;
 use crate::judge::{Circumstances, Relation, audit, compare};
 use crate::key;
@@ -239,8 +239,7 @@ impl Reencrypt<'_> {
     }
 
     fn save(&self, header: &Header) -> Result<PathBuf, DeviceError> {
-        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
-        let path = self.backups.join(format!("{uuid}-{}.header", header.volume.sequence));
+        let path = header_path(self.backups, self.device, &header.volume)?;
         if !path.exists() {
             header.save(&path)?;
         }

@@ -5,18 +5,7 @@ use std::path::{Component, Path};
 
 use crate::device::DeviceError;
 
-/// Names longer than this device-mapper does not take (`DM_NAME_LEN`).
-const MAX_NAME_BYTES: usize = 127;
-
-/// A name that device-mapper and systemd keep as it is; also part of names of files.
-pub(super) fn check_name(name: &str) -> Result<(), DeviceError> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
-    let good = !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(plain);
-    if good && !["control", ".", ".."].contains(&name) && !name.starts_with('-') {
-        return Ok(());
-    }
-    Err(DeviceError::refused(Path::new(name), "is no name for a volume: letters, digits and _ . + - only"))
-}
+pub(super) use crate::device::check_name;
 
 /// The same for one that becomes part of a unit's name. Source: systemd.unit(5), "Description".
 pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{DeviceError, Host, Use, system, uses};
+use super::{DeviceError, Host, Use, header_path, system, uses};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Format, Mapping};
 use crate::judge::{Circumstances, audit};
@@ -160,8 +160,7 @@ impl Creation<'_> {
     }
 
     fn save(&self, header: &Header, directory: &Path) -> Result<PathBuf, DeviceError> {
-        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
-        let path = directory.join(format!("{uuid}-{}.header", header.volume.sequence));
+        let path = header_path(directory, self.device, &header.volume)?;
         header.save(&path)?;
         Ok(path)
     }

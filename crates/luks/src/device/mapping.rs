@@ -176,7 +176,7 @@ pub(super) fn device_file(name: &str) -> PathBuf {
 }
 
 /// device-mapper would write other names in `/dev/mapper` with escapes, and none with a slash.
-pub(super) fn check_name(name: &str) -> Result<(), DeviceError> {
+pub(crate) fn check_name(name: &str) -> Result<(), DeviceError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
     let good = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES

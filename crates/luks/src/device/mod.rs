@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 pub use block::Block;
 pub use create::{Created, Creation, FileSystem};
 pub use host::{Host, MountPoint};
+pub(crate) use mapping::check_name;
 pub use mapping::{Opened, Opening, close};
 pub use mount::{Guard, Mounting, guard, unguard, unmount};
 pub use vacancy::{Use, uses, uses_of_file};
@@ -100,20 +101,25 @@ impl DeviceError {
     }
 }
 
-/// Lets a running systemd read its units again, and enables a socket. Where systemd does not run, the next boot does.
+/// Lets a running systemd read its units again. Where systemd does not run, the next boot does.
 ///
 /// # Errors
 /// [`DeviceError::Program`].
-pub fn reload(socket: Option<&str>) -> Result<(), DeviceError> {
-    use std::ffi::OsStr;
+pub fn reload() -> Result<(), DeviceError> {
     if !Path::new("/run/systemd/system").is_dir() {
         return Ok(());
     }
-    system("systemctl", &[OsStr::new("daemon-reload")])?;
-    if let Some(socket) = socket {
-        system("systemctl", &["enable", "--quiet", "--", socket].map(OsStr::new))?;
-    }
-    Ok(())
+    system("systemctl", &[std::ffi::OsStr::new("daemon-reload")]).map(drop)
+}
+
+/// Where a header is saved among others.
+pub(crate) fn header_path(
+    directory: &Path,
+    device: &Path,
+    volume: &crate::volume::Volume,
+) -> Result<PathBuf, DeviceError> {
+    let uuid = volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(device))?;
+    Ok(directory.join(format!("{uuid}-{}.header", volume.sequence)))
 }
 
 fn list(uses: &[Use]) -> String {

@@ -151,7 +151,7 @@ impl Install {
         apply(&edits).map_err(failure)?;
         if self.place.is_this_system() {
             // The link that enables the key's socket is among the edits.
-            reload(None).map_err(failure)?;
+            reload().map_err(failure)?;
         }
         hint(&format!(
             "prove it: `sealant luks boot check --name {} --unit {}`",
@@ -302,7 +302,7 @@ impl Remove {
         }
         apply(&edits).map_err(failure)?;
         if self.place.is_this_system() {
-            reload(None).map_err(failure)?;
+            reload().map_err(failure)?;
         }
         hint("the mount point stays immutable; `chattr -i` opens it");
         Ok(Exit::Clean)
