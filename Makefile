@@ -5,8 +5,9 @@ TOOLS := $(SEALANT_CACHE)/tools
 SERVERS := tests/harness/bin/install-servers
 
 PREFIX ?= /usr/local
+RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test servers build install lint deny docs docs-check fuzz-smoke bench soak clean
+.PHONY: help demo test servers build install deb release lint deny docs docs-check fuzz-smoke bench soak clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -24,9 +25,14 @@ servers: ## Install the servers and tools of the tests, outside the tree
 build: ## Build the binary
 	cargo build --package sealant
 
-install: ## Put a release build, man pages, completions and Galera's state transfer below PREFIX (and DESTDIR)
+install: $(if $(BINARY),,release) ## Put a release build (or BINARY), man pages, completions, units and Galera's state transfer below PREFIX (and DESTDIR)
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$(RELEASE)"
+
+deb: $(if $(BINARY),,release) ## Make a Debian package of a release build (or BINARY) in the working directory
+	packaging/deb "$(RELEASE)"
+
+release:
 	cargo build --release --package sealant
-	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$${CARGO_TARGET_DIR:-target}/release/sealant"
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo fmt --all --check
@@ -63,8 +69,12 @@ $(TOOLS)/bin/inno:
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults
+	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt -- killed
+	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt_steered -- gh_ost
+	SEALANT_ROTATIONS=100 cargo test --package sealant --test rotate -- in_a_row
+	SEALANT_FAULTS=100 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test rotate_faults --test rotate_data -- killed
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test tunnel_soak -- --nocapture
-	cargo test --package sealant --test luks_reencrypt -- --ignored
+	cargo test --package sealant --test luks_reencrypt --test luks_repair --test luks_boot --test snapshot -- --ignored
 	cargo test --package sealant-harness --test vm -- --ignored
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600
 

@@ -50,7 +50,7 @@ fn program(directory: &Path, name: &str, code: u8) -> String {
 fn verification_is_measured_against_reading_and_against_peers() {
     let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     files(data.path());
-    let raw = tools.path().join("samples.jsonl");
+    let [raw, page] = ["samples.jsonl", "page.html"].map(|name| tools.path().join(name));
     let options = [
         "--innochecksum",
         &program(tools.path(), "good", 0),
@@ -60,6 +60,8 @@ fn verification_is_measured_against_reading_and_against_peers() {
         &program(tools.path(), "inno", 1),
         "--raw",
         raw.to_str().unwrap(),
+        "--html",
+        page.to_str().unwrap(),
     ];
     let document = json(&bench(data.path(), &options));
     assert_eq!(document["schema"], "sealant.bench/1");
@@ -88,6 +90,8 @@ fn verification_is_measured_against_reading_and_against_peers() {
     let samples = fs::read_to_string(raw).unwrap();
     let arms: usize = experiments.iter().map(|experiment| experiment["arms"].as_array().unwrap().len()).sum();
     assert_eq!(samples.lines().count(), 1 + 3 * arms);
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg").count(), experiments.len(), "a chart for each experiment");
 }
 
 #[test]

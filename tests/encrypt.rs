@@ -96,11 +96,17 @@ fn settings_survive_a_restart(mut server: Server) {
 fn without_leave_to_purge_the_clear_binary_logs_are_told() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
+    // As a server leaves it that was killed while it made one.
+    let orphan = server.datadir().join("sealant_undo_stand_in.ibu");
+    fs::write(&orphan, [0; 16384]).expect("written");
     let ended = Ended::of(&server, "run", &[]);
+    assert!(!orphan.exists() && ended.failures().is_empty(), "{}", ended.failures());
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert_eq!(ended.report["done"], false);
     assert!(ended.artefacts(true).iter().all(|artefact| artefact.starts_with("binlog.")), "{}", ended.report);
     assert!(!ended.artefacts(true).is_empty());
+    assert!(ended.report["leftovers"][0]["remedy"].as_str().expect("text").contains("--purge-binlogs"));
+    Ended::of(&server, "plan", &["--schema", "it's not there"]).refuses(1, "there is no schema it's not there");
 }
 
 #[test]
@@ -241,6 +247,19 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
     }
 }
 
+/// Kills the server of a run so many milliseconds after such a statement was sent, and starts it again.
+fn kill_after(server: &mut Server, statement: &str, millis: u64) {
+    let mut child = start(server, &["--purge-binlogs"]);
+    while !fs::read_to_string(log(server)).unwrap_or_default().contains(statement) {
+        assert_eq!(child.try_wait().expect("its state"), None, "it comes to that statement");
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(millis));
+    server.kill();
+    assert!(!child.wait().expect("it ends").success());
+    server.start().expect("it starts");
+}
+
 /// MySQL 9.7.4 then finishes what it began when it starts, but can go on calling the tablespace clear; the
 /// same statement a second time would lose what is in it.
 #[test]
@@ -250,15 +269,7 @@ fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
     for _ in 0..number("SEALANT_FAULTS", 2) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
-        let mut child = start(&server, &["--purge-binlogs"]);
-        while !fs::read_to_string(log(&server)).unwrap_or_default().contains("ALTER TABLESPACE `mysql`") {
-            assert_eq!(child.try_wait().expect("its state"), None, "it comes to that statement");
-            thread::sleep(Duration::from_millis(1));
-        }
-        thread::sleep(Duration::from_millis(chance.below(400)));
-        server.kill();
-        assert!(!child.wait().expect("it ends").success());
-        server.start().expect("it starts");
+        kill_after(&mut server, "ALTER TABLESPACE `mysql`", chance.below(400));
         let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
         ended.is_done();
         let calls_it_clear = "SELECT ENCRYPTION = 'N' FROM information_schema.INNODB_TABLESPACES WHERE NAME = 'mysql'";
@@ -288,6 +299,27 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
     }
 }
 
+/// Such a name is written otherwise in the name of its file, which MySQL 9.7.4 does not find again after some of these kills.
+#[test]
+fn killed_while_a_table_with_an_odd_name_is_copied_the_table_is_whole_after_a_restart() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut chance = Random::of(43);
+    for _ in 0..number("SEALANT_FAULTS", 2) {
+        let mut server = mysql_with_tables();
+        let before = server.sql(SUMS).expect("sums");
+        kill_after(&mut server, "ALTER TABLE `a-b/c`", chance.below(250));
+        let again = Ended::of(&server, "run", &["--purge-binlogs"]);
+        if again.code != 0 {
+            assert!(again.failures().contains("start it, and run this again"), "{}", again.report);
+            server.stop().expect("it stops");
+            server.start().expect("it starts");
+            Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        }
+        assert_eq!(server.sql(SUMS).expect("sums"), before);
+        assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+    }
+}
+
 const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop;
     CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), KEY(v));
     INSERT INTO t SELECT seq, CONCAT('CLEARTEXT-MARKER ', seq) FROM seq_1_to_20000;
@@ -296,33 +328,48 @@ const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop;
     CREATE TABLE a (x VARCHAR(100)) ENGINE=Aria; INSERT INTO a SELECT v FROM t;
     CREATE TABLE parts (id INT) PARTITION BY HASH(id) PARTITIONS 2; FLUSH TABLES";
 const MARIADB_SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.optout, shop.a, shop.parts";
-const MARIADB_SETTINGS: &str = "[mariadb]\ninnodb_encrypt_tables = FORCE\ninnodb_encryption_rotate_key_age = 1\n\
-    innodb_encryption_threads = 4\naria_encrypt_tables = ON\nencrypt_tmp_disk_tables = ON\n\
-    innodb_encrypt_temporary_tables = ON\nencrypt_tmp_files = ON\ninnodb_encrypt_log = ON\nencrypt_binlog = ON\n";
+
+/// A MariaDB server with keys and tables, none of them encrypted.
+fn mariadb_with_tables(kind: Kind) -> Server {
+    let server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).option("--log-bin=mbin").start().expect("starts");
+    server.sql(MARIADB_TABLES).expect("tables are made");
+    server
+}
+
+/// The Aria log cannot be encrypted.
+#[track_caller]
+fn only_the_aria_log_is_clear(server: &Server) {
+    let left = files_with_marker(server.datadir());
+    assert!(left.iter().all(|path| path.to_string_lossy().contains("aria_log.")), "{left:?}");
+}
 
 fn a_clear_mariadb_is_encrypted(kind: Kind) {
     let Some(_) = require(kind) else { return };
-    let mut server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).option("--log-bin=mbin").start().expect("starts");
-    server.sql(MARIADB_TABLES).expect("tables are made");
+    let mut server = mariadb_with_tables(kind);
     let before = server.sql(MARIADB_SUMS).expect("sums");
-    let ended = Ended::of(&server, "run", &[]);
+    let option_file = server.dir().join("my.cnf");
+    let added = ["--option-file", option_file.to_str().expect("ASCII")];
+    let planned = Ended::of(&server, "plan", &added);
+    assert!(planned.steps().contains(&"option file"), "{}", planned.report);
+    assert_eq!(fs::read(&option_file).expect("as before"), b"");
+    let gone = Ended::of(&server, "run", &["--option-file", "/nonexistent/my.cnf"]);
+    assert!(gone.code == 3 && gone.failures().contains("/nonexistent/my.cnf"), "{}", gone.failures());
+    let ended = Ended::of(&server, "run", &added);
     assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report);
     assert_eq!(ended.failures(), "");
     assert!(ended.artefacts(true).contains(&"innodb_encrypt_log"), "{}", ended.report["leftovers"]);
+    assert!(!ended.artefacts(true).contains(&"innodb_encrypt_tables"), "{}", ended.report["leftovers"]);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
     for table in ["shop/t.ibd", "shop/zip.ibd", "shop/optout.ibd", "shop/a.MAD"] {
         assert!(!holds_marker(&fs::read(server.datadir().join(table)).expect("a file")), "{table}");
     }
-    // As the report says: the settings into the option file, a restart, and again.
-    fs::write(server.dir().join("my.cnf"), MARIADB_SETTINGS).expect("written");
+    // As the report says: a restart, and again.
     server.stop().expect("it stops");
     server.start().expect("it starts");
     server.sql("PURGE BINARY LOGS TO 'mbin.000002'").expect("purged");
     let again = Ended::of(&server, "run", &[]);
     again.is_done();
-    let left = files_with_marker(server.datadir());
-    let aria_log = |path: &PathBuf| path.to_string_lossy().contains("aria_log.");
-    assert!(left.iter().all(aria_log), "{left:?}");
+    only_the_aria_log_is_clear(&server);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
 }
 
@@ -334,6 +381,52 @@ fn a_clear_mariadb_10_11_is_encrypted_in_two_runs_with_a_restart_between() {
 #[test]
 fn a_clear_mariadb_11_8_is_encrypted_in_two_runs_with_a_restart_between() {
     a_clear_mariadb_is_encrypted(Kind::MariaDb118);
+}
+
+/// MariaDB's background threads go on with what was begun, whoever is killed; the next run does the rest.
+fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
+    let Some(_) = require(kind) else { return };
+    let mut chance = Random::of(47);
+    let all = number("SEALANT_FAULTS", 4);
+    for first in (0..all).step_by(4) {
+        let mut server = mariadb_with_tables(kind);
+        let before = server.sql(MARIADB_SUMS).expect("sums");
+        let option_file = server.dir().join("my.cnf");
+        let added = ["--option-file", option_file.to_str().expect("ASCII")];
+        for round in first..all.min(first + 4) {
+            let mut child = start(&server, &added);
+            thread::sleep(Duration::from_millis(50 + chance.below(1500)));
+            if round % 2 == 0 {
+                child.kill().expect("it runs or has ended");
+                child.wait().expect("it ends");
+            } else {
+                server.kill();
+                child.wait().expect("it ends");
+                server.start().expect("it starts");
+            }
+            assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+        }
+        assert_eq!(Ended::of(&server, "run", &added).failures(), "");
+        server.stop().expect("it stops");
+        server.start().expect("it starts");
+        server.sql("FLUSH BINARY LOGS").expect("flushed");
+        let logs = server.sql("SHOW BINARY LOGS").expect("a list");
+        let newest = logs.lines().last().and_then(|line| line.split('\t').next()).expect("a log");
+        server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+        Ended::of(&server, "run", &[]).is_done();
+        only_the_aria_log_is_clear(&server);
+        assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_a_mariadb_10_11_is_encrypted_by_the_next_runs() {
+    a_mariadb_is_killed_while_it_is_encrypted(Kind::MariaDb1011);
+}
+
+#[test]
+fn killed_at_any_moment_a_mariadb_11_8_is_encrypted_by_the_next_runs() {
+    a_mariadb_is_killed_while_it_is_encrypted(Kind::MariaDb118);
 }
 
 #[test]

@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{Kind, Server, require};
+use harness::{Kind, Replication, Server, require};
 use serde_json::Value;
 
 use crate::support::chance::{Random, number};
-use crate::support::encryption::{Ended, SUMS, files_with_marker, log, mysql_to_be_killed, mysql_with_tables, start};
+use crate::support::encryption::{
+    Ended, SUMS, clear_mysql, files_with_marker, log, mysql_to_be_killed, mysql_with_tables, start,
+};
 use crate::support::{run, sealant};
 
 /// What `sealant encrypt status` says of the only run.
@@ -126,12 +128,62 @@ fn rules_that_cannot_be_kept_are_errors() {
     assert!(steps.iter().find(left).is_some_and(|step| step["reason"].to_string().contains("--largest-table")));
 }
 
-/// gh-ost comes from no registry that the tests can reach: it is used where somebody installed it.
+#[test]
+fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let source = mysql_with_tables();
+    let mut replica = clear_mysql().options(["--server-id=2", "--super-read-only=ON"]).start().expect("MySQL starts");
+    replica.replicate_from(&source, &Replication::default()).expect("it follows");
+    replica.catch_up_with(&source).expect("it follows");
+    let before = source.sql(SUMS).expect("sums");
+    assert_eq!(replica.sql(SUMS).expect("sums"), before);
+    let stop = AtomicBool::new(false);
+    let (written, ended) = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            source.sql("CREATE TABLE shop.meanwhile (id INT AUTO_INCREMENT PRIMARY KEY)").expect("made");
+            let mut written = 0_u32;
+            while !stop.load(Ordering::Relaxed) {
+                source.sql("INSERT INTO shop.meanwhile VALUES ()").expect("written");
+                written += 1;
+            }
+            written
+        });
+        let ended = Ended::of(&replica, "run", &["--method", "rebuild-replica", "--purge-binlogs"]);
+        stop.store(true, Ordering::Relaxed);
+        (writer.join().expect("it writes"), ended)
+    });
+    ended.is_done();
+    assert_eq!(ended.failures(), "");
+    replica.catch_up_with(&source).expect("it follows");
+    assert_eq!(replica.sql(SUMS).expect("sums"), before);
+    assert_eq!(replica.value("SELECT COUNT(*) FROM shop.meanwhile").expect("rows"), written.to_string());
+    assert_eq!(files_with_marker(replica.datadir()), Vec::<PathBuf>::new());
+    assert_eq!(replica.value("SELECT @@super_read_only").expect("a value"), "1");
+    let last = replica.value("SHOW BINARY LOGS").expect("a log");
+    let last = last.split_whitespace().next().expect("a name");
+    let events = replica.sql(&format!("SHOW BINLOG EVENTS IN '{last}'")).expect("events");
+    assert!(events.contains("meanwhile") && !events.contains("ENCRYPTION") && !events.contains("sealant"), "{events}");
+    // The source, of which the replica is no lag behind, is done by its own run.
+    let url = format!("mysql://root@127.0.0.1:{}", replica.port());
+    Ended::of(&source, "run", &["--purge-binlogs", "--max-lag", "60s", "--replica", &url]).is_done();
+    assert_eq!(source.sql(SUMS).expect("sums"), before);
+}
+
+/// gh-ost and a pt-online-schema-change that knows MySQL 9 come from no registry that the tests can reach: they are used
+/// where somebody installed them.
 fn gh_ost() -> bool {
-    let there =
-        Command::new("gh-ost").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    installed("gh-ost", |_| true)
+}
+
+fn pt_osc() -> bool {
+    installed("pt-online-schema-change", |version| !version.contains(" 3.2.") && !version.contains(" 3.5."))
+}
+
+fn installed(program: &str, is_fit: impl Fn(&str) -> bool) -> bool {
+    let version = Command::new(program).arg("--version").stderr(Stdio::null()).output();
+    let there = version.is_ok_and(|out| out.status.success() && is_fit(&String::from_utf8_lossy(&out.stdout)));
     if !there {
-        say("gh-ost is not installed: tables are not copied by it in this run");
+        say(&format!("{program} is not installed: tables are not copied by it in this run"));
     }
     there
 }
@@ -142,12 +194,24 @@ fn say(text: &str) {
 }
 
 const BY_GH_OST: [&str; 4] = ["--purge-binlogs", "--method", "gh-ost", "--replicated"];
-const LEFT_BY_GH_OST: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
-    WHERE TABLE_NAME REGEXP '_(gho|ghc|ghk|del)$' OR TABLE_SCHEMA LIKE 'sealant%'";
+const BY_PT_OSC: [&str; 4] = ["--purge-binlogs", "--method", "pt-osc", "--replicated"];
+const LEFT_BY_TOOLS: &str = "SELECT COUNT(*) + (SELECT COUNT(*) FROM information_schema.TRIGGERS \
+    WHERE TRIGGER_NAME LIKE 'pt_osc%') FROM information_schema.TABLES \
+    WHERE TABLE_NAME REGEXP '_(gho|ghc|ghk|del|new|old)$' OR TABLE_SCHEMA LIKE 'sealant%'";
 
 #[test]
 fn gh_ost_copies_tables_while_clients_write() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
+    tables_are_copied_while_clients_write(&BY_GH_OST, "gh-ost --database");
+}
+
+#[test]
+fn pt_osc_copies_tables_while_clients_write() {
+    let (Some(_), true) = (require(Kind::MySql97), pt_osc()) else { return };
+    tables_are_copied_while_clients_write(&BY_PT_OSC, "pt-online-schema-change --alter");
+}
+
+fn tables_are_copied_while_clients_write(by: &[&str], call: &str) {
     let server = mysql_with_tables();
     server.sql("CREATE TABLE shop.counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(99))").expect("made");
     let stop = AtomicBool::new(false);
@@ -160,23 +224,36 @@ fn gh_ost_copies_tables_while_clients_write() {
             }
             written
         });
-        let ended = Ended::of(&server, "run", &BY_GH_OST);
+        let ended = Ended::of(&server, "run", by);
         stop.store(true, Ordering::Relaxed);
         (writer.join().expect("it writes"), ended)
     });
     ended.is_done();
-    let by_gh_ost = |step: &str| {
+    let by_tool = |step: &str| {
         ended.report["steps"]
             .as_array()
             .expect("steps")
             .iter()
-            .any(|known| known["step"] == step && known["statements"].to_string().contains("gh-ost --database"))
+            .any(|known| known["step"] == step && known["statements"].to_string().contains(call))
     };
-    assert!(by_gh_ost("table shop.counted") && by_gh_ost("table shop.t"), "{}", ended.report["steps"]);
-    assert!(!by_gh_ost("table shop.child"), "a table with foreign keys is copied by the server");
+    assert!(by_tool("table shop.counted") && by_tool("table shop.t"), "{}", ended.report["steps"]);
+    assert!(!by_tool("table shop.child"), "a table with foreign keys is copied by the server");
     assert_eq!(server.value("SELECT COUNT(*) FROM shop.counted").expect("a number"), written.to_string());
-    assert_eq!(server.value(LEFT_BY_GH_OST).expect("a number"), "0");
+    assert_eq!(server.value(LEFT_BY_TOOLS).expect("a number"), "0");
     assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn how_far_gh_ost_is_can_be_seen() {
+    let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
+    let server = mysql_with_tables();
+    let child = start(&server, &BY_GH_OST);
+    let state = wait_for(&server, "gh-ost says how far it is", |state| {
+        state["within"].as_str().is_some_and(|within| within.starts_with("Copy: "))
+    });
+    assert!(state["what"].as_str().is_some_and(|what| what.contains("by gh-ost")), "{state}");
+    assert_eq!(ended(child).0, Some(0));
+    assert!(status(&server).get("within").is_none());
 }
 
 #[test]
@@ -201,9 +278,11 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
         if round % 3 == 2 {
             server.start().expect("it starts");
         }
-        Ended::of(&server, "run", &BY_GH_OST).is_done();
+        let again = Ended::of(&server, "run", &BY_GH_OST);
+        again.is_done();
+        assert_eq!(again.failures(), "");
         assert_eq!(server.sql(SUMS).expect("sums"), before);
-        assert_eq!(server.value(LEFT_BY_GH_OST).expect("a number"), "0");
+        assert_eq!(server.value(LEFT_BY_TOOLS).expect("a number"), "0");
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
     }
 }

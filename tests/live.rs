@@ -14,8 +14,7 @@ use crate::support::{Audit, run, sealant};
 
 /// A MySQL 9.7 that encrypts everything it can from its first start on, with its keyring on another
 /// device, and a certificate that can be verified.
-fn healthy(directory: &Path) -> Server {
-    let keys = tempfile::Builder::new().prefix("sealant-keys").tempdir_in("/dev/shm").expect("another device").keep();
+fn healthy(directory: &Path, keys: &Path) -> Server {
     let authority = Authority::create(directory).expect("an authority");
     let files = authority.issue("db1", &Profile::default()).expect("a certificate");
     let server = Server::builder(Kind::MySql97)
@@ -50,7 +49,8 @@ fn a_healthy_server_has_no_false_failure_of_its_tables_keys_and_transport() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let server = healthy(dir.path());
+    let keys = tempfile::Builder::new().prefix("sealant-keys").tempdir_in("/dev/shm").expect("another device");
+    let server = healthy(dir.path(), keys.path());
     let audit = Audit::live_with(&server, &["--client-name", "localhost"]);
     for id in ["rest-table-plaintext", "rest-mysql-ibd-plaintext", "key-not-loaded", "tls-disabled", "tls-not-required"]
     {

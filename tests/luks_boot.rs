@@ -1,5 +1,5 @@
 //! `sealant luks boot` and `key serve`: tables and units in a directory, and the truth in a virtual machine: four boots
-//! of a MariaDB on a volume.
+//! of a MariaDB on a volume, and of a MySQL whose key is on a stick.
 
 mod support;
 
@@ -8,8 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use harness::vm::Machine;
+use harness::{Kind, Server, require};
 
 use crate::support::disk::{Desk, ends, luks, text};
+
+/// What comes before the script of every server.
+const COMMON: &str = include_str!("vm/server-boot.sh");
 
 #[test]
 fn tables_below_another_root() {
@@ -120,7 +124,31 @@ fn a_mariadb_comes_back_with_its_volume_and_stays_down_without_its_key() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(Duration::from_secs(1800));
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
-    let ran = machine.run(include_str!("vm/mariadb-boot.sh")).expect("it runs");
+    let ran = machine.run(&[COMMON, include_str!("vm/mariadb-boot.sh")].concat()).expect("it runs");
+    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
+    let disk = fs::read(machine.image(0).expect("a disk")).expect("ours");
+    assert!(!disk.windows(18).any(|bytes| bytes == b"TELLTALE-PLAINTEXT"), "no plain text");
+}
+
+#[test]
+#[ignore = "minutes of an emulated machine: make soak"]
+fn a_mysql_comes_back_with_its_volume_and_stays_down_without_the_stick_that_has_its_key() {
+    let Some(binaries) = require(Kind::MySql97) else { return };
+    let Some(machine) = Machine::new() else { return };
+    let server = Server::builder(Kind::MySql97).prepare().expect("a data directory");
+    let machine = machine.disk(400).and_then(|m| m.disk(16)).expect("room");
+    let machine = machine.systemd().memory_mib(1536).limit(Duration::from_secs(3600));
+    let machine = machine
+        .program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant")
+        .and_then(|m| m.installed(&binaries.daemon))
+        .and_then(|m| m.installed(&binaries.client))
+        .and_then(|m| m.directory(&binaries.messages, &binaries.messages))
+        .and_then(|m| m.directory(server.datadir(), Path::new("/vm/datadir")))
+        .expect("room");
+    let [daemon, client, messages] =
+        [&binaries.daemon, &binaries.client, &binaries.messages].map(|path| path.display());
+    let script = [COMMON, include_str!("vm/mysql-boot.sh")].concat();
+    let ran = machine.run(&format!("mysqld={daemon}\nmysql={client}\nmessages={messages}\n{script}")).expect("it runs");
     assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
     let disk = fs::read(machine.image(0).expect("a disk")).expect("ours");
     assert!(!disk.windows(18).any(|bytes| bytes == b"TELLTALE-PLAINTEXT"), "no plain text");

@@ -7,9 +7,10 @@ mod support;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use aws_lc_rs::digest;
+use luks::sector::SectorCipher;
 use serde_json::{Value, json};
 
 use crate::support::disk::{CHEAP, Desk, cryptsetup, text};
@@ -196,4 +197,86 @@ fn stuck_headers_with_anything_else_wrong_are_refused() {
         assert!(said.contains("nothing was changed"), "{what}: {said}");
         assert!(fs::read(&made.image).expect("ours") == before && !saved.exists(), "{what}");
     }
+}
+
+/// All that the volume holds, decrypted without cryptsetup.
+fn plain_text(desk: &Desk, image: &Path, key: &Path) -> Vec<u8> {
+    let volume_key = desk.path("volume-key");
+    let _ = fs::remove_file(&volume_key);
+    let dump = ["luksDump", "--dump-volume-key", "--volume-key-file", text(&volume_key), "--key-file", text(key)];
+    cryptsetup(&dump, &[image]);
+    let json = metadata(image);
+    let live: Vec<&Value> =
+        json["segments"].as_object().expect("segments").values().filter(|one| one["flags"].is_null()).collect();
+    let [segment] = live.as_slice() else { panic!("not one segment at rest: {json:#}") };
+    let offset: usize = segment["offset"].as_str().expect("text").parse().expect("a number");
+    let sector_bytes = segment["sector_size"].as_u64().expect("a number") as usize;
+    let mut data = fs::read(image).expect("ours").split_off(offset);
+    let cipher = SectorCipher::new("aes-xts-plain64", &fs::read(volume_key).expect("written")).expect("AES");
+    cipher.decrypt(0, sector_bytes, &mut data);
+    data
+}
+
+/// Kills cryptsetup at its n-th write; false if it has none.
+fn killed_at(write: usize, image: &Path, key: &Path) -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-o", "/dev/null", "-e", "trace=write", "-e", &format!("inject=write:signal=KILL:when={write}")]);
+    command.args(["cryptsetup", "--batch-mode", "reencrypt", "--force-offline-reencrypt", "--key-slot", "0"]);
+    let status = command.args(CHEAP).args(["--key-file", text(key), text(image)]).output().expect("it starts").status;
+    !status.success()
+}
+
+/// Kills a re-encryption at every `step`-th of its writes; what it leaves is resumed or repaired, whichever the other
+/// asks for, and the data is whole.
+fn killed_at_writes(first: usize, step: usize) {
+    if Command::new("strace").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "strace is not installed");
+        #[allow(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+        {
+            eprintln!("SKIPPED: no re-encryption is killed, since strace is not installed");
+        }
+        return;
+    }
+    let desk = Desk::new();
+    let (fresh, key, image) = (desk.volume("fresh", "luks2"), desk.key("k1"), desk.path("image"));
+    // A second key, so that the old volume key's slots go one after the other.
+    desk.add_key(&fresh, "k1", "k2");
+    let expected = plain_text(&desk, &fresh, &key);
+    let (mut resumed, mut repaired) = (0, 0);
+    for write in (first..).step_by(step) {
+        fs::copy(&fresh, &image).expect("room");
+        if !killed_at(write, &image, &key) {
+            break;
+        }
+        let backups = desk.path(&format!("backups-{write}"));
+        fs::create_dir(&backups).expect("room");
+        let unfinished = codes(&image).iter().any(|code| code.starts_with("reencrypt"));
+        if unfinished {
+            let args = ["luks", "reencrypt", text(&image), "--key-file", text(&key), "--backups", text(&backups)];
+            let resume = sealant().args(args).args(["--resume", "--yes"]).output().expect("it starts");
+            if resume.status.success() {
+                resumed += 1;
+            } else {
+                let said = ends(&resume, 1);
+                assert!(said.contains("`sealant luks header repair`"), "{write}: {said}");
+                ends(&repair(&image, &key, &["--save", text(&backups.join("saved")), "--yes"]), 0);
+                repaired += 1;
+            }
+        }
+        assert!(!codes(&image).iter().any(|code| code.starts_with("reencrypt")), "{write}");
+        assert!(desk.opens(&image, "k1"), "{write}");
+        assert!(plain_text(&desk, &image, &key) == expected, "{write}: the data is another");
+    }
+    assert!(resumed > 1 && repaired > 2, "resumed {resumed}, repaired {repaired}");
+}
+
+#[test]
+fn a_re_encryption_that_is_killed_at_some_writes_loses_nothing() {
+    killed_at_writes(13, 3);
+}
+
+#[test]
+#[ignore = "a minute: `make soak`"]
+fn a_re_encryption_that_is_killed_at_any_write_loses_nothing() {
+    killed_at_writes(1, 1);
 }

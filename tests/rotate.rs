@@ -6,6 +6,7 @@ use std::fs;
 
 use harness::{KeyringPlace, Kind, Server, require};
 
+use crate::support::chance::number;
 use crate::support::proof::{Proof, Statements};
 use crate::support::rotation::{Rotating, encrypting, end, mode};
 
@@ -88,6 +89,13 @@ fn a_plan_changes_nothing() {
         assert!(planned.stdout.contains("ALTER INSTANCE ROTATE INNODB MASTER KEY"), "{}", planned.stdout);
         assert!(!planned.stdout.contains("BINLOG"), "{}", planned.stdout);
     }
+    // A plan does without a backup, a run never.
+    let mut command = at.bare(&["plan", "--user", "root", "--master-key"]);
+    let planned = end(command);
+    assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+    assert!(planned.stdout.contains("back up the keyring as FILE"), "{}", planned.stdout);
+    command = at.bare(&["run", "--user", "root", "--master-key", "--yes"]);
+    end(command).refused(2, "no backup of the keyring is named", "--keyring-backup FILE");
     // Nobody is asked where nobody is.
     let mut command = at.bare(&["run", "--master-key", "--user", "root", "--recipient", &at.recipient()]);
     command.arg("--keyring-backup").arg(at.path("b.age"));
@@ -97,16 +105,17 @@ fn a_plan_changes_nothing() {
 }
 
 #[test]
-fn twenty_rotations_in_a_row() {
+fn many_rotations_in_a_row() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let before = at.newest();
-    for number in 1..=20 {
+    let last = u32::try_from(number("SEALANT_ROTATIONS", 20)).expect("not so many");
+    for number in 1..=last {
         let report = at.run(&format!("{number}.age"), &BOTH).is_done();
         let key = report["proofs"]["after"]["new_key"].as_str().expect("a name").to_owned();
         assert!(key.ends_with(&format!("-{}", before + number)), "{key}");
     }
-    at.opens_everything("20.age");
+    at.opens_everything(&format!("{last}.age"));
     assert_eq!(at.server.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
 }
 

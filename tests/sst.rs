@@ -7,6 +7,9 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use harness::certs::{Authority, Profile};
 use harness::{Kind, ServerBuilder, TlsFiles, require};
@@ -29,6 +32,11 @@ const ENCRYPTING: [&str; 9] = [
     "--encrypt-binlog=ON",
     "--log-bin=binlog",
 ];
+/// A joiner gets the write-sets since the last time that all nodes told how far they are, which is after 128 of them or 1024
+/// rows (`Certification::index_purge_required` of Galera): with more than twice as many behind it, the last large one is not
+/// among them.
+const ENOUGH_WRITE_SETS: u64 = 300;
+
 #[track_caller]
 fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     if require(kind).is_none() {
@@ -67,7 +75,10 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
         for line in cluster.nodes[0].error_log().lines().filter(|line| line.contains("stands still")) {
             println!("{line}");
         }
-        cluster.nodes.truncate(1);
+        // In order: of three nodes of which two are killed, the third stops.
+        for mut node in cluster.nodes.split_off(1) {
+            node.stop().expect("it stops");
+        }
     }
 }
 
@@ -158,7 +169,7 @@ fn joins_from_a_snapshot(system: &str, kind: Kind, encrypted: bool, more: &[&str
     for round in 0..number("SEALANT_SST_ROUNDS", 1) {
         let load = Load::begin(&donor, 2);
         let mut node = cluster.prepare(empty).expect("a node");
-        until("some commits", 30, || load.commits() > 50);
+        until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
         load.forget();
         let took = join(&mut node);
         println!(
@@ -190,4 +201,148 @@ fn a_donor_on_btrfs_takes_no_lock() {
 #[test]
 fn a_donor_on_xfs_takes_no_lock() {
     joins_from_a_snapshot("xfs", Kind::MariaDb118, false, &["--log-bin=log"]);
+}
+
+/// The donor's server sends the write-sets that the joiner is to certify by while the data is sent, and the joiner reads
+/// them afterwards: what two sockets do not hold waits. A stop of the server would cut the send off, and the joiner would
+/// wait for the rest for ever.
+#[track_caller]
+fn a_donor_that_sends_is_not_stopped(system: &str, kind: Kind) {
+    if require(kind).is_none() {
+        return;
+    }
+    let Some(image) = Image::mount(system, 1024) else {
+        println!("skipped: only root can make and mount {system}");
+        return;
+    };
+    let programs = Programs::new();
+    let mut cluster = set_up(kind, &programs).start(0).expect("no node yet");
+    let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");
+    join(&mut donor);
+    // The last statement is a write-set of 8 MiB, and nothing comes after it.
+    fill(&donor, 8);
+    donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (1, 1, 0)").expect("a row");
+    let mut node = cluster.prepare(empty).expect("a node");
+    let took = join(&mut node);
+    println!("{system}, {kind:?}: joined in {:.2} s", took.as_secs_f64());
+    same_rows(&donor, &node);
+    says(&donor.error_log(), "donor", "no snapshot: the server is sending the joiner write-sets");
+    node.stop().expect("it stops");
+    // With many small ones behind it, nothing waits.
+    let load = Load::begin(&donor, 2);
+    until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
+    let mut node = cluster.prepare(empty).expect("a node");
+    join(&mut node);
+    load.end();
+    same_rows(&donor, &node);
+    says(&donor.error_log(), "donor", "a snapshot by");
+}
+
+#[test]
+fn a_donor_that_sends_write_sets_is_not_stopped() {
+    a_donor_that_sends_is_not_stopped("btrfs", Kind::MariaDb1011);
+    a_donor_that_sends_is_not_stopped("xfs", Kind::MariaDb118);
+}
+
+/// MariaDB maps a redo log in memory and writes it without a change of its times: by them it would be as old as the server.
+#[test]
+fn a_redo_log_in_memory_is_read_again() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: there is no /dev/shm");
+        return;
+    };
+    let programs = Programs::new();
+    let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
+    let mut donor = cluster.prepare(|builder| builder.datadir_in(memory.path())).expect("a node");
+    join(&mut donor);
+    // More than the log holds, so that pages are written out all the time.
+    fill(&donor, 48);
+    let log = donor.datadir().join("ib_logfile0");
+    until("its redo log looks old", 60, || {
+        let modified = fs::metadata(&log).and_then(|metadata| metadata.modified()).expect("a redo log");
+        modified.elapsed().is_ok_and(|age| age.as_secs() > 6)
+    });
+    let load = Load::begin(&donor, 2);
+    until("some commits", 30, || load.commits() > 1000);
+    let mut node = cluster.prepare(empty).expect("a node");
+    join(&mut node);
+    load.end();
+    same_rows(&donor, &node);
+    says(&donor.error_log(), "donor", "while the server stands still");
+}
+
+/// A server of a user who is not root.
+const USER: u32 = 4711;
+
+/// Donor and joiner run as a user without rights, each on what is its own.
+#[track_caller]
+fn servers_without_rights(system: Option<&str>, option: &str, provider: &str) {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let image = match system.map(|system| Image::mount(system, 1024)) {
+        Some(None) => {
+            println!("skipped: only root can make and mount {system:?}");
+            return;
+        }
+        image => image.flatten(),
+    };
+    if let Some(image) = &image {
+        // Only the owner of a subvolume may take a snapshot of it.
+        chown(image.path(), Some(USER), Some(USER)).expect("ours");
+        let mounted = Command::new("mount").args(["-o", &format!("remount,{option}")]).arg(image.path()).status();
+        assert!(mounted.expect("mount runs").success());
+    }
+    let programs = Programs::new();
+    let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
+    let place = |builder: ServerBuilder| match &image {
+        Some(image) => builder.datadir_in(image.path()).user(USER),
+        None => builder.user(USER),
+    };
+    let mut donor = cluster.prepare(place).expect("a node");
+    join(&mut donor);
+    fill(&donor, mebibytes());
+    let load = Load::begin(&donor, 2);
+    let mut node = cluster.prepare(|builder| builder.empty_datadir().user(USER)).expect("a node");
+    until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
+    join(&mut node);
+    load.end();
+    same_rows(&donor, &node);
+    let log = donor.error_log();
+    match system {
+        Some(_) => {
+            says(&log, "donor", &format!("a snapshot by {provider}"));
+            let left = fs::read_dir(donor.datadir()).expect("listed").flatten();
+            assert!(left.into_iter().all(|item| item.file_name() != ".sealant-snapshots"), "it was removed\n{log}");
+        }
+        None => says(&log, "donor", "while the server stands still"),
+    }
+    let foreign = owners(node.datadir()).into_iter().find(|(_, owner)| *owner != USER);
+    assert_eq!(foreign, None, "everything belongs to the server's user");
+}
+
+/// Who owns each file below a directory.
+fn owners(directory: &Path) -> Vec<(PathBuf, u32)> {
+    let items = fs::read_dir(directory).expect("listed").flatten();
+    let items = items.flat_map(|item| {
+        let metadata = item.metadata().expect("it is there");
+        let below = if metadata.is_dir() { owners(&item.path()) } else { Vec::new() };
+        below.into_iter().chain([(item.path(), metadata.uid())])
+    });
+    items.collect()
+}
+
+#[test]
+fn servers_of_a_user_without_rights_by_the_lock() {
+    servers_without_rights(None, "", "");
+}
+
+#[test]
+fn servers_of_a_user_without_rights_on_btrfs() {
+    servers_without_rights(Some("btrfs"), "user_subvol_rm_allowed", "btrfs");
+    // One that they could not remove again is not taken.
+    servers_without_rights(Some("btrfs"), "noatime", "reflink");
 }

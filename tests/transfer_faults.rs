@@ -514,7 +514,7 @@ fn lists_of_files_that_lead_elsewhere() {
         (malformed, vec![(b"../outside/x", 0o600, EMPTY_FILE)]),
         (malformed, vec![(b"..", 0o700, DIRECTORY)]),
         (malformed, vec![(b"d", 0o700, DIRECTORY), (b"d/../../outside/x", 0o600, EMPTY_FILE)]),
-        (malformed, vec![(b"/tmp/x", 0o600, EMPTY_FILE)]),
+        (malformed, vec![(b"/tmp/sealant-escaped", 0o600, EMPTY_FILE)]),
         (malformed, vec![(b"", 0o600, EMPTY_FILE)]),
         (malformed, vec![(b"a\0b", 0o600, EMPTY_FILE)]),
         (malformed, vec![(&long, 0o600, EMPTY_FILE)]),
@@ -566,7 +566,7 @@ fn refused(word: &str, attack: impl FnOnce(&mut Rogue)) {
     place.assert_old_or_new();
     assert!(!place.target.join("sealant-manifest").exists());
     assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
-    assert!(!Path::new("/tmp/x").exists());
+    assert!(!Path::new("/tmp/sealant-escaped").exists());
 }
 
 /// The files of the attacks on data: one of three chunks, the last one short, and an empty one.

@@ -82,6 +82,9 @@ _sealant() {
             sealant__subcmd__audit__subcmd__help,help)
                 cmd="sealant__subcmd__audit__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__bench,disk)
+                cmd="sealant__subcmd__bench__subcmd__disk"
+                ;;
             sealant__subcmd__bench,help)
                 cmd="sealant__subcmd__bench__subcmd__help"
                 ;;
@@ -96,6 +99,9 @@ _sealant() {
                 ;;
             sealant__subcmd__bench,verify)
                 cmd="sealant__subcmd__bench__subcmd__verify"
+                ;;
+            sealant__subcmd__bench__subcmd__help,disk)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__disk"
                 ;;
             sealant__subcmd__bench__subcmd__help,help)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
@@ -252,6 +258,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__audit,diff)
                 cmd="sealant__subcmd__help__subcmd__audit__subcmd__diff"
+                ;;
+            sealant__subcmd__help__subcmd__bench,disk)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
                 ;;
             sealant__subcmd__help__subcmd__bench,sst)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__sst"
@@ -933,7 +942,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help sst tls transfer verify help"
+            opts="-h --help disk sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -946,9 +955,85 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sealant__subcmd__bench__subcmd__help)
-            opts="sst tls transfer verify help"
+        sealant__subcmd__bench__subcmd__disk)
+            opts="-y -q -h --sets --sector-bytes --on --patterns --disk-span --no-queues --fio --destroy-unknown-data --yes --dry-run --span --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --sets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sector-bytes)
+                    COMPREPLY=($(compgen -W "512 1024 2048 4096" -- "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --patterns)
+                    COMPREPLY=($(compgen -W "sequential-read sequential-write random-read random-write mixed fsync" -- "${cur}"))
+                    return 0
+                    ;;
+                --disk-span)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fio)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --span)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help)
+            opts="disk sst tls transfer verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__disk)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1031,7 +1116,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__sst)
-            opts="-q -h --into --mariadbd --provider --methods --rounds --server-option --format --raw --quiet --help"
+            opts="-q -h --into --mariadbd --provider --methods --rounds --server-option --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1066,6 +1151,10 @@ _sealant() {
                     return 0
                     ;;
                 --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1217,7 +1306,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__verify)
-            opts="-q -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rounds --budget --innochecksum --inno --cold --fio --format --raw --quiet --help"
+            opts="-q -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rounds --budget --innochecksum --inno --cold --fio --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1264,6 +1353,10 @@ _sealant() {
                     return 0
                     ;;
                 --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1825,7 +1918,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1900,6 +1993,10 @@ _sealant() {
                     return 0
                     ;;
                 --keyring-copy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --option-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1957,7 +2054,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2032,6 +2129,10 @@ _sealant() {
                     return 0
                     ;;
                 --keyring-copy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --option-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2157,8 +2258,22 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="sst tls transfer verify"
+            opts="disk sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__disk)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3563,7 +3678,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__boot__subcmd__install)
-            opts="-h --name --directory --key-file --key-from --unit --filesystem --patience --rotational --allow-discards --root --dry-run --yes --help"
+            opts="-y -h --name --directory --key-file --key-from --unit --filesystem --patience --rotational --allow-discards --root --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3609,7 +3724,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__boot__subcmd__remove)
-            opts="-h --name --root --dry-run --yes --help"
+            opts="-y -h --name --root --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3645,7 +3760,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__format)
-            opts="-h --key-file --make-key --filesystem --backups --no-backup --sector-bytes --key-bits --label --pbkdf2-iterations --destroy-unknown-data --dry-run --yes --help"
+            opts="-y -h --key-file --make-key --filesystem --backups --no-backup --sector-bytes --key-bits --label --pbkdf2-iterations --destroy-unknown-data --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3849,7 +3964,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__header__subcmd__repair)
-            opts="-h --key-file --save --dry-run --yes --help"
+            opts="-y -h --key-file --save --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3871,7 +3986,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__header__subcmd__restore)
-            opts="-h --key-file --save --header-is-lost --dry-run --yes --help"
+            opts="-y -h --key-file --save --header-is-lost --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4371,7 +4486,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__key__subcmd__rotate)
-            opts="-h --key-file --backups --no-backup --pbkdf2-iterations --dry-run --yes --help"
+            opts="-y -h --key-file --backups --no-backup --pbkdf2-iterations --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4397,7 +4512,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__key__subcmd__serve)
-            opts="-h --file --command --on --wait --help"
+            opts="-h --file --command --vault-addr --vault-path --vault-field --vault-base64 --vault-token-file --vault-ca --on --wait --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4408,6 +4523,26 @@ _sealant() {
                     return 0
                     ;;
                 --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vault-addr)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vault-path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vault-field)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vault-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --vault-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4553,7 +4688,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__reencrypt)
-            opts="-q -h --key-file --other-key-file --drop-other-keys --backups --resume --pbkdf2-iterations --dry-run --yes --quiet --help"
+            opts="-y -q -h --key-file --other-key-file --drop-other-keys --backups --resume --pbkdf2-iterations --yes --dry-run --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4677,7 +4812,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4704,6 +4839,10 @@ _sealant() {
                     return 0
                     ;;
                 --rekey)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prepare-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5065,7 +5204,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --json --report --quiet --help"
+            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5092,6 +5231,14 @@ _sealant() {
                     return 0
                     ;;
                 --provider)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backup-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backup-program)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -103,12 +103,40 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "disk" -d 'Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, against reading alone and against other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l sets -d 'Cipher sets: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l sector-bytes -d 'Bytes of encryption sectors' -r -f -a "512\t''
+1024\t''
+2048\t''
+4096\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l on -d 'Measure on this disk or image too, whose content is lost; needs root, cryptsetup, fio and device-mapper' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l patterns -d 'Loads for the disk' -r -f -a "sequential-read\t''
+sequential-write\t''
+random-read\t''
+random-write\t''
+mixed\t''
+fsync\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l disk-span -d 'How long `fio` runs each time: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l fio -d '`fio`; default: the one in PATH' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l span -d 'How long each arm of the processor\'s part runs in each round, in milliseconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts, schema sealant.bench/1'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l html -d 'Write a page with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l no-queues -d 'Open volumes without work queues'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l destroy-unknown-data -d 'Write over data on the disk that no signature explains, such as what the measurement before left'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l dry-run -d 'Show the plan and change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l into -d 'Directories to work below, with commas between them' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l mariadbd -d 'The server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l provider -d 'The Galera provider' -r -F
@@ -120,6 +148,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts, schema sealant.bench/1'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l server-program -d 'The server to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin' -r -F
@@ -161,7 +190,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts, schema sealant.bench/1'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l html -d 'Write a page with a chart to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l no-peers -d 'Measure this program alone'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l peers-without-aes -d 'Measure peers that use OpenSSL once more without the processor\'s AES instructions (x86-64)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s q -l quiet -d 'No status line on stderr'
@@ -178,9 +207,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts, schema sealant.bench/1'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l cold -d 'From disk instead of from the page cache'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'
@@ -310,6 +341,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l option-file -d 'MariaDB: add the settings that have to outlive a restart, or wait for one, to this option file, which has to be one that the server reads; without it they are shown' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
@@ -350,6 +382,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l largest-table -d 'Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l datadir -d 'The server\'s data directory as seen from here, if it is elsewhere than the server says' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l keyring-copy -d 'A copy of the keyring that has to open everything before anything is changed (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l option-file -d 'MariaDB: add the settings that have to outlive a restart, or wait for one, to this option file, which has to be one that the server reads; without it they are shown' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all who come after it wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often a lock is tried for, with the same time for others in between' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica is further behind' -r
@@ -484,7 +517,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l physical-block-bytes -d 'Bytes of the disk\'s physical blocks; default: what the system says if FILE is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l backup-of -d 'Judge FILE as a header backup of the volume on this device or in this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.luks/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
@@ -506,21 +539,21 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l make-key -d 'Make the key: 64 random bytes in the new file of --key-file'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l no-backup -d 'Save no header'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l destroy-unknown-data -d 'Write over data that no signature explains'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l dry-run -d 'Show what would be done, and do nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "backup" -d 'Save the header and the key slots of a volume in a new file'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "check" -d 'Tell what a header backup is to its volume: current, stale, of another volume key, of another volume'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "diff" -d 'Show what two headers say differently: volumes, backups, or one of each'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "repair" -d 'Repair a volume whose re-encryption was cut off in its last step, which cryptsetup neither opens nor resumes'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "repair" -d 'Repair a volume whose re-encryption was cut off at its end, which cryptsetup does not open or would encrypt twice'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "restore" -d 'Put a header backup back on its volume'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from header" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a key to a volume, and prove that it opens'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "list" -d 'List key slots, and tell which of them the keys in files open'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "rotate" -d 'Put a new random key in the place of the key in a file, and prove that the old one opens nothing any more'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "serve" -d 'Write a key to the socket that is standard output, from a file on a stick or from a command'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "serve" -d 'Write a key to the socket that is standard output, from a file on a stick, from HashiCorp Vault or from a command'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from key" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from mount" -l options -d 'Options of mount(8)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from mount" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -550,9 +583,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l backup -d 'A directory with backups (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l disk -d 'The new disk that is to be encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l name -d 'Name of the volume to be' -r
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l unit -d 'The server\'s unit' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l unit -d 'The server\'s unit; default: the one that is installed, or else the usual one of the server whose files these are' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.luks-plan/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -562,8 +595,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l pbkdf2-iterations -d 'Derive the keys with so many iterations of PBKDF2, which for random keys may be as few as 1000; default: what cryptsetup measures for a passphrase' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l drop-other-keys -d 'Let the slots go whose keys are not named'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l resume -d 'Go on with one that was begun'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l dry-run -d 'Show what would be done, and do nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
@@ -611,6 +644,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l streams -d 'The most connections that a sender gets' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l owner -d 'Owner of everything, by number or name; default: numbers as on the donor, if this is root' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l rekey -d 'Wrap the keys of MySQL\'s encrypted files by a master key that is added to this server\'s own keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. The sender needs its keyring for that' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l prepare-with -d 'mariabackup or xtrabackup of the version of the sender\'s server, for a backup of --provider mariabackup or xtrabackup [default: found on the path]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l expiry -d 'Wait so long for the sender' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l timeout -d 'End if the sender is silent for so long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F
@@ -619,6 +653,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-ca -d 'A
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l report -d 'Write a report in JSON to this file when the transfer is over' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l anew -d 'Take away what a transfer that was cut off left, and begin anew'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l no-prepare -d 'Leave such a backup unprepared, and end with exit code 3'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -718,8 +753,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l datadir -d 'Its
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l place -d 'Where the copy is kept meanwhile, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-defaults -d 'Option file with the account for mariabackup or xtrabackup (--provider mariabackup)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-program -d 'mariabackup or xtrabackup itself [default: found on the path]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l streams -d 'Connections that carry data at the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l compress -d 'auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses as hard as the network is slow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l bwlimit -d 'Most bytes a second on the wire, for example 50MiB' -r
@@ -754,8 +791,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l format -r -f -a "table\t'For people'
 json\t'For scripts'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -776,8 +813,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs or reflink; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -r -f -a "table\t'For people'
 json\t'For scripts'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -868,6 +905,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "generate" -d 'Write man pages, completions or the reference of checks'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_seen_subcommand_from audit bench cert checks encrypt keyring keys luks provision receive rotate send snapshot tunnel verify sst generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, against what people use today'

@@ -54,7 +54,7 @@ pub(crate) fn mysql_with_tables() -> Server {
 }
 
 /// The same, to be killed: MySQL 9.7.4, killed while it copies a table whose name is written otherwise in the
-/// name of its file, was seen twice to miss its tablespace afterwards (error 1812).
+/// name of its file, can miss its tablespace until it is stopped and started again (error 1812).
 pub(crate) fn mysql_to_be_killed() -> Server {
     let server = mysql_with_tables();
     server.sql("DROP DATABASE `a-b/c`").expect("dropped");

@@ -235,7 +235,14 @@ pub(crate) fn join(node: &mut Server) -> Duration {
 #[track_caller]
 pub(crate) fn fails(node: &mut Server) -> String {
     match node.start() {
-        Err(Error::NotStarted { .. }) => node.new_log(),
+        Err(Error::NotStarted { .. }) => {
+            // The program that it started outlives it for a moment, to say why; there may be none.
+            let until = Instant::now() + Duration::from_secs(3);
+            while !node.new_log().contains("[ERROR] sealant joiner") && Instant::now() < until {
+                thread::sleep(Duration::from_millis(20));
+            }
+            node.new_log()
+        }
         other => panic!("{other:?}\n{}", node.new_log()),
     }
 }

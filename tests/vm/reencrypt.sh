@@ -55,7 +55,7 @@ case $BOOT in
 		refuses "header repair" sealant luks reencrypt $dev --key-file $key --backups /root/headers --resume --yes
 		sealant luks header repair $dev --key-file $key --save /root/before --yes
 	else
-		refuses "resume-only" sealant luks header repair $dev --key-file $key --save /root/before --yes
+		refuses "reencrypt --resume" sealant luks header repair $dev --key-file $key --save /root/before --yes
 		refuses "resume" sealant luks reencrypt $dev --key-file $key --backups /root/headers --yes
 		sealant luks open $dev --name data --key-file $key
 		mount /dev/mapper/data /mnt

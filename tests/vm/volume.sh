@@ -59,6 +59,20 @@ sealant luks mount data /srv/mysql
 grep -q TELLTALE-PLAINTEXT /srv/mysql/t
 sealant luks close data --unmount
 
+echo "== xfs"
+sealant luks format /dev/disk2 --key-file $key --backups /headers $fast --filesystem xfs --yes
+sealant luks open /dev/disk2 --name xfs --key-file $key
+sealant luks mount xfs /srv/xfs
+grep -q "/srv/xfs xfs " /proc/mounts
+echo TELLTALE-PLAINTEXT >/srv/xfs/t
+sealant luks close xfs --unmount
+not touch /srv/xfs/t 2>/dev/null
+sealant luks open /dev/disk2 --name xfs --key-file $key
+sealant luks mount xfs /srv/xfs
+grep -q TELLTALE-PLAINTEXT /srv/xfs/t
+sealant luks close xfs --unmount
+not test -e /dev/mapper/xfs
+
 echo "== disks in use"
 mke2fs -q /dev/disk1
 mount /dev/disk1 /mnt

@@ -24,6 +24,8 @@ pub struct Environment {
     pub cores: usize,
     /// Whether a hypervisor runs this machine: others may use the same processors and disks.
     pub virtual_machine: bool,
+    /// Whether a program plays the processor (QEMU without KVM): its speed says nothing of any processor.
+    pub emulated: bool,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
     /// Release of the kernel.
@@ -71,6 +73,7 @@ impl Environment {
             cpu_flags: flags(&cpuinfo),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             virtual_machine: words(&cpuinfo).any(|word| word == "hypervisor"),
+            emulated: field(&cpuinfo, "model name").is_some_and(is_emulated),
             memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text)),
             kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
             file_system: file_system(&mounts, &data),
@@ -100,6 +103,11 @@ fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 /// The words of the line of flags, which ARM calls features.
 fn words(cpuinfo: &str) -> impl Iterator<Item = &str> {
     field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default().split_whitespace()
+}
+
+/// The name that QEMU gives to the processor that it plays itself, if it is not told another one.
+fn is_emulated(model: &str) -> bool {
+    model.starts_with("QEMU TCG CPU")
 }
 
 fn flags(cpuinfo: &str) -> Vec<String> {
@@ -143,6 +151,7 @@ mod tests {
         assert_eq!(flags(CPUINFO), ["aes", "vaes", "sse4_2"]);
         assert_eq!(flags("Features\t: fp asimd aes pmull crc32\n"), ["aes", "asimd", "pmull", "crc32"]);
         assert!(flags("").is_empty());
+        assert!(is_emulated("QEMU TCG CPU version 2.5+") && !is_emulated("Intel(R) Xeon(R) CPU"));
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
+    /// A volume could not be made, opened or closed.
+    #[error(transparent)]
+    Volume(#[from] luks::cryptsetup::CryptsetupError),
+    /// A signal asked for the end.
+    #[error("interrupted; nothing more was measured")]
+    Interrupted,
     /// An arm did other work than the time before, so its times cannot be compared.
     #[error("{arm}: {reason}")]
     Work {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     Error,
-    record::{ArmRecord, ExperimentRecord},
+    record::{ArmRecord, DetailRecord, ExperimentRecord},
     stats::{Interval, median_interval, ratio_interval},
 };
 
@@ -21,6 +21,21 @@ pub struct Work {
     /// Wall time, if the arm knows it better than whoever calls it: a program that reports the time
     /// without its own start.
     pub seconds: Option<f64>,
+    /// What else it knows.
+    pub detail: Option<Detail>,
+}
+
+/// What an arm knows of its run apart from amount and time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Detail {
+    /// Half of the operations took no longer.
+    pub p50_seconds: f64,
+    /// 99 of 100 took no longer.
+    pub p99_seconds: f64,
+    /// 999 of 1000 took no longer.
+    pub p999_seconds: f64,
+    /// Processor time that the whole machine spent meanwhile, in whatever process or kernel thread.
+    pub cpu_seconds: f64,
 }
 
 /// Does the work of an arm once.
@@ -37,7 +52,7 @@ pub struct Arm<'a> {
 impl<'a> Arm<'a> {
     /// An arm that is timed from call to return.
     pub fn new(name: impl Into<String>, mut run: impl FnMut() -> Result<u64, Error> + 'a) -> Self {
-        Self::timing_itself(name, move || run().map(|amount| Work { amount, seconds: None }))
+        Self::timing_itself(name, move || run().map(|amount| Work { amount, seconds: None, detail: None }))
     }
 
     /// An arm that may say itself how long it took.
@@ -117,6 +132,7 @@ pub enum Unit {
 pub struct Experiment<'a> {
     name: String,
     unit: Unit,
+    block_bytes: Option<u64>,
     arms: Vec<Arm<'a>>,
     prepare: Option<Prepare<'a>>,
 }
@@ -136,6 +152,9 @@ pub struct Sample {
     pub amount: u64,
     /// Wall time.
     pub seconds: f64,
+    /// What else the arm knew.
+    #[serde(flatten)]
+    pub detail: Option<Detail>,
 }
 
 /// Why no more rounds were run.
@@ -155,6 +174,7 @@ pub enum Stop {
 pub struct Samples {
     name: String,
     unit: Unit,
+    block_bytes: Option<u64>,
     arms: Vec<String>,
     samples: Vec<Sample>,
     rounds: u32,
@@ -165,13 +185,19 @@ pub struct Samples {
 impl<'a> Experiment<'a> {
     /// An experiment without arms yet.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: Unit::Bytes, arms: Vec::new(), prepare: None }
+        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None }
     }
 
     /// Counts something else than bytes.
     #[must_use]
     pub fn unit(self, unit: Unit) -> Self {
         Self { unit, ..self }
+    }
+
+    /// The bytes are processed in blocks of so many, and the time of one is what is to be told.
+    #[must_use]
+    pub fn block_bytes(self, bytes: u64) -> Self {
+        Self { block_bytes: Some(bytes), ..self }
     }
 
     /// Adds an arm.
@@ -204,6 +230,7 @@ impl<'a> Experiment<'a> {
         let mut samples = Samples {
             name: self.name.clone(),
             unit: self.unit,
+            block_bytes: self.block_bytes,
             arms: self.arms.iter().map(|arm| arm.name.clone()).collect(),
             samples: Vec::new(),
             rounds: 0,
@@ -248,7 +275,7 @@ impl<'a> Experiment<'a> {
         let work = (arm.run)()?;
         let seconds = work.seconds.unwrap_or_else(|| begin.elapsed().as_secs_f64());
         let (experiment, arm) = (self.name.clone(), arm.name.clone());
-        Ok(Sample { experiment, arm, round, position, amount: work.amount, seconds })
+        Ok(Sample { experiment, arm, round, position, amount: work.amount, seconds, detail: work.detail })
     }
 }
 
@@ -266,6 +293,28 @@ impl Settings {
 }
 
 impl Samples {
+    /// Those of one experiment that was not run by [`Experiment::run`], as where one run is a sample of two experiments.
+    #[must_use]
+    pub fn of_experiment(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
+        let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();
+        let mut arms: Vec<String> = Vec::new();
+        for sample in &samples {
+            if !arms.contains(&sample.arm) {
+                arms.push(sample.arm.clone());
+            }
+        }
+        Self {
+            name: name.to_owned(),
+            unit,
+            block_bytes: None,
+            arms,
+            samples,
+            rounds,
+            stop: Stop::Rounds,
+            seed: Settings::default().seed,
+        }
+    }
+
     /// What an arm did in a second, in the order of its rounds.
     #[must_use]
     pub fn rates(&self, arm: &str) -> Vec<f64> {
@@ -305,6 +354,7 @@ impl Samples {
         ExperimentRecord {
             name: self.name.clone(),
             unit: self.unit,
+            block_bytes: self.block_bytes,
             rounds: self.rounds,
             stopped: self.stop,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
@@ -315,7 +365,21 @@ impl Samples {
 
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
         let amount = self.of(arm).map(|sample| sample.amount).max()?;
-        Some(ArmRecord { name: arm.to_owned(), amount, rate: self.rate(arm)?, seconds: self.seconds(arm)? })
+        let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
+        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail })
+    }
+
+    fn detail(&self, arm: &str) -> Option<DetailRecord> {
+        let median = |value: &dyn Fn(&Detail, f64) -> f64| {
+            let values = self.of(arm).filter_map(|sample| Some(value(sample.detail.as_ref()?, sample.seconds)));
+            median_interval(&values.collect::<Vec<_>>(), self.seed)
+        };
+        Some(DetailRecord {
+            p50_seconds: median(&|detail, _| detail.p50_seconds)?,
+            p99_seconds: median(&|detail, _| detail.p99_seconds)?,
+            p999_seconds: median(&|detail, _| detail.p999_seconds)?,
+            cores: median(&|detail, seconds| detail.cpu_seconds / seconds.max(f64::MIN_POSITIVE))?,
+        })
     }
 
     fn ratio_record(&self, of: &str, to: &str) -> Option<crate::RatioRecord> {
@@ -345,7 +409,7 @@ mod tests {
     }
 
     fn fixed(name: &str, amount: u64, seconds: f64) -> Arm<'_> {
-        Arm::timing_itself(name, move || Ok(Work { amount, seconds: Some(seconds) }))
+        Arm::timing_itself(name, move || Ok(Work { amount, seconds: Some(seconds), detail: None }))
     }
 
     #[test]
@@ -369,7 +433,15 @@ mod tests {
     }
 
     fn sample(arm: &str, round: u32, position: usize) -> Sample {
-        Sample { experiment: "e".to_owned(), arm: arm.to_owned(), round, position, amount: 1, seconds: 0.0 }
+        Sample {
+            experiment: "e".to_owned(),
+            arm: arm.to_owned(),
+            round,
+            position,
+            amount: 1,
+            seconds: 0.0,
+            detail: None,
+        }
     }
 
     #[test]
@@ -389,7 +461,7 @@ mod tests {
         let mut slower = 0.0;
         let noisy = Arm::timing_itself("noisy", || {
             slower += 1.0;
-            Ok(Work { amount: 1, seconds: Some(slower) })
+            Ok(Work { amount: 1, seconds: Some(slower), detail: None })
         });
         let settings = Settings { budget: Duration::ZERO, ..settings };
         let samples = Experiment::new("e").arm(noisy).run(&settings, &|_| {}).unwrap();

@@ -12,6 +12,7 @@ pub mod arms;
 mod cache;
 mod cluster;
 mod copy;
+pub mod disk;
 mod environment;
 mod error;
 mod experiment;
@@ -28,10 +29,10 @@ pub use copy::{
 };
 pub use environment::Environment;
 pub use error::Error;
-pub use experiment::{Arm, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
+pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
 pub use peer::{Opinion, Peer, PeerKind};
 pub use program::{Peak, find_program, peak_memory};
-pub use record::{ArmRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
+pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
 pub use stats::{Interval, median, median_interval, ratio_interval};
 pub use tls::{
     Address, Carrier, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Relay, Security, TlsSettings,

@@ -50,6 +50,9 @@ pub struct ExperimentRecord {
     pub name: String,
     /// What is counted.
     pub unit: Unit,
+    /// Bytes of a block, if the time of one is what counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_bytes: Option<u64>,
     /// Rounds that were run.
     pub rounds: u32,
     /// Why not more.
@@ -73,6 +76,22 @@ pub struct ArmRecord {
     pub rate: Interval,
     /// Wall time of one run.
     pub seconds: Interval,
+    /// What arms know that have single operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<DetailRecord>,
+}
+
+/// Latencies and processors of an arm: medians over its runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct DetailRecord {
+    /// Half of the operations took no longer.
+    pub p50_seconds: Interval,
+    /// 99 of 100 took no longer.
+    pub p99_seconds: Interval,
+    /// 999 of 1000 took no longer.
+    pub p999_seconds: Interval,
+    /// Processors of the whole machine that were busy.
+    pub cores: Interval,
 }
 
 /// How many times as fast one arm is as another.

@@ -80,12 +80,18 @@ pub struct RunState {
     pub steps: usize,
     /// What that step does.
     pub what: String,
+    /// How far it is within that step, if that can be told: a tool's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Bytes of tables and tablespaces that are written anew by now.
     pub bytes_done: u64,
     /// Bytes of all that are to be.
     pub bytes_total: u64,
     /// The log of its statements.
     pub log: PathBuf,
+    /// Whether the server's `super_read_only` has to be put back at the end, of this run or of one before that was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub super_read_only: bool,
     /// Where this was read.
     #[serde(skip)]
     path: PathBuf,
@@ -201,9 +207,11 @@ impl Control {
             step: 0,
             steps: 0,
             what: "planning".to_owned(),
+            within: None,
             bytes_done: 0,
             bytes_total: 0,
             log: std::path::absolute(log).unwrap_or_else(|_| log.to_owned()),
+            super_read_only: Runs::read(&path).is_ok_and(|before| before.super_read_only),
             path: path.clone(),
         };
         let control = Self { state: RefCell::new(state), path, stop, _lock: lock };
@@ -222,13 +230,37 @@ impl Control {
         write(&self.path, &state).map_err(failed(&self.path))
     }
 
+    /// Begins with a step.
+    pub(crate) fn at_step(&self, number: usize, what: &str) -> Result<(), Error> {
+        self.tell(|state| (state.step, state.what, state.within) = (number, what.to_owned(), None))
+    }
+
+    /// Tells how far it is within the step, not more often than somebody would look.
+    pub(crate) fn is_within(&self, how_far: &str) {
+        const OFTEN: Duration = Duration::from_secs(1);
+        let lately = Timestamp::now().duration_since(self.state.borrow().at).unsigned_abs() < OFTEN;
+        if !lately {
+            // Where the state cannot be written, the next step ends the run.
+            drop(self.tell(|state| state.within = Some(how_far.to_owned())));
+        }
+    }
+
     /// Tells what the run does and why, if that is something else than before.
     pub(crate) fn is_now(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
         let known = {
             let state = self.state.borrow();
             state.activity == activity && state.why == why
         };
-        if known { Ok(()) } else { self.tell(|state| (state.activity, state.why) = (activity, why)) }
+        if known {
+            Ok(())
+        } else {
+            self.tell(|state| (state.activity, state.why, state.within) = (activity, why, None))
+        }
+    }
+
+    /// Whether `super_read_only` has to be put back.
+    pub(crate) fn owes_super_read_only(&self) -> bool {
+        self.state.borrow().super_read_only
     }
 
     /// Tells how it ended.

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::Outcome;
+
 /// Why a change was refused or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -48,6 +50,14 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A schema was named that is not there.
+    #[error("{server}: there is no schema {name}")]
+    NoSuchSchema {
+        /// The server.
+        server: String,
+        /// Its name.
+        name: String,
+    },
     /// A tool could not be run.
     #[error("{program} cannot be run: {source}")]
     Tool {
@@ -78,6 +88,16 @@ pub enum Error {
         server: String,
         /// The component or plug-in.
         keyring: String,
+    },
+    /// The keyring could not be written whole, and MySQL would leave it cut off.
+    #[error("{}: {free} bytes are free on its disk and {needed} are needed: MySQL cuts a keyring off that it cannot write whole", keyring.display())]
+    NoRoomForKeyring {
+        /// The keyring.
+        keyring: PathBuf,
+        /// Bytes.
+        free: u64,
+        /// Bytes.
+        needed: u64,
     },
     /// The file with the keys cannot be used.
     #[error("{0}")]
@@ -128,6 +148,27 @@ impl Error {
     pub(crate) fn is_lock_timeout(&self) -> bool {
         const LOCK_WAIT_TIMEOUT: u16 = 1205;
         matches!(self, Self::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
+    }
+
+    /// Whether the server does not find the file of a table, or its key.
+    pub(crate) fn is_tablespace_lost(&self) -> bool {
+        const TABLESPACE_MISSING: u16 = 1812;
+        const CANNOT_FIND_MASTER_KEY: u16 = 3185;
+        let lost = |code: u16| code == TABLESPACE_MISSING || code == CANNOT_FIND_MASTER_KEY;
+        matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if lost(*code))
+    }
+
+    /// What becomes of such a table: MySQL 9.7.4 that was killed during a copy, where a name has other signs than letters, digits
+    /// and `_`, finds the file, or its key, again after a clean restart.
+    pub(crate) fn lost_in_a_crash(&self) -> Outcome {
+        let next = "if it was killed before, stop the server cleanly, start it, and run this again: its file is whole";
+        Outcome::Failed { reason: format!("{self}; {next}") }
+    }
+
+    /// Whether a data file may not have its name, as when there is such a file.
+    pub(crate) fn is_wrong_file_name(&self) -> bool {
+        const WRONG_FILE_NAME: u16 = 3121;
+        matches!(self, Self::Statement { source: server::Error::Server { code: WRONG_FILE_NAME, .. }, .. })
     }
 
     /// Whether this server does not have that variable.

@@ -1,6 +1,7 @@
 //! The keyring of a MySQL server: whether it is there, and whether it opens what is encrypted.
 
 use std::{
+    fs,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     thread,
@@ -11,6 +12,20 @@ use serde::Serialize;
 use verify::{Depth, FileResult, Keys, Plan, Settings};
 
 use crate::{Error, Session};
+
+/// Whether a keyring can get another key: MySQL 9.7.4 that finds no room on the keyring's disk leaves it cut off, without the keys behind that.
+pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
+    /// For a few keys.
+    const SPARE: u64 = 16 << 10;
+    let Ok(disk) = rustix::fs::statvfs(place::directory(keyring)) else { return Ok(()) };
+    // The server writes a copy first, beside it.
+    let size = fs::metadata(keyring).map_or(0, |metadata| metadata.len());
+    let (free, needed) = (disk.f_bavail.saturating_mul(disk.f_frsize), size.saturating_mul(2).saturating_add(SPARE));
+    if free >= needed {
+        return Ok(());
+    }
+    Err(Error::NoRoomForKeyring { keyring: keyring.to_owned(), free, needed })
+}
 
 /// What the server says of its keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -19,6 +19,7 @@ mod keyring;
 pub mod keys;
 mod log;
 mod online;
+mod option_file;
 mod quote;
 pub mod rotate;
 mod session;

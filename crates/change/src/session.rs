@@ -104,6 +104,11 @@ impl<'l> Session<'l> {
         Ok(self.ask(sql)?.scalar().map(str::to_owned))
     }
 
+    /// A change that is no statement is about to be made.
+    pub(crate) fn note(&self, what: &str) -> Result<(), Error> {
+        self.log.note(what)
+    }
+
     /// Changes something. A lock that is held by others is tried for again and again.
     ///
     /// # Errors

@@ -97,6 +97,10 @@ impl Cipher {
         self.mode == mode
     }
 
+    pub(crate) fn mode(&self) -> &str {
+        &self.mode
+    }
+
     pub(crate) fn iv(&self) -> &str {
         &self.iv
     }

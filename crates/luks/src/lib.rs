@@ -3,7 +3,8 @@
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
 //! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back,
-//! [`key`] adds and rotates keys, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`].
+//! [`key`] adds and rotates keys, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`]. [`sector`]
+//! encrypts sectors as the kernel does, to tell what a cipher costs.
 //!
 //! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
 //! format knows (4 MiB).
@@ -24,7 +25,6 @@ mod cipher;
 pub mod cryptsetup;
 pub mod device;
 pub mod diff;
-mod durable;
 mod error;
 mod finding;
 mod judge;
@@ -38,6 +38,7 @@ mod program;
 mod read;
 pub mod reencrypt;
 mod secret;
+pub mod sector;
 mod source;
 mod summary;
 mod volume;

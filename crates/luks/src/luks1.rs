@@ -95,6 +95,7 @@ fn parse(bytes: &[u8]) -> Result<Volume, String> {
         digests: vec![Digest {
             id: 0,
             hash: Some(hash.to_lowercase()),
+            iterations: be32(bytes, 164).ok_or_else(cut)?.into(),
             proof: (salt.to_vec(), digest.to_vec()),
             slots: slots.iter().map(|slot| slot.id).collect(),
             segments: vec![0],

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use place::Placing;
 use serde::{Deserialize, Serialize};
 
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
 use crate::device::{DeviceError, Host, header_path, uses_of_file};
-use crate::durable;
 use crate::judge::{Circumstances, Relation, audit, compare};
 use crate::key;
 use crate::read::Readable;
@@ -85,6 +85,11 @@ impl Reencrypt<'_> {
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
             return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");
+        }
+        if before.volume.is_rewritten() {
+            return refused(
+                "was cut off when all its data was re-encrypted, and would be encrypted twice; `sealant luks header repair` ends it",
+            );
         }
         if !is_device {
             // cryptsetup cannot tell whether a file is in use, and is told not to try.
@@ -195,7 +200,7 @@ impl Reencrypt<'_> {
             let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
             // Of a run that was cut off before it changed anything.
             remove(&note)?;
-            durable::create(&note, &begun).map_err(DeviceError::io(&note))?;
+            place::place(&note, &begun, Placing::SECRET).map_err(DeviceError::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
         let is_file = fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
@@ -206,7 +211,14 @@ impl Reencrypt<'_> {
             offline: is_file,
             ..Reencryption::default()
         };
-        if !ready.finished {
+        let mut finished = ready.finished;
+        if self.resume && before.is_at_work() {
+            self.cryptsetup.recover(self.device, self.key)?;
+            tell(Step::Done("what was being written when it was cut off is recovered".to_owned()));
+            // If that was the last part, nothing is left to go on with.
+            finished = !Header::read(&open(self.device)?, self.device)?.volume.reencrypting();
+        }
+        if !finished {
             self.cryptsetup.reencrypt(self.device, self.key, &how, &mut |progress| tell(Step::Progress(progress)))?;
         }
         self.prove(before)?;

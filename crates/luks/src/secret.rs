@@ -5,9 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use aws_lc_rs::rand;
+use place::Placing;
 use zeroize::Zeroizing;
-
-use crate::durable;
 
 /// A key or passphrase, exact bytes; wiped when it goes.
 #[derive(Clone)]
@@ -66,7 +65,7 @@ impl Secret {
     /// # Errors
     /// What the system reports, also if a file is in the way.
     pub fn store(&self, path: &Path) -> io::Result<()> {
-        durable::create(path, &self.0)
+        place::place(path, &self.0, Placing::SECRET)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

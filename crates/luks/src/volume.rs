@@ -111,6 +111,8 @@ pub struct Digest {
     pub id: u32,
     /// Its hash.
     pub hash: Option<String>,
+    /// Iterations of PBKDF2 that it takes to compare a key with it.
+    pub iterations: u64,
     /// Salt and digest, which together name the volume key without giving it away.
     pub proof: (Vec<u8>, Vec<u8>),
     /// Slots that hold this key.
@@ -160,14 +162,52 @@ impl Volume {
     /// writes this too.
     #[must_use]
     pub fn plain_uuid(&self) -> Option<&str> {
-        let plain = self.uuid.len() == 36 && self.uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        plain.then_some(self.uuid.as_str())
+        is_plain_uuid(&self.uuid).then_some(self.uuid.as_str())
     }
 
     /// Whether a re-encryption, encryption or decryption is not finished.
     #[must_use]
     pub fn reencrypting(&self) -> bool {
         self.requirements.iter().any(|requirement| is_reencryption(requirement))
+    }
+
+    /// What a slot or a digest asks for that no cryptsetup makes: trying a key may exhaust the machine.
+    pub(crate) fn excess(&self) -> Option<String> {
+        self.excesses().next()
+    }
+
+    /// All of that.
+    pub(crate) fn excesses(&self) -> impl Iterator<Item = String> {
+        let slots = self.slots.iter().filter_map(|slot| Some((slot.id, slot.kdf.as_ref()?.excess()?)));
+        let slots = slots.map(|(id, what)| format!("slot {id} asks for {what}"));
+        let digest = |digest: &Digest| {
+            let hash = digest.hash.clone().unwrap_or_default();
+            let what = Kdf::Pbkdf2 { hash, iterations: digest.iterations }.excess()?;
+            Some(format!("digest {} asks for {what}", digest.id))
+        };
+        slots.chain(self.digests.iter().filter_map(digest))
+    }
+
+    /// Whether a power cut came when all data was rewritten already: one segment at rest that is what was to be, while
+    /// the notes of the re-encryption are still there. cryptsetup opens it, but one that is told to go on from here
+    /// begins with the first byte once more, and the data is lost (seen with 2.6.1).
+    #[must_use]
+    pub fn is_rewritten(&self) -> bool {
+        let mut live = self.live();
+        let (Some(data), None) = (live.next(), live.next()) else { return false };
+        let noted = |flag: &str| self.segments.iter().find(|segment| segment.has_flag(flag));
+        let (Some(before), Some(after)) = (noted("backup-previous"), noted("backup-final")) else { return false };
+        let state = |segment: &Segment| {
+            let key = self.digests.iter().find(|digest| digest.segments.contains(&segment.id)).map(|digest| digest.id);
+            (key, segment.kind.clone(), segment.cipher.clone(), segment.sector_bytes)
+        };
+        self.reencrypting() && data.flags.is_empty() && state(data) == state(after) && state(data) != state(before)
+    }
+
+    /// Whether a power cut came while a part of the data was written, which has to be recovered before anything else.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        self.reencrypting() && self.live().any(|segment| segment.has_flag("in-reencryption"))
     }
 
     /// Digests of the keys that encrypt live data.
@@ -181,6 +221,11 @@ impl Volume {
     pub fn slots_of<'a>(&'a self, digest: &'a Digest) -> impl Iterator<Item = &'a Slot> {
         self.slots.iter().filter(|slot| slot.holds_key() && digest.slots.contains(&slot.id))
     }
+}
+
+/// Whether it is a UUID as RFC 9562 writes one.
+pub(crate) fn is_plain_uuid(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// Names of requirements that a re-encryption leaves; the number at the end is its version.

@@ -5,8 +5,8 @@ mod html;
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample, Stop, Subject,
-    Unit,
+    ArmRecord, DetailRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample,
+    Stop, Subject, Unit,
 };
 
 use crate::Error;
@@ -67,7 +67,11 @@ fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "sealant {}{build}, {}, {}", here.version, visible(here.compiler), here.time)?;
     let cpu = visible(here.cpu.as_deref().unwrap_or("unknown processor"));
     let memory = here.memory_bytes.map(|bytes| format!(", {} memory", size(bytes))).unwrap_or_default();
-    let machine = if here.virtual_machine { ", virtual machine" } else { "" };
+    let machine = match (here.emulated, here.virtual_machine) {
+        (true, _) => ", emulated",
+        (false, true) => ", virtual machine",
+        (false, false) => "",
+    };
     writeln!(out, "{cpu}, {}{memory}{machine}", count(here.cores, "core"))?;
     let kernel = visible(here.kernel.as_deref().unwrap_or("unknown"));
     let file_system = visible(here.file_system.as_deref().unwrap_or("unknown"));
@@ -116,7 +120,7 @@ pub(super) struct Shown {
     pub(super) rate: &'static str,
     rate_scale: f64,
     /// Heading of the time.
-    pub(super) time: &'static str,
+    time: &'static str,
 }
 
 pub(super) const fn shown(unit: Unit) -> Shown {
@@ -135,9 +139,18 @@ impl Shown {
     }
 }
 
+/// What the times of an experiment are of.
+pub(super) fn time_heading(experiment: &ExperimentRecord) -> &'static str {
+    if experiment.block_bytes.is_some() { "NS EACH" } else { shown(experiment.unit).time }
+}
+
 /// The time of a run, or of each of the many that a run has.
-pub(super) fn time_of(unit: Unit, arm: &ArmRecord) -> f64 {
-    match unit {
+pub(super) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
+    if let Some(bytes) = experiment.block_bytes {
+        #[allow(clippy::cast_precision_loss, reason = "bytes of a sector")]
+        return bytes as f64 * 1e9 / arm.rate.estimate.max(f64::MIN_POSITIVE);
+    }
+    match experiment.unit {
         Unit::Bytes => arm.seconds.estimate,
         Unit::Connections | Unit::Queries | Unit::Transactions => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
     }
@@ -158,15 +171,39 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
     let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
     let name = pad(&visible(&experiment.name), width);
     let rounds = experiment_rounds(experiment);
-    let Shown { rate, time, .. } = shown(experiment.unit);
+    let (Shown { rate, .. }, time) = (shown(experiment.unit), time_heading(experiment));
     writeln!(out, "{name}{rate:>NUMBER$}{:>INTERVAL$}{time:>NUMBER$}   {rounds}", "95 %")?;
     for one in &experiment.arms {
-        arm(experiment.unit, one, width, out)?;
+        arm(experiment, one, width, out)?;
     }
     for one in &experiment.ratios {
         ratio(one, width, out)?;
     }
+    latencies(experiment, width, out)?;
     notes(&experiment.notes, "  ", out)
+}
+
+/// What arms know of single operations: percentiles in milliseconds, and processors that were busy.
+fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.detail.as_ref()?))).collect();
+    if arms.is_empty() {
+        return Ok(());
+    }
+    let name = pad("  latency in ms, busy cores", width);
+    writeln!(out, "{name}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}", "p50", "p99", "p99.9", "CORES")?;
+    for (arm, detail) in arms {
+        write!(out, "{}", pad(&visible(&arm.name), width))?;
+        latency_columns(detail).iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Percentiles in milliseconds, and processors.
+pub(super) fn latency_columns(detail: &DetailRecord) -> [String; 4] {
+    let ms = |seconds: &Interval| format!("{:.3}", seconds.estimate * 1e3);
+    let cores = format!("{:.2}", detail.cores.estimate);
+    [ms(&detail.p50_seconds), ms(&detail.p99_seconds), ms(&detail.p999_seconds), cores]
 }
 
 fn experiment_rounds(experiment: &ExperimentRecord) -> String {
@@ -179,10 +216,10 @@ fn experiment_rounds(experiment: &ExperimentRecord) -> String {
     format!("{rounds}, {stop}")
 }
 
-fn arm(unit: Unit, arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let rate = shown(unit).rate_of(arm);
+fn arm(experiment: &ExperimentRecord, arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let rate = shown(experiment.unit).rate_of(arm);
     let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-    let (rate, seconds) = (figure(rate.estimate), time_of(unit, arm));
+    let (rate, seconds) = (figure(rate.estimate), time_of(experiment, arm));
     let name = pad(&visible(&arm.name), width);
     Ok(writeln!(out, "{name}{rate:>NUMBER$}{interval:>INTERVAL$}{seconds:>NUMBER$.3}")?)
 }
@@ -241,6 +278,7 @@ mod tests {
             amount: 1 << 30,
             rate: rate(mb * 1e6),
             seconds: rate(1000.0 / mb),
+            detail: None,
         };
         let mut environment = Environment::now(Path::new("/"));
         environment.cpu = Some("Example\u{1b}[1m 9000".to_owned());
@@ -253,6 +291,7 @@ mod tests {
             experiments: vec![ExperimentRecord {
                 name: "warm".to_owned(),
                 unit: Unit::Bytes,
+                block_bytes: None,
                 rounds: 5,
                 stopped: Stop::Narrow,
                 arms: vec![arm("sealant, 1 thread", 2000.0), arm("read only", 8000.0)],
@@ -312,6 +351,32 @@ mod tests {
     }
 
     #[test]
+    fn blocks_have_times_and_operations_have_latencies() {
+        let mut record = record();
+        let of_ms = |ms: f64| Interval { estimate: ms / 1e3, low: ms / 1e3, high: ms / 1e3 };
+        record.experiments[0].block_bytes = Some(4096);
+        record.experiments[0].arms[0].detail = Some(DetailRecord {
+            p50_seconds: of_ms(0.25),
+            p99_seconds: of_ms(4.0),
+            p999_seconds: of_ms(20.5),
+            cores: Interval { estimate: 1.5, low: 1.0, high: 2.0 },
+        });
+        let table = collect(|out| write_bench_table(&record, out)).unwrap();
+        let normal: Vec<String> =
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        for wanted in [
+            "warm MB/s 95 % NS EACH 5 rounds, intervals narrow",
+            "sealant, 1 thread 2000 1800 to 2200 2048.000",
+            "latency in ms, busy cores p50 p99 p99.9 CORES",
+            "sealant, 1 thread 0.250 4.000 20.500 1.50",
+        ] {
+            assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
+        }
+        let page = collect(|out| write_bench_html(&record, out)).unwrap();
+        assert!(page.contains("<td>sealant, 1 thread</td><td>0.250</td><td>4.000</td><td>20.500</td><td>1.50</td>"));
+    }
+
+    #[test]
     fn the_document_and_the_samples_are_json() {
         let record = record();
         let text = collect(|out| write_bench_json(&record, out)).unwrap();
@@ -325,6 +390,7 @@ mod tests {
             position: 1,
             amount: 1,
             seconds: 0.5,
+            detail: None,
         };
         let lines = collect(|out| write_bench_samples(&record.environment, &[sample], out)).unwrap();
         let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -44,6 +44,22 @@ enum Plugin {
     Socket,
 }
 
+impl Plugin {
+    /// The challenge without the NUL that ends it if it came as a C string.
+    ///
+    /// Told by its length: the random bytes of Ed25519 and parsec may well end with a zero of their own.
+    fn challenge<'c>(&self, sent: &'c [u8]) -> &'c [u8] {
+        let length = match self {
+            Self::Ed25519 | Self::Parsec(_) => 32,
+            _ => 20,
+        };
+        match sent {
+            [challenge @ .., 0] if challenge.len() == length => challenge,
+            _ => sent,
+        }
+    }
+}
+
 /// Plug-ins whose first answer reveals nothing, so that it may be given unasked.
 pub(crate) fn is_challenge_response(plugin: &str) -> bool {
     matches!(plugin, "mysql_native_password" | "caching_sha2_password" | "client_ed25519" | "parsec")
@@ -66,9 +82,7 @@ impl<'a> Login<'a> {
             }
             other => return Err(unsupported(other, "")),
         };
-        // A challenge comes with its C string's NUL.
-        let challenge = challenge.strip_suffix(&[0]).unwrap_or(challenge).to_vec();
-        Ok(Self { password, privacy, plugin, challenge })
+        Ok(Self { password, privacy, challenge: plugin.challenge(challenge).to_vec(), plugin })
     }
 
     /// The plug-in's name.
@@ -248,6 +262,18 @@ mod tests {
         for plugin in ["caching_sha2_password", "client_ed25519", "parsec"] {
             let mut login = Login::new(plugin, b"short", &password, Privacy::Tls).unwrap();
             assert!(matches!(login.first(), Err(Error::Malformed { .. })), "{plugin}");
+        }
+    }
+
+    #[test]
+    fn a_challenge_may_end_with_a_zero_of_its_own() {
+        let password = Password::new("secret");
+        let mut challenge = [7; 33];
+        challenge[31] = 0;
+        challenge[32] = 0;
+        for plugin in ["client_ed25519", "parsec"] {
+            let answer = |sent| Login::new(plugin, sent, &password, Privacy::Tls).unwrap().first().unwrap();
+            assert_eq!(answer(&challenge[..32]), answer(&challenge), "{plugin}");
         }
     }
 }

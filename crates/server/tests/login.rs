@@ -166,7 +166,8 @@ fn mariadb_plugins_log_in() {
         match server.sql(parsec) {
             Ok(_) => {
                 assert_eq!(current_user(open(tcp(&server), "par", "p", TlsMode::Off).unwrap()), "par@%");
-                assert!(matches!(open(tcp(&server), "par", "q", TlsMode::Off), Err(Error::AccessDenied { .. })));
+                let refused = open(tcp(&server), "par", "q", TlsMode::Off);
+                assert!(matches!(refused, Err(Error::AccessDenied { .. })), "{:?}", refused.err());
             }
             Err(_) => eprintln!("SKIPPED: {} has no parsec", kind.name()),
         }

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::Pid;
 
-use crate::{estimate::Estimate, provider::Provider};
+use crate::{backup::Program, estimate::Estimate, provider::Provider};
 
 /// Why there is no copy. The server runs on in any case.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +114,24 @@ pub enum Error {
         /// The server.
         pid: Pid,
     },
+    /// A cluster's node sends write-sets to another, and a stop would cut one of them off.
+    #[error(
+        "process {pid}: sends write-sets to a node that joins the cluster, which would wait for the rest for ever if this \
+         server were stopped meanwhile"
+    )]
+    Sending {
+        /// The server.
+        pid: Pid,
+    },
+    /// The same, and it was seen only when the server went on again.
+    #[error(
+        "process {pid}: sent write-sets to a node that joins the cluster while it was stopped for the copy; they may have been \
+         cut off, and that node would wait for the rest for ever"
+    )]
+    CutOff {
+        /// The server.
+        pid: Pid,
+    },
     /// The freeze was as long as it may be, and the copy was not complete.
     #[error("the copy was not complete within the longest freeze of {} ms; the server runs on and the copy is void", limit.as_millis())]
     TooSlow {
@@ -164,10 +182,112 @@ pub enum Error {
         /// What the file system is called.
         kind: String,
     },
+    /// Not on ZFS.
+    #[error("{}: is on {kind}, not on ZFS", path.display())]
+    NotZfs {
+        /// The data directory.
+        path: PathBuf,
+        /// What the file system is called.
+        kind: String,
+    },
+    /// Not on a logical volume.
+    #[error("{}: its file system is not on a logical volume of LVM, or not directly", path.display())]
+    NotLvm {
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// A file system whose snapshot on a logical volume cannot be mounted beside it.
+    #[error("{}: is on {kind}, and only XFS and ext4 are copied by a snapshot of their volume", path.display())]
+    NotThisFileSystem {
+        /// The data directory.
+        path: PathBuf,
+        /// What the file system is called.
+        kind: String,
+    },
+    /// Not for everybody.
+    #[error("only root may take a snapshot by {provider}")]
+    NeedsRoot {
+        /// What the provider is called.
+        provider: &'static str,
+    },
+    /// A program is missing.
+    #[error("{program}: no such program is on the path")]
+    NoTool {
+        /// The program.
+        program: &'static str,
+    },
+    /// A program failed.
+    #[error("{program}: {reason}")]
+    Tool {
+        /// The program.
+        program: &'static str,
+        /// Its own words.
+        reason: String,
+    },
+    /// A backup failed.
+    #[error("{program}: {reason}")]
+    Backup {
+        /// The program.
+        program: String,
+        /// Its own words.
+        reason: String,
+    },
+    /// A backup is no copy.
+    #[error("{program} streams a backup and makes no copy that stays; only `sealant send --live` takes it")]
+    OnlyAStream {
+        /// The program.
+        program: Program,
+    },
+    /// A volume group is nearly full.
+    #[error(
+        "volume group {group}: {} MiB are free, and a snapshot needs {} MiB at least",
+        free_bytes >> 20, wanted_bytes >> 20
+    )]
+    NoRoom {
+        /// The volume group.
+        group: String,
+        /// What is free.
+        free_bytes: u64,
+        /// What a snapshot has to have.
+        wanted_bytes: u64,
+    },
+    /// A snapshot became full.
+    #[error("snapshot {name}: became full or failed before its use was over, so the copy is void")]
+    Overflowed {
+        /// Its name.
+        name: String,
+    },
+    /// A snapshot is not there any more.
+    #[error("snapshot {name}: is gone, so the copy is void")]
+    SnapshotGone {
+        /// Its name.
+        name: String,
+    },
+    /// Something else than a snapshot of this program is to be removed.
+    #[error("{name}: is none of the snapshots that sealant makes, and is left alone")]
+    NotOurs {
+        /// Its name.
+        name: String,
+    },
     /// A part of the data is in another subvolume.
     #[error("{}: is in another subvolume, which one snapshot does not cover", path.display())]
     OtherSubvolume {
         /// That part.
+        path: PathBuf,
+    },
+    /// Somebody else's subvolume.
+    #[error("{}: this subvolume belongs to another user, and only its owner or root may take a snapshot of it", path.display())]
+    NotItsOwner {
+        /// Its top.
+        path: PathBuf,
+    },
+    /// A snapshot that could not be removed again.
+    #[error(
+        "{}: a snapshot of this subvolume could not be removed again by this user (mount option user_subvol_rm_allowed)",
+        path.display()
+    )]
+    NotRemovable {
+        /// The top of the subvolume.
         path: PathBuf,
     },
     /// The directory for copies cannot be used.
@@ -211,6 +331,30 @@ pub enum Error {
 }
 
 impl Error {
+    /// The reason alone, for a line in a log that says already what of.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match self {
+            Self::NoProvider { refused, .. } => refused.last().map_or_else(String::new, |(_, error)| error.brief()),
+            Self::NoClones { kind, .. } => format!("{kind} cannot clone files"),
+            Self::OverBudget { estimate, limit } => {
+                format!("it would take {:.0} ms, more than {}", estimate.freeze_ms, limit.as_millis())
+            }
+            Self::Hidden { .. } => "the server's open files are hidden from this user".to_owned(),
+            Self::TablespaceElsewhere { .. } => "a table is outside the data directory".to_owned(),
+            Self::KeptElsewhere { .. } | Self::OtherSubvolume { .. } | Self::TwoFileSystems { .. } => {
+                "the data is in more than one place".to_owned()
+            }
+            Self::NotItsOwner { .. } => "the subvolume belongs to another user".to_owned(),
+            Self::NotRemovable { .. } => "btrfs is not mounted with user_subvol_rm_allowed".to_owned(),
+            Self::Sending { .. } => {
+                "the server is sending the joiner write-sets, which a stop would cut off".to_owned()
+            }
+            Self::NeedsRoot { provider } => format!("{provider} needs root"),
+            other => other.to_string(),
+        }
+    }
+
     /// Why no provider will do: the one reason if there is only one.
     pub(crate) fn of_refusals(path: &Path, mut refused: Vec<(Provider, Self)>) -> Self {
         match refused.pop() {

@@ -8,6 +8,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
+    calibrate::Costs,
     elsewhere::Elsewhere,
     error::Error,
     listing::{self, Listing},
@@ -15,15 +16,12 @@ use crate::{
     sys,
 };
 
-/// Cost of a file that is cloned while the server stands. Measured on XFS.
-const PER_FILE: Duration = Duration::from_micros(36);
-/// Cost of an extent of it.
-const PER_EXTENT: Duration = Duration::from_micros(16);
+/// Until all threads of a server stand, and until it has been seen that they still do: 0.5 to 13 ms were measured.
+const STOPPING: Duration = Duration::from_millis(10);
 /// A snapshot of a subvolume, whatever is in it: the middle of what was measured, 12 to 138 ms.
 const PER_SUBVOLUME: Duration = Duration::from_millis(75);
-/// Bytes of dirty page cache that are written out in a second: 256 MiB took 0.12 s.
-const WRITTEN_PER_SECOND: f64 = 256.0 * 1_048_576.0 / 0.12;
-
+/// Suspending a logical volume, and a transaction group of ZFS: of the order of a snapshot of a subvolume, not measured.
+const PER_VOLUME: Duration = Duration::from_millis(75);
 /// What a copy takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -33,9 +31,9 @@ pub struct Estimate {
     pub files: u64,
     /// Extents of all files.
     pub extents: u64,
-    /// Bytes that are in memory and not on disk yet.
+    /// Bytes that are in memory and not on disk yet, after all was written out: what a server dirties meanwhile.
     pub dirty_bytes: u64,
-    /// How long the server would stand, in milliseconds; 0 if it need not.
+    /// How long the server would stand, or its writes wait, in milliseconds; 0 if no server runs.
     pub freeze_ms: f64,
 }
 
@@ -53,6 +51,8 @@ pub(crate) struct Size {
     pub(crate) files: u64,
     pub(crate) extents: u64,
     pub(crate) dirty_bytes: u64,
+    /// How long it took to list them, which is done again while the server stands.
+    pub(crate) listed: Duration,
 }
 
 impl Size {
@@ -78,18 +78,22 @@ impl Size {
         Ok(size)
     }
 
-    pub(crate) fn estimate(&self, provider: Provider, freezes: bool) -> Estimate {
+    /// What a copy by `provider` takes where clones cost so much. A server that does not run need not stand.
+    pub(crate) fn estimate(&self, provider: Provider, costs: &Costs, runs: bool) -> Estimate {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let (files, extents, dirty) = (self.files as f64, self.extents as f64, self.dirty_bytes as f64);
         let seconds = match provider {
+            Provider::Stopped => 0.0,
             Provider::Btrfs => PER_SUBVOLUME.as_secs_f64(),
-            Provider::Stopped | Provider::Reflink => {
-                files * PER_FILE.as_secs_f64() + extents * PER_EXTENT.as_secs_f64()
+            Provider::Lvm | Provider::Zfs => PER_VOLUME.as_secs_f64(),
+            Provider::Reflink => {
+                let cloning = files * costs.per_file.as_secs_f64() + extents * costs.per_extent.as_secs_f64();
+                STOPPING.as_secs_f64() + self.listed.as_secs_f64() + cloning
             }
         };
-        let seconds = seconds + dirty / WRITTEN_PER_SECOND;
-        let freeze_ms = if freezes { (seconds * 10_000.0).round() / 10.0 } else { 0.0 };
-        let Self { files, extents, dirty_bytes } = *self;
+        let seconds = seconds + dirty / costs.written_per_second;
+        let freeze_ms = if runs { (seconds * 10_000.0).round() / 10.0 } else { 0.0 };
+        let Self { files, extents, dirty_bytes, .. } = *self;
         Estimate { provider, files, extents, dirty_bytes, freeze_ms }
     }
 }
@@ -97,14 +101,15 @@ impl Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::USUAL;
 
     #[test]
     fn files_extents_and_dirty_pages_add_up() {
-        let size = Size { files: 1000, extents: 10_000, dirty_bytes: 256 << 20 };
-        let estimate = size.estimate(Provider::Reflink, true);
-        assert_eq!(estimate.freeze_ms, 36.0 + 160.0 + 120.0);
-        assert_eq!(estimate.freeze(), Duration::from_millis(316));
-        assert_eq!(size.estimate(Provider::Btrfs, true).freeze_ms, 75.0 + 120.0);
-        assert_eq!(size.estimate(Provider::Btrfs, false).freeze_ms, 0.0);
+        let size = Size { files: 1000, extents: 10_000, dirty_bytes: 256 << 20, listed: Duration::from_millis(3) };
+        let estimate = size.estimate(Provider::Reflink, &USUAL, true);
+        assert_eq!(estimate.freeze_ms, 10.0 + 3.0 + 36.0 + 160.0 + 120.0);
+        assert_eq!(estimate.freeze(), Duration::from_millis(329));
+        assert_eq!(size.estimate(Provider::Btrfs, &USUAL, true).freeze_ms, 75.0 + 120.0);
+        assert_eq!(size.estimate(Provider::Btrfs, &USUAL, false).freeze_ms, 0.0);
     }
 }

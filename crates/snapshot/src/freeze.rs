@@ -150,12 +150,12 @@ fn has_ended(process: &OwnedFd) -> bool {
 
 /// This thread before all others, for as long as a server waits for it, if this user may have that.
 #[derive(Debug)]
-struct Hurry {
+pub(crate) struct Hurry {
     before: Option<i32>,
 }
 
 impl Hurry {
-    fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let before = getpriority_process(None).ok();
         let raised = setpriority_process(None, -20);
         Self { before: before.filter(|_| raised.is_ok()) }

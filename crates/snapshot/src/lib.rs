@@ -10,6 +10,8 @@
 
 #![deny(unsafe_code)]
 
+pub mod backup;
+mod calibrate;
 mod datadir;
 mod elsewhere;
 mod error;
@@ -17,12 +19,16 @@ mod estimate;
 mod freeze;
 mod listing;
 mod location;
+mod mounts;
 mod process;
 pub mod provider;
 mod record;
+mod sending;
+mod stall;
 mod still;
 #[allow(unsafe_code, reason = "extents, dirty pages and subvolumes have no safe call")]
 mod sys;
+mod tools;
 pub mod watchdog;
 
 use std::{path::PathBuf, time::Duration};
@@ -32,6 +38,7 @@ pub use crate::{
     error::Error,
     estimate::Estimate,
     listing::{LEFT_OUT, LeftOut},
+    process::mapped_for_writing,
     provider::{Choice, Provider},
     record::{Found, State, discard, list},
     still::{Keep, Still},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use place::Placing;
-use rustix::fs::{OFlags, ioctl_ficlone};
+use rustix::fs::{Access, OFlags, ioctl_ficlone};
 
 use crate::error::Error;
 
@@ -45,6 +45,22 @@ pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBu
         }
     }
     Err(last.unwrap_or_else(|| Error::NoClones { path: datadir.to_owned(), kind: kind_of(datadir) }))
+}
+
+/// The first of them that can be written to, for a copy that is not itself there.
+///
+/// # Errors
+/// [`Error::Place`] if none can be.
+pub(crate) fn writable(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
+    let mut last = None;
+    for directory in candidates(datadir, wanted) {
+        let above = directory.parent().unwrap_or(datadir);
+        match rustix::fs::access(above, Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) => return Ok(directory),
+            Err(source) => last = Some(Error::Place { path: above.to_owned(), source: source.into() }),
+        }
+    }
+    Err(last.unwrap_or_else(|| Error::NotADataDir { path: datadir.to_owned() }))
 }
 
 /// Tries it with a file that has no name and so leaves nothing behind.
@@ -101,7 +117,7 @@ pub(crate) fn kind_of(path: &Path) -> String {
         Ok(0xef53) => "ext4".to_owned(),
         Ok(0x5846_5342) => "XFS".to_owned(),
         Ok(BTRFS) => "btrfs".to_owned(),
-        Ok(0x2fc1_2fc1) => "ZFS".to_owned(),
+        Ok(ZFS) => "ZFS".to_owned(),
         Ok(0x0102_1994) => "tmpfs".to_owned(),
         Ok(0x794c_7630) => "overlayfs".to_owned(),
         Ok(0x6969) => "NFS".to_owned(),
@@ -110,5 +126,7 @@ pub(crate) fn kind_of(path: &Path) -> String {
     }
 }
 
+/// `ZFS_SUPER_MAGIC` of OpenZFS.
+pub(crate) const ZFS: rustix::fs::FsWord = 0x2fc1_2fc1;
 /// `BTRFS_SUPER_MAGIC`.
 pub(crate) const BTRFS: rustix::fs::FsWord = 0x9123_683e;

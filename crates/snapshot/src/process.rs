@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs::{self, File},
     io,
     os::unix::{fs::MetadataExt, net::UnixStream},
@@ -139,6 +140,25 @@ pub(crate) fn open_files(pid: Pid) -> io::Result<impl Iterator<Item = OpenFile>>
     }))
 }
 
+/// Files that a process has mapped to write them, by name and inode: their times do not tell when that is done.
+///
+/// # Errors
+/// Of the system: the maps of other users' processes are hidden.
+pub fn mapped_for_writing(server: &ServerProcess) -> io::Result<BTreeSet<(OsString, u64)>> {
+    let maps = fs::read_to_string(of_process(server.pid).join("maps"))?;
+    Ok(maps.lines().filter_map(written_mapping).collect())
+}
+
+/// A line of `/proc/PID/maps`: addresses, permissions, offset, device, inode, path. Source: proc_pid_maps(5).
+fn written_mapping(line: &str) -> Option<(OsString, u64)> {
+    let mut words = line.splitn(6, ' ');
+    let permissions = words.nth(1)?;
+    let inode = words.nth(2)?.parse().ok()?;
+    let path = Path::new(words.next()?.trim_start());
+    let written = permissions.contains('w') && permissions.ends_with('s') && path.is_absolute();
+    written.then(|| Some((path.file_name()?.to_owned(), inode)))?
+}
+
 /// Whether `/proc/PID/fdinfo/N` is of a descriptor that was opened for writing.
 fn is_for_writing(info: &str) -> bool {
     const ACCESS_MODE: u32 = 3;
@@ -193,6 +213,22 @@ mod tests {
         fs::write(&pid_file, "4194999\n").unwrap();
         assert_eq!(find(datadir.path(), None, Some(&pid_file)).unwrap(), None, "nobody has this number");
         assert_eq!(find(datadir.path(), None, None).unwrap(), None);
+    }
+
+    #[test]
+    fn shared_mappings_for_writing_are_found() {
+        let log =
+            "7f2d3c000000-7f2d3d000000 rw-s 00000000 00:1b 4242                       /dev/shm/a b/data/ib_logfile0";
+        assert_eq!(written_mapping(log), Some(("ib_logfile0".into(), 4242)));
+        for other in [
+            "7f2d3c000000-7f2d3d000000 rw-p 00000000 00:1b 4242                       /usr/lib/libc.so.6",
+            "7f2d3c000000-7f2d3d000000 r--s 00000000 00:1b 4242                       /usr/lib/gconv.cache",
+            "7f2d3c000000-7f2d3d000000 rw-s 00000000 00:01 4242                       [aio]",
+            "7f2d3c000000-7f2d3d000000 rw-p 00000000 00:00 0 ",
+            "",
+        ] {
+            assert_eq!(written_mapping(other), None, "{other}");
+        }
     }
 
     #[test]

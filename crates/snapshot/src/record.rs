@@ -12,7 +12,12 @@ use place::Placing;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::{datadir::DataDir, error::Error, location, provider::Provider};
+use crate::{
+    datadir::DataDir,
+    error::Error,
+    location,
+    provider::{Provider, mounted},
+};
 
 const NAME: &str = "snapshot.json";
 const LOCK: &str = "lock";
@@ -30,6 +35,9 @@ pub(crate) struct Record {
     pub(crate) freeze_ms: Option<f64>,
     /// Whether it is to stay when the program that made it ends.
     pub(crate) kept: bool,
+    /// What the provider's tools call what they made for it, written down before they do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) volumes: Vec<String>,
 }
 
 /// A copy that was found.
@@ -50,6 +58,7 @@ pub struct Found {
     /// Whose it is.
     pub state: State,
     directory: PathBuf,
+    volumes: Vec<String>,
 }
 
 /// Whose a copy is.
@@ -62,6 +71,8 @@ pub enum State {
     InUse,
     /// The program that made it is gone.
     Stale,
+    /// It is not of one instant any more: the snapshot that it was became full.
+    Void,
 }
 
 impl Record {
@@ -114,6 +125,7 @@ fn found_in(directory: &Path) -> Option<Found> {
     let record = Record::read(directory)?;
     let state = match record.freeze_ms {
         _ if is_in_use(directory) => State::InUse,
+        Some(_) if record.provider.check(&record.volumes).is_err() => State::Void,
         Some(_) if record.kept => State::Kept,
         _ => State::Stale,
     };
@@ -126,6 +138,7 @@ fn found_in(directory: &Path) -> Option<Found> {
         freeze_ms: record.freeze_ms,
         state,
         directory: directory.to_owned(),
+        volumes: record.volumes,
     })
 }
 
@@ -137,12 +150,16 @@ pub fn discard(found: &Found) -> Result<(), Error> {
     if is_in_use(&found.directory) {
         return Err(Error::InUse { name: found.name.clone() });
     }
-    remove(&found.directory, found.provider)
+    remove(&found.directory, found.provider, &found.volumes)
 }
 
 /// Removes what is in the directory of a copy, and the directory.
-pub(crate) fn remove(directory: &Path, provider: Provider) -> Result<(), Error> {
-    provider.remove(directory)?;
+pub(crate) fn remove(directory: &Path, provider: Provider, volumes: &[String]) -> Result<(), Error> {
+    provider.remove(directory, volumes)?;
+    if !volumes.is_empty() {
+        // Nothing is mounted there any more; `/run` is empty after the next boot.
+        let _ = mounted::forget(directory.file_name().unwrap_or_default());
+    }
     let failed = |source| Error::Release { path: directory.to_owned(), source };
     // The record goes last: what is left without one, nobody would find again.
     for path in [directory.join("data"), directory.to_owned()] {

@@ -12,7 +12,7 @@ use crate::{
     Options,
     error::Error,
     location,
-    provider::Provider,
+    provider::{Provider, mounted},
     record::{self, Record},
 };
 
@@ -31,6 +31,7 @@ pub struct Still {
     root: PathBuf,
     provider: Provider,
     frozen: Duration,
+    volumes: Vec<String>,
     made: Option<Made>,
 }
 
@@ -45,7 +46,13 @@ struct Made {
 impl Still {
     /// The data directory of a server that does not run.
     pub(crate) fn stopped(root: &Path) -> Self {
-        Self { root: root.to_owned(), provider: Provider::Stopped, frozen: Duration::ZERO, made: None }
+        Self {
+            root: root.to_owned(),
+            provider: Provider::Stopped,
+            frozen: Duration::ZERO,
+            volumes: Vec::new(),
+            made: None,
+        }
     }
 
     /// The copy's data directory.
@@ -60,10 +67,29 @@ impl Still {
         self.provider
     }
 
-    /// How long the server stood for it.
+    /// How long the server stood for it, or its writes waited.
     #[must_use]
     pub fn frozen(&self) -> Duration {
         self.frozen
+    }
+
+    /// What the server had of it, for people.
+    #[must_use]
+    pub fn effect(&self) -> String {
+        let time = format!("{:.1} ms", self.frozen.as_secs_f64() * 1000.0);
+        match self.provider.stops_the_server() {
+            true => format!("the server stood still for {time}"),
+            false => format!("the server ran on, a write waited for {time} at most"),
+        }
+    }
+
+    /// Makes sure that the copy is still of the instant that it was taken in. To be called when it has been used, and
+    /// before that counts.
+    ///
+    /// # Errors
+    /// [`Error::Overflowed`] or [`Error::SnapshotGone`] if it is not.
+    pub fn prove(&self) -> Result<(), Error> {
+        self.provider.check(&self.volumes)
     }
 
     /// The name that [`list`](crate::list) shows; `None` if nothing was copied.
@@ -83,7 +109,9 @@ impl Still {
 
     fn remove(&mut self) -> Result<(), Error> {
         match self.made.take() {
-            Some(made) if made.keep == Keep::WhileInUse => record::remove(&made.directory, self.provider),
+            Some(made) if made.keep == Keep::WhileInUse => {
+                record::remove(&made.directory, self.provider, &self.volumes)
+            }
             _ => Ok(()),
         }
     }
@@ -100,6 +128,7 @@ impl Drop for Still {
 #[derive(Debug)]
 pub(crate) struct Taking {
     directory: PathBuf,
+    volume_name: String,
     record: Record,
     lock: Option<File>,
 }
@@ -113,7 +142,29 @@ impl Taking {
         provider: Provider,
         options: &Options,
     ) -> Result<Self, Error> {
+        Self::begin_in(location::make(place, datadir)?, datadir, root, provider, options)
+    }
+
+    /// The same for a snapshot that has to be mounted; the data directory is at `within` in it.
+    pub(crate) fn begin_mounted(
+        place: &Path,
+        datadir: &Path,
+        within: &Path,
+        provider: Provider,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let directory = location::make(place, datadir)?;
+        let root = mounted::point(directory.file_name().unwrap_or_default()).join(within);
+        Self::begin_in(directory, datadir, &root, provider, options)
+    }
+
+    fn begin_in(
+        directory: PathBuf,
+        datadir: &Path,
+        root: &Path,
+        provider: Provider,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let record = Record {
             datadir: datadir.to_owned(),
             root: directory.join(root),
@@ -121,8 +172,12 @@ impl Taking {
             created: Timestamp::now(),
             freeze_ms: None,
             kept: options.keep == Keep::UntilDiscarded,
+            volumes: Vec::new(),
         };
-        let mut taking = Self { directory, record, lock: None };
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let own = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let volume_name = format!("sealant{}", name.strip_prefix(&own).unwrap_or("-"));
+        let mut taking = Self { directory, volume_name, record, lock: None };
         taking.lock = Some(record::lock(&taking.directory)?);
         taking.record.write(&taking.directory)?;
         Ok(taking)
@@ -131,6 +186,23 @@ impl Taking {
     /// The directory of this copy and what is written down about it.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Where its snapshot is mounted.
+    pub(crate) fn mount_point(&self) -> &Path {
+        let name = self.directory.file_name().unwrap_or_default();
+        self.record.root.ancestors().find(|above| above.file_name() == Some(name)).unwrap_or(&self.record.root)
+    }
+
+    /// What a snapshot for it is called: the end of its own name, since that of the data directory may be anything.
+    pub(crate) fn volume_name(&self) -> &str {
+        &self.volume_name
+    }
+
+    /// Writes down what the provider's tools are about to make.
+    pub(crate) fn uses(&mut self, volumes: Vec<String>) -> Result<(), Error> {
+        self.record.volumes = volumes;
+        self.record.write(&self.directory)
     }
 
     /// Where its data directory will be.
@@ -144,14 +216,15 @@ impl Taking {
         self.record.write(&self.directory)?;
         let (root, provider) = (self.record.root.clone(), self.record.provider);
         let made = self.lock.take().map(|lock| Made { directory: self.directory.clone(), keep, _lock: lock });
-        Ok(Still { root, provider, frozen, made })
+        let volumes = self.record.volumes.clone();
+        Ok(Still { root, provider, frozen, volumes, made })
     }
 }
 
 impl Drop for Taking {
     fn drop(&mut self) {
         if self.lock.take().is_some() {
-            let _ = record::remove(&self.directory, self.record.provider);
+            let _ = record::remove(&self.directory, self.record.provider, &self.record.volumes);
         }
     }
 }

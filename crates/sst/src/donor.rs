@@ -14,6 +14,7 @@ use transfer::{
     TransferError,
     codec::effort::Compression,
     pairing::{PairingCode, Token},
+    plan::Plan,
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
 };
@@ -132,19 +133,19 @@ impl Giving<'_> {
     /// Sends everything.
     fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
-        let copy = match ordered {
-            Some(ordered) => self.copy(&mut session)?.map(|copy| (copy, ordered)),
+        let copy = match ordered.map(|ordered| (self.copy(&mut session), ordered)) {
+            Some((Ok(copy), ordered)) => copy.map(|copy| (copy, ordered)),
+            Some((Err(error), _)) => {
+                session.give_up(&error.to_string());
+                return Err(error);
+            }
             None => None,
         };
-        let sent = match &copy {
-            Some((copy, ordered)) => self.send_copy(copy, &mut session).map(|()| ordered.clone()),
-            None => self.while_it_works(&mut session).and_then(|()| self.while_it_stands_still(&mut session)),
-        };
-        let sent = sent.and_then(|position| {
-            session.say(&format!("{POSITION} {position}"))?;
-            self.speech.go_on()?;
-            Ok(position)
-        });
+        let sent = self.send(copy.as_ref(), &mut session);
+        // Now: what it holds is not needed any more, and nobody else would say that it is left.
+        if let Some(Err(error)) = copy.map(|(copy, _)| copy.release()) {
+            report.line(format!("the snapshot is left: {error}"));
+        }
         match sent {
             Ok(position) => {
                 let sent = session.finish()?;
@@ -163,6 +164,19 @@ impl Giving<'_> {
         }
     }
 
+    /// Sends all of it, from the copy if there is one, and the position.
+    fn send(&self, copy: Option<&(Still, Position)>, session: &mut Session<'_>) -> Result<Position, SstError> {
+        let sent = match copy {
+            Some((copy, ordered)) => self.send_copy(copy, session).map(|()| ordered.clone()),
+            None => self.while_it_works(session).and_then(|()| self.while_it_stands_still(session)),
+        };
+        sent.and_then(|position| {
+            session.say(&format!("{POSITION} {position}"))?;
+            self.speech.go_on()?;
+            Ok(position)
+        })
+    }
+
     /// A copy of one instant, if the file system can give one. The server takes no lock for it: what it
     /// wrote since the position of the request, the joiner has twice or takes from the group.
     fn copy(&self, session: &mut Session<'_>) -> Result<Option<Still>, SstError> {
@@ -171,7 +185,7 @@ impl Giving<'_> {
             return Ok(None);
         }
         let refused = |reason: String| {
-            self.report.line(format!("no snapshot: {reason}; the server's own lock is used for the end of the copy"));
+            self.report.line(format!("no snapshot: {reason}; the server's lock is used"));
         };
         let provider = match choice.parse() {
             Ok(provider) => provider,
@@ -181,11 +195,11 @@ impl Giving<'_> {
             }
         };
         if !self.layout.is_in_one_place() {
-            refused("InnoDB or Aria have files outside of the data directory".to_owned());
+            refused("InnoDB or Aria have files elsewhere".to_owned());
             return Ok(None);
         }
         if self.layout.has_binlog() != self.joiner_has_binlog {
-            refused("only one of the two nodes has a binary log, which recovery needs".to_owned());
+            refused("only one of the two nodes has a binary log".to_owned());
             return Ok(None);
         }
         let options = snapshot::Options { provider, ..snapshot::Options::default() };
@@ -202,15 +216,13 @@ impl Giving<'_> {
         };
         Ok(match taken {
             Ok(copy) => {
-                let stood = match copy.frozen().as_millis() {
-                    0 => "the server worked on".to_owned(),
-                    time => format!("the server stood still for {time} ms"),
-                };
-                self.report.line(format!("a snapshot by {}; {stood}", copy.provider()));
+                self.report.line(format!("a snapshot by {}; {}", copy.provider(), copy.effect()));
                 Some(copy)
             }
+            // With the lock it would come to an end, and the joiner's server would wait for ever.
+            Err(error @ snapshot::Error::CutOff { .. }) => return Err(error.into()),
             Err(error) => {
-                refused(error.to_string());
+                refused(error.brief());
                 None
             }
         })
@@ -219,6 +231,7 @@ impl Giving<'_> {
     fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
         let (plan, log) = meanwhile(session, || self.layout.plan_of_copy(copy.root()))??;
         session.round(&plan, None, Source::Still)?;
+        copy.prove()?;
         log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))
     }
 
@@ -226,7 +239,7 @@ impl Giving<'_> {
     fn while_it_works(&self, session: &mut Session<'_>) -> Result<(), SstError> {
         let mut before = u64::MAX;
         for number in 1..=MOST_ROUNDS {
-            let (plan, began) = (meanwhile(session, || self.layout.plan())??, Instant::now());
+            let (plan, began) = (meanwhile(session, || self.plan())??, Instant::now());
             // More than fits into memory would push itself out of it.
             let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
             let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
@@ -248,6 +261,20 @@ impl Giving<'_> {
         Ok(())
     }
 
+    /// What goes from the server's own files. MariaDB maps its redo log where that is in memory (tmpfs, DAX), and writes it
+    /// without a change of its times.
+    fn plan(&self) -> Result<Plan, SstError> {
+        let mut plan = self.layout.plan()?;
+        let datadir = DataDir::at(self.layout.datadir())?.socket(self.arguments.socket.clone());
+        let mapped = datadir.server().ok().flatten().and_then(|server| snapshot::mapped_for_writing(&server).ok());
+        plan.written_untold(|name, inode| match &mapped {
+            Some(mapped) => mapped.contains(&(name.to_owned(), inode)),
+            // Hidden from this user.
+            None => name.as_encoded_bytes().starts_with(b"ib_logfile"),
+        });
+        Ok(plan)
+    }
+
     /// Asks the server to stop writing, and sends what is left.
     fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
         let datadir = self.layout.datadir();
@@ -261,7 +288,7 @@ impl Giving<'_> {
             }
         };
         let still = Instant::now();
-        let plan = meanwhile(session, || self.layout.plan())??;
+        let plan = meanwhile(session, || self.plan())??;
         let round = session.round(&plan, None, Source::Still)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",

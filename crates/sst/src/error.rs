@@ -44,6 +44,9 @@ pub enum SstError {
     /// The transfer failed.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// The snapshot cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
     /// A file or directory of the server.
     #[error("{}: {doing}: {source}", path.display())]
     File {

@@ -26,6 +26,20 @@ pub enum TransferError {
         /// What changed.
         change: &'static str,
     },
+    /// What was sent turned out to be of no use.
+    #[error("{reason}")]
+    Void {
+        /// Why.
+        reason: String,
+    },
+    /// A stream that is sent makes no sense.
+    #[error("the stream of the backup is damaged: {reason}")]
+    Stream {
+        /// What is wrong.
+        reason: String,
+        /// Whether it is that the stream ends where it should not.
+        ends_early: bool,
+    },
     /// Something in or about the target failed.
     #[error("{}: {doing}: {source}", path.display())]
     Target {

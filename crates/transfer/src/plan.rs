@@ -13,6 +13,7 @@ use glob::Pattern;
 use crate::{
     error::TransferError,
     path::RelativePath,
+    sender::flow::Chunks,
     wire::{Entry, Kind},
 };
 
@@ -72,8 +73,12 @@ pub struct Planned {
     /// compresses.
     pub sparse: bool,
     identity: Identity,
+    /// Whether it may be written without a change of its times.
+    untold: bool,
     /// The directory beside the root that it is in.
     other: Option<usize>,
+    /// Of a stream: what is at hand of it.
+    pub(crate) chunks: Option<Chunks>,
 }
 
 /// What a file system says of a file, by which it is seen that another one took its place or that it
@@ -113,6 +118,13 @@ impl Identity {
 }
 
 impl Planned {
+    /// A file or directory of a stream. Its number is what it is known by; it only grows.
+    pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
+        let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
+        let identity = Identity { device: u64::MAX, inode: number, bytes, modified: (0, 0), changed: (0, 0) };
+        Self { entry, sparse: false, identity, untold: false, other: None, chunks: Some(chunks) }
+    }
+
     /// What has changed since the plan was made; `None` if nothing has.
     #[must_use]
     pub fn change(&self, now: &Metadata) -> Option<&'static str> {
@@ -170,6 +182,25 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What came of a stream so far.
+    pub(crate) fn streamed(mut entries: Vec<Planned>, began: SystemTime) -> Self {
+        entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
+        let bytes = entries.iter().filter_map(Planned::file_bytes).sum();
+        let root_identity = Identity { device: u64::MAX, inode: 0, bytes: 0, modified: (0, 0), changed: (0, 0) };
+        Self {
+            root: PathBuf::new(),
+            entries,
+            left_out: Vec::new(),
+            outward: Vec::new(),
+            bytes,
+            allocated_bytes: bytes,
+            root_identity,
+            selection: Selection::default(),
+            began,
+            others: Vec::new(),
+        }
+    }
+
     /// Adds files of another directory whose names match, as if they were in the root.
     ///
     /// # Errors
@@ -196,11 +227,20 @@ impl Plan {
         Ok(())
     }
 
+    /// Files of the source that may be written without a change of their times, since a program has them mapped into its
+    /// memory: they are read again in every round. Told by name and inode.
+    pub fn written_untold(&mut self, is: impl Fn(&OsStr, u64) -> bool) {
+        for planned in &mut self.entries {
+            let name = planned.entry.path.as_path().file_name().unwrap_or_default();
+            planned.untold = planned.file_bytes().is_some() && is(name, planned.identity.inode);
+        }
+    }
+
     /// Whether a file is still what it was when an earlier plan was made, so surely that it need not
     /// be read again.
     pub(crate) fn is_as_before(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
         let (identity, looked) = before;
-        planned.identity == *identity && identity.is_settled(*looked)
+        !planned.untold && planned.identity == *identity && identity.is_settled(*looked)
     }
 
     /// What [`is_as_before`](Self::is_as_before) compares with, later.
@@ -289,7 +329,14 @@ impl Plan {
             modified: (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default()),
         };
         let sparse = metadata.blocks().saturating_mul(512) < metadata.len();
-        self.entries.push(Planned { entry, sparse, identity: Identity::of(metadata), other });
+        self.entries.push(Planned {
+            entry,
+            sparse,
+            identity: Identity::of(metadata),
+            untold: false,
+            other,
+            chunks: None,
+        });
         Ok(())
     }
 
@@ -299,6 +346,10 @@ impl Plan {
     /// # Errors
     /// [`TransferError::Changed`] names the first thing that is not.
     pub fn check_unchanged(&self) -> Result<(), TransferError> {
+        if self.entries.iter().any(|planned| planned.chunks.is_some()) {
+            // A stream is what came.
+            return Ok(());
+        }
         let changed = |path, change| Err(TransferError::Changed { path, change });
         if !self.is_root_unchanged() {
             return changed(self.root.clone(), "a file came or went");

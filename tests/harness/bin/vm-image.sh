@@ -5,7 +5,7 @@
 # guest_packages: what lies on the disk. Services are masked that no test needs and
 # that an emulated processor would spend seconds on.
 guest_packages=(linux-image-cloud-amd64 busybox-static systemd systemd-sysv udev kmod
-    util-linux mount cryptsetup-bin dmsetup e2fsprogs dash bash coreutils grep sed findutils
+    util-linux mount cryptsetup-bin dmsetup lvm2 thin-provisioning-tools e2fsprogs xfsprogs dash bash coreutils grep sed findutils
     procps gawk tar login passwd base-passwd hostname libc-bin libgcc-s1 fio mariadb-server)
 guest_masked=(getty.target systemd-logind.service systemd-user-sessions.service
     systemd-timesyncd.service systemd-networkd.service systemd-sysusers.service

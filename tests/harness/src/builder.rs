@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use crate::certs::TlsFiles;
 use crate::options::{Ports, installation, instance};
 use crate::server::{new_directory, new_directory_in};
 use crate::template;
-use crate::{Error, Kind, Server};
+use crate::{Error, Kind, Server, run};
 
 /// Where MySQL 9.7's keyring file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,7 @@ pub struct ServerBuilder {
     seed: Option<PathBuf>,
     empty: bool,
     programs: Option<PathBuf>,
+    user: Option<u32>,
     place: Option<PathBuf>,
     admin_port: bool,
     base: Option<PathBuf>,
@@ -52,6 +55,7 @@ impl ServerBuilder {
             seed: None,
             empty: false,
             programs: None,
+            user: None,
             place: None,
             admin_port: false,
             base: None,
@@ -151,6 +155,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Runs the server as this user and group, who owns its directories, and with no right of root's but to read: what the
+    /// machine's root installed may lie where others cannot look.
+    #[must_use]
+    pub fn user(mut self, id: u32) -> Self {
+        self.user = Some(id);
+        self
+    }
+
     /// A directory of programs that the server runs by name, before those of the machine.
     #[must_use]
     pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -224,6 +236,12 @@ impl ServerBuilder {
         let options = self.options.iter().map(|option| expand(option, dir.path())).collect();
         let mut server = Server::assemble(self.kind, binaries, dir, fixed, options);
         server.programs.clone_from(&self.programs);
+        if let Some(id) = self.user {
+            for path in [server.dir(), datadir.as_path()] {
+                give(path, id)?;
+            }
+            server.user = Some(id);
+        }
         server.set_datadir(datadir);
         Ok(server)
     }
@@ -262,6 +280,12 @@ impl ServerBuilder {
         let manifest = br#"{"components":"file://component_keyring_file"}"#;
         write(&datadir.join("mysqld.my"), manifest)
     }
+}
+
+/// Gives a directory and all that is in it to a user.
+fn give(path: &Path, id: u32) -> Result<(), Error> {
+    let owner = format!("{id}:{id}");
+    run(Command::new("chown").args(["-R", "-H", &owner]).arg(path), b"", Duration::from_secs(60)).map(drop)
 }
 
 fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {

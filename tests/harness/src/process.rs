@@ -44,6 +44,16 @@ impl Daemon {
         command
     }
 
+    /// The same, as another user, who may read everything and nothing else.
+    pub(crate) fn command_of(id: u32, program: &Path) -> Command {
+        let mut command = Command::new("setpriv");
+        command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
+        command.args(["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]);
+        command.args(["--bounding-set=-all,+dac_read_search", "--no-new-privs"]);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program).process_group(0);
+        command
+    }
+
     pub(crate) fn spawn(command: Command) -> io::Result<Self> {
         let gone = || io::Error::other("the thread that starts servers is gone");
         let (reply, answer) = channel();

@@ -43,6 +43,8 @@ pub struct Server {
     seen: usize,
     /// Looked for before those of the machine.
     pub(crate) programs: Option<PathBuf>,
+    /// As whom it runs, if not as who runs the test.
+    pub(crate) user: Option<u32>,
     dir: TempDir,
 }
 
@@ -73,6 +75,7 @@ impl Server {
             datadir: dir.path().join("data"),
             seen: 0,
             programs: None,
+            user: None,
             dir,
         }
     }
@@ -256,7 +259,10 @@ impl Server {
     }
 
     fn command(&self) -> Result<Command, Error> {
-        let mut command = Daemon::command(&self.binaries.daemon);
+        let mut command = match self.user {
+            Some(id) => Daemon::command_of(id, &self.binaries.daemon),
+            None => Daemon::command(&self.binaries.daemon),
+        };
         command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
         command.current_dir(self.dir()).stdin(Stdio::null());
         // What comes before the error log is open, and after it is closed.

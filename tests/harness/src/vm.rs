@@ -138,6 +138,34 @@ impl Machine {
         }
     }
 
+    /// Puts a program and the libraries that it loads at the same places as here. What lies where the system has its
+    /// own is left to the machine's.
+    ///
+    /// # Errors
+    /// As [`Self::file`]; [`Error`] if its libraries cannot be told.
+    pub fn installed(self, program: &Path) -> Result<Self, Error> {
+        let listed = run(Command::new("ldd").arg(program), b"", Duration::from_secs(60))?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        // `NAME => PATH (ADDRESS)`; of the interpreter, if it is not the system's, NAME is the path.
+        let named = listed.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
+        let own = |path: &&str| !["/lib", "/usr/"].iter().any(|system| path.starts_with(system));
+        named.filter(own).map(Path::new).chain([program]).try_fold(self, |machine, file| {
+            let place = file.display().to_string();
+            machine.file(file, &place)
+        })
+    }
+
+    /// Puts a directory with all that is in it there.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub fn directory(self, from: &Path, place: &Path) -> Result<Self, Error> {
+        let target = self.place(&place.display().to_string())?;
+        let mut copy = Command::new("cp");
+        run(copy.args(["-rL", "--preserve=mode", "--"]).arg(from).arg(target), b"", Duration::from_secs(120))?;
+        Ok(self)
+    }
+
     fn place(&self, place: &str) -> Result<PathBuf, Error> {
         let target = self.dir.path().join("job").join(place.trim_start_matches('/'));
         let parent = target.parent().unwrap_or(&target);

@@ -44,7 +44,7 @@ fn checked<'a>(
         let target = site.scratch.target();
         match fault(&target)? {
             Some(what) => Err(Error::Work { arm: own.clone(), reason: format!("{what}; does the source change?") }),
-            None => Ok(Work { amount: Tree::of(&target)?.bytes(), seconds: Some(seconds) }),
+            None => Ok(Work { amount: Tree::of(&target)?.bytes(), seconds: Some(seconds), detail: None }),
         }
     })
 }

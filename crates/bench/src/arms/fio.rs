@@ -20,7 +20,7 @@ pub fn fio<'a>(name: impl Into<String>, program: &'a Path, files: &'a [PathBuf],
             return Err(program::failed(&command, &words));
         }
         let read = parse(&output.stdout).ok_or_else(|| program::failed(&command, "wrote no result"))?;
-        Ok(Work { amount: read.io_bytes, seconds: Some(read.seconds()) })
+        Ok(Work { amount: read.io_bytes, seconds: Some(read.seconds()), detail: None })
     })
 }
 

@@ -54,7 +54,7 @@ impl Oltp {
             let unread = || Error::Work { arm: own.clone(), reason: "sysbench tells no transactions".to_owned() };
             let amount = transactions(&said).ok_or_else(unread)?;
             let seconds = total_time(&said).unwrap_or_else(|| began.elapsed().as_secs_f64());
-            Ok(Work { amount, seconds: Some(seconds) })
+            Ok(Work { amount, seconds: Some(seconds), detail: None })
         })
     }
 

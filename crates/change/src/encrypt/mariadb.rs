@@ -36,10 +36,10 @@ const fn setting(name: &'static str, wanted: &'static str, dynamic: bool, logs: 
 const SETTINGS: [Setting; 9] = [
     setting(
         "innodb_encrypt_tables",
-        "ON",
+        "FORCE",
         true,
         false,
-        "encrypt InnoDB's tablespaces, undo and the system tablespace too",
+        "encrypt InnoDB's tablespaces, undo and the system tablespace too, and let nobody make clear ones",
     ),
     setting("innodb_encryption_rotate_key_age", "1", true, false, "let the threads look at all tablespaces"),
     setting("innodb_encryption_threads", "4", true, false, "start the threads that encrypt existing tablespaces"),
@@ -63,10 +63,11 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     )];
     for setting in wanted(options).filter(|setting| setting.dynamic) {
         if is_off(session, setting)? {
-            let sql = format!("SET GLOBAL {} = {}", setting.name, setting.wanted);
+            let sql = set_global(setting);
             steps.push(Step::quiet(setting.name, setting.what, Action::Statements(vec![sql])));
         }
     }
+    steps.extend(option_file(options, scan));
     if options.policy == Policy::Logs {
         return Ok(steps);
     }
@@ -80,6 +81,12 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
         steps.extend(aria(session, options)?);
     }
     Ok(steps)
+}
+
+/// FORCE is a word of SQL, and a quoted number is none.
+fn set_global(setting: &Setting) -> String {
+    let quote = if setting.wanted == "FORCE" { "'" } else { "" };
+    format!("SET GLOBAL {} = {quote}{}{quote}", setting.name, setting.wanted)
 }
 
 fn wanted(options: &Options) -> impl Iterator<Item = &'static Setting> {
@@ -102,6 +109,18 @@ fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
     Ok(rows.value(0, "Value").is_some_and(is_off))
 }
 
+/// What the server's option files do not say yet, for the one that was named.
+fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
+    let path = options.option_file.clone()?;
+    let missing: Vec<String> = wanted(options)
+        .filter(|setting| scan.option_is_on(setting.name) != Some(true))
+        .map(|setting| format!("{} = {}", setting.name, setting.wanted))
+        .collect();
+    let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
+    let lines = format!("# By `sealant encrypt`.\n[mariadb]\n{}\n", missing.join("\n"));
+    (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
+}
+
 /// Settings that wait for a restart, or that the next restart would undo.
 pub(super) fn unsettled(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Leftover>, Error> {
     let mut leftovers = Vec::new();
@@ -116,8 +135,11 @@ pub(super) fn unsettled(session: &mut Session<'_>, options: &Options, scan: &Sca
         };
         let remedy = match (off, written) {
             (true, Some(true)) => "restart the server".to_owned(),
-            (true, _) => format!("write {} = {} under [mariadb] and restart the server", setting.name, setting.wanted),
-            (false, _) => format!("write {} = {} under [mariadb]", setting.name, setting.wanted),
+            (true, _) => format!(
+                "write {} = {} under [mariadb] (--option-file) and restart the server",
+                setting.name, setting.wanted
+            ),
+            (false, _) => format!("write {} = {} under [mariadb] (--option-file)", setting.name, setting.wanted),
         };
         let check = "rest-default-off".to_owned();
         leftovers.push(Leftover { artefact: setting.name.to_owned(), check, reason, remedy, closable: true });
@@ -267,7 +289,10 @@ fn wait_with(
         }
         if since.elapsed() > WAKE_AFTER && woken.elapsed() > WAKE_AFTER {
             woken = Instant::now();
-            ran.push(WAKE.to_owned());
+            // Once is enough in the report; the log has them all.
+            if ran.last().is_none_or(|last| last != WAKE) {
+                ran.push(WAKE.to_owned());
+            }
             session.change(WAKE)?;
         }
         sleep(LOOK_EVERY);

@@ -133,7 +133,7 @@ pub(super) fn is_rebuildable(session: &mut Session<'_>) -> Result<(), Error> {
     if session.ask(session.replica_status())?.rows.is_empty() {
         return refuse("it is no replica, so it cannot be rebuilt as one (--method rebuild-replica)");
     }
-    match session.value("SELECT @@super_read_only")?.as_deref() {
+    match session.value("SELECT @@GLOBAL.read_only")?.as_deref() {
         Some("1") => Ok(()),
         _ => refuse("clients may write to this replica; set super_read_only before it is rebuilt"),
     }

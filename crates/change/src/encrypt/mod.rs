@@ -8,13 +8,14 @@ mod leftovers;
 mod mariadb;
 mod method;
 mod mysql;
+mod read_only;
 mod redo;
 mod scan;
 pub(crate) mod scratch;
 pub(crate) mod undo;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -27,7 +28,7 @@ pub use self::method::{ASSUMED_RATE, How, Method};
 use self::scan::Scan;
 use crate::{
     Activity, Blocks, Control, Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport,
-    Throttle, online, prove,
+    Throttle, keyring::has_room, online, option_file, prove, quote,
 };
 
 /// The shape of [`Report`].
@@ -38,6 +39,9 @@ const RENEWALS: u32 = 6;
 const RENEWALS_IN_VAIN: u32 = 2;
 /// The same where logs and undo stay in clear text, whose pages come back.
 const RENEWALS_BESIDE_CLEAR: u32 = 2;
+
+/// How long relay logs in clear text may take to be applied before they are told.
+const RELAY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a run that waits looks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -67,6 +71,8 @@ pub struct Options {
     pub purge_binlogs: bool,
     /// Where we see the data directory, if that is not where the server says.
     pub datadir: Option<PathBuf>,
+    /// MariaDB's option file that gets the settings for the next start.
+    pub option_file: Option<PathBuf>,
     /// Copies of the keyring that have to open everything before anything is changed.
     pub keyring_copies: Vec<PathBuf>,
     /// How locks are waited for.
@@ -118,6 +124,15 @@ pub enum Action {
     UseFreePages,
     /// Binary logs in clear text are removed.
     PurgeBinaryLogs,
+    /// Settings are added to an option file.
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// The lines.
+        lines: String,
+    },
+    /// Nobody but administrators may write to a replica, and now they may, until the run ends.
+    LiftSuperReadOnly,
     /// What an interrupted run has left is put right.
     TidyUp,
     /// The background threads are waited for.
@@ -190,6 +205,11 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
     progress("asking the server");
     let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+    if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb {
+        let reason = "MySQL keeps its settings by SET PERSIST; leave --option-file out".to_owned();
+        return Err(Error::Unsupported { server: place.target.to_string(), reason });
+    }
+    schemas_exist(&mut session, place, options)?;
     let scan = Scan::quick(place, options, progress)?;
     let steps = match session.identity().flavor() {
         Flavor::MariaDb => mariadb::steps(&mut session, options, &scan)?,
@@ -237,7 +257,10 @@ impl Plan {
         control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
-        let result = self.run_steps(place, options, log, control, progress);
+        let mut result = self.run_steps(place, options, log, control, progress);
+        if control.owes_super_read_only() {
+            result = read_only::put_back(place, options, log, control).and(result);
+        }
         match &result {
             Ok(report) if report.canceled => control.ended(Activity::Canceled, None)?,
             Ok(report) if report.done => control.ended(Activity::Done, None)?,
@@ -258,11 +281,15 @@ impl Plan {
         let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
         // A replica that got these statements and has no keyring would stop.
         session.ask("SET SESSION sql_log_bin = OFF")?;
-        let mut run = Run { session, place, options, control, progress, steps: Vec::new(), keyring: None };
+        let within = |text: &str| {
+            progress(text);
+            control.is_within(text);
+        };
+        let mut run = Run { session, place, options, control, progress: &within, steps: Vec::new(), keyring: None };
         let total = self.steps.iter().map(|step| step.bytes).sum();
         control.tell(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
         for (number, step) in self.steps.iter().enumerate() {
-            control.tell(|state| (state.step, state.what) = (number + 1, step.what.clone()))?;
+            control.at_step(number + 1, &step.what)?;
             progress(&format!("step {} of {}: {}", number + 1, self.steps.len(), step.what));
             match run.wait_and_do(step) {
                 Err(Error::Canceled) => return run.canceled(self),
@@ -270,7 +297,7 @@ impl Plan {
             }
             control.tell(|state| state.bytes_done += step.bytes)?;
         }
-        control.tell(|state| "reading every page of every file".clone_into(&mut state.what))?;
+        control.at_step(self.steps.len(), "reading every page of every file")?;
         let scan = match run.settle() {
             Err(Error::Canceled) => return run.canceled(self),
             other => other?,
@@ -278,7 +305,10 @@ impl Plan {
         let mut leftovers = scan.leftovers();
         let more = match run.is_mariadb() {
             true => mariadb::unsettled(&mut run.session, options, &scan)?,
-            false => mysql::miscalled(&mut run.session, options)?,
+            false => {
+                leftovers::name_purge(&mut leftovers);
+                mysql::miscalled(&mut run.session, options)?
+            }
         };
         leftovers::add(&mut leftovers, more);
         let keyring_after = run.prove_again(&mut leftovers)?;
@@ -365,7 +395,10 @@ impl Run<'_> {
                 in_place::encrypt(&mut self.session, &datadir, name, &self.control.requests(), self.progress, ran)
             }
             Action::Table(change) => self.table(change, ran),
-            Action::RenewUndo => undo::renew(&mut self.session, self.progress, ran),
+            Action::RenewUndo => {
+                let datadir = self.options.datadir_of(&self.session);
+                undo::renew(&mut self.session, &datadir, self.progress, ran)
+            }
             Action::RenewRedo => redo::renew(&mut self.session, ran),
             Action::RenewDoublewrite => doublewrite::renew(&mut self.session, ran),
             Action::TidyUp => {
@@ -373,6 +406,8 @@ impl Run<'_> {
                 scratch::set_back(&mut self.session, ran)?;
                 undo::tidy_up(&mut self.session, self.progress, ran)
             }
+            Action::OptionFile { path, lines } => self.add_options(path, lines),
+            Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, ran),
             Action::PurgeBinaryLogs => mysql::purge_binary_logs(&mut self.session, ran),
             Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, ran),
             Action::WaitForThreads => {
@@ -410,9 +445,18 @@ impl Run<'_> {
         };
         match result {
             Err(error) if error.is_no_such_table() => Ok(Outcome::Skipped { reason: "the table is gone".to_owned() }),
+            Err(error) if error.is_tablespace_lost() => Ok(error.lost_in_a_crash()),
             Ok(Outcome::Failed { .. }) if requests.cancel() => Err(Error::Canceled),
             other => other,
         }
+    }
+
+    fn add_options(&self, path: &Path, lines: &str) -> Result<Outcome, Error> {
+        self.session.note(&format!("added to {}: {}", path.display(), lines.replace('\n', "; ")))?;
+        Ok(match option_file::append(path, lines) {
+            Ok(()) => Outcome::Done,
+            Err(error) => Outcome::Failed { reason: format!("{}: {error}", path.display()) },
+        })
     }
 
     fn key_stores(&mut self) -> Result<KeyStores, Error> {
@@ -424,6 +468,9 @@ impl Run<'_> {
     fn prove_keyring(&mut self) -> Result<Outcome, Error> {
         let (stores, datadir) = self.key_stores()?;
         for (store, is_copy) in stores {
+            if let (KeyStore::MySql(file), false) = (&store, is_copy) {
+                has_room(file)?;
+            }
             // Before the first key there is no file, and nothing that it would have to open.
             if is_copy || store.path().exists() || !nothing_encrypted(&mut self.session)? {
                 self.keyring = Some(prove(&datadir, &store)?);
@@ -458,6 +505,7 @@ impl Run<'_> {
 
     /// Reads every page, and renews what is shown to hold clear text of before.
     fn settle(&mut self) -> Result<Scan, Error> {
+        self.wait_for_relay_logs()?;
         let mut scan = Scan::deep(self.place, self.options, self.progress)?;
         let mut in_vain = 0;
         let renewals = if self.options.policy == Policy::Tables { RENEWALS_BESIDE_CLEAR } else { RENEWALS };
@@ -468,6 +516,9 @@ impl Run<'_> {
             steps.retain(|step| self.wanted(step) && !hopeless(step));
             if steps.is_empty() {
                 break;
+            }
+            if !self.is_mariadb() && read_only::is_super(&mut self.session)? {
+                steps.insert(0, read_only::step());
             }
             for step in &steps {
                 (self.progress)(&step.what);
@@ -480,6 +531,28 @@ impl Run<'_> {
         Ok(scan)
     }
 
+    /// A replica removes relay logs in clear text itself when it has applied them.
+    fn wait_for_relay_logs(&mut self) -> Result<(), Error> {
+        let status = self.session.replica_status();
+        if self.options.policy == Policy::Tables || self.session.ask(status)?.rows.is_empty() {
+            return Ok(());
+        }
+        let (began, mut flushed) = (Instant::now(), false);
+        while began.elapsed() < RELAY_PATIENCE && !self.control.requests().cancel() {
+            if !Scan::quick(self.place, self.options, self.progress)?.failed("rest-relaylog-plaintext") {
+                break;
+            }
+            if !flushed {
+                // The one in use may be one of them.
+                self.session.change("FLUSH RELAY LOGS")?;
+                flushed = true;
+            }
+            (self.progress)("waiting until relay logs in clear text are applied");
+            sleep(PAUSE);
+        }
+        Ok(())
+    }
+
     fn is_mariadb(&self) -> bool {
         self.session.identity().flavor() == Flavor::MariaDb
     }
@@ -488,6 +561,16 @@ impl Run<'_> {
         let of_tables = matches!(step.action, Action::RenewDoublewrite | Action::UseFreePages);
         of_tables || self.options.policy != Policy::Tables
     }
+}
+
+fn schemas_exist(session: &mut Session<'_>, place: &Place, options: &Options) -> Result<(), Error> {
+    for name in &options.schemas {
+        let sql = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ";
+        if session.value(&format!("{sql}{}", quote::text(name)))?.as_deref() == Some("0") {
+            return Err(Error::NoSuchSchema { server: place.target.to_string(), name: name.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Whether that schema's tables are to be encrypted.
@@ -506,6 +589,7 @@ fn statements_of(action: &Action) -> Vec<String> {
         Action::Statements(statements) => statements.clone(),
         Action::Table(TableChange { sql, how: How::Copy, .. }) => vec![sql.clone()],
         Action::Tablespace(name) => vec![in_place::statement(name)],
+        Action::LiftSuperReadOnly => vec![read_only::LIFT.to_owned()],
         _ => Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use super::{
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
-    scratch, undo, wanted,
+    read_only, scratch, undo, wanted,
 };
 use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, online::Table, quote};
 
@@ -36,6 +36,9 @@ pub(super) fn steps(
         "prove that the keyring is active, takes new keys, and opens what is encrypted",
         Action::ProveKeyring,
     )];
+    if read_only::is_super(session)? {
+        steps.push(read_only::step());
+    }
     if scratch::is_left(session)? || undo::is_left(session)? {
         steps.push(Step::quiet("tidy up", "put right what an interrupted run has left", Action::TidyUp));
     }
@@ -57,6 +60,9 @@ pub(super) fn steps(
             steps.push(Step::quiet("purge binary logs", what, Action::PurgeBinaryLogs));
         }
     }
+    // What only looks needs no leave to write.
+    let idle = steps.iter().all(|step| matches!(step.action, Action::ProveKeyring | Action::LiftSuperReadOnly));
+    steps.retain(|step| !idle || step.action != Action::LiftSuperReadOnly);
     Ok(steps)
 }
 
@@ -104,7 +110,8 @@ fn default_steps(
          AND SCHEMA_NAME NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')",
     )?;
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
-        if wanted(options, schema) {
+        // That of an interrupted run is gone by then.
+        if wanted(options, schema) && schema != scratch::SCHEMA {
             let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::name(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
             steps.push(Step { blocks: Blocks::Moment, ..step });

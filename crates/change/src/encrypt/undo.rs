@@ -3,6 +3,8 @@
 //! Source: MySQL manual, "Undo Tablespaces".
 
 use std::{
+    fs, io,
+    path::Path,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -19,13 +21,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn renew(
     session: &mut Session<'_>,
+    datadir: &Path,
     progress: &Progress<'_>,
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let names = tablespaces(session)?;
     if !names.iter().any(|(name, _)| name == STAND_IN) {
-        let sql = format!("CREATE UNDO TABLESPACE {STAND_IN} ADD DATAFILE '{STAND_IN}.ibu'");
-        change(session, ran, &sql)?;
+        make_stand_in(session, datadir, ran)?;
     } else {
         // A run before this one was interrupted.
         set(session, ran, STAND_IN, "ACTIVE")?;
@@ -45,6 +47,26 @@ pub(crate) fn renew(
         stuck.push(STAND_IN.to_owned());
     }
     Ok(outcome(&stuck))
+}
+
+/// MySQL 9.7.4 that is killed while it makes or drops an undo tablespace can forget the tablespace and keep its file, which is then
+/// in the way and nobody's.
+fn make_stand_in(session: &mut Session<'_>, datadir: &Path, ran: &mut Vec<String>) -> Result<(), Error> {
+    let sql = format!("CREATE UNDO TABLESPACE {STAND_IN} ADD DATAFILE '{STAND_IN}.ibu'");
+    match change(session, ran, &sql) {
+        Err(error) if error.is_wrong_file_name() => {
+            let used = format!("SELECT COUNT(*) FROM information_schema.FILES WHERE FILE_NAME LIKE '%{STAND_IN}.ibu'");
+            if session.value(&used)?.as_deref() != Some("0") {
+                return Err(error);
+            }
+            let directory = session.value("SELECT @@GLOBAL.innodb_undo_directory")?.unwrap_or_default();
+            let file = datadir.join(directory).join(format!("{STAND_IN}.ibu"));
+            session.note(&format!("remove {}, which no tablespace has", file.display()))?;
+            fs::remove_file(&file).map_err(|_: io::Error| error)?;
+            change(session, ran, &sql)
+        }
+        other => other,
+    }
 }
 
 /// Whether an interrupted run has left something.

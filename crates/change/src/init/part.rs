@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use super::Error;
+use crate::option_file;
 use place::Placing;
 
 /// A directory or file.
@@ -121,19 +122,12 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let path = &part.path;
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };
     let secret = |source| Error::Keyring { path: path.clone(), source };
-    let text = part.text.as_deref().unwrap_or_default().as_bytes();
+    let text = part.text.as_deref().unwrap_or_default();
     let placing = Placing { mode: part.mode, owner: part.owner, replace: false };
     let bytes = match action {
         Action::Directory => return place::make_directory(path, placing).map_err(failed),
-        Action::Text => Zeroizing::new(text.to_vec()),
-        Action::Append => {
-            let mut all = read(path)?.unwrap_or_default();
-            if all.last().is_some_and(|last| *last != b'\n') {
-                all.push(b'\n');
-            }
-            all.extend_from_slice(text);
-            return place::place(path, &all, placing.replacing(true)).map_err(failed);
-        }
+        Action::Text => Zeroizing::new(text.as_bytes().to_vec()),
+        Action::Append => return option_file::append(path, text).map_err(failed),
         Action::Password => keyring::new_password().map_err(secret)?,
         Action::Keys { keys, password } => {
             let read = keyring::read_file(password);

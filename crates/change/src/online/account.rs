@@ -1,30 +1,36 @@
-//! The account, in a file that only we can read: nothing secret is in a program's arguments.
+//! The account, in a file in memory that the tool inherits: nothing secret is in a program's arguments, nor on a disk, also if we
+//! are killed.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, Permissions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
     path::{Path, PathBuf},
 };
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use server::{Endpoint, TlsMode};
 use zeroize::Zeroizing;
 
 use super::{Job, Tool};
 use crate::Error;
 
-/// A directory of our own with an option file in it, removed when dropped.
+/// An option file in memory, and a directory of our own for what is no secret, removed when dropped.
 #[derive(Debug)]
 pub(super) struct File {
+    options: fs::File,
     directory: tempfile::TempDir,
 }
 
 impl File {
     pub(super) fn write(job: &Job<'_>, endpoint: &Endpoint) -> Result<Self, Error> {
         let failed = |source: io::Error| Error::State { path: std::env::temp_dir(), source };
-        let directory = tempfile::Builder::new().prefix("sealant-").tempdir().map_err(failed)?;
-        let file = Self { directory };
-        let mut out = OpenOptions::new().create_new(true).write(true).mode(0o600).open(file.path()).map_err(failed)?;
+        let mut directory = tempfile::Builder::new();
+        let directory =
+            directory.prefix("sealant-").permissions(Permissions::from_mode(0o700)).tempdir().map_err(failed)?;
+        // Without CLOEXEC: the tool, the one program that is started meanwhile, gets it.
+        let options = memfd_create("sealant-account", MemfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let mut out = fs::File::from(options);
         let tool = job.tool.tool;
         let line = |key: &str, value: &[u8]| line(tool, key, value).map_err(failed);
         out.write_all(b"[client]\n").map_err(failed)?;
@@ -36,11 +42,12 @@ impl File {
         if tool == Tool::PtOsc && demanded(job, endpoint) {
             writeln!(out, "ssl-mode=REQUIRED").map_err(failed)?;
         }
-        Ok(file)
+        Ok(Self { options: out, directory })
     }
 
+    /// Its path for the tool, and for nobody else.
     pub(super) fn path(&self) -> PathBuf {
-        self.inside("account.cnf")
+        PathBuf::from(format!("/proc/self/fd/{}", self.options.as_raw_fd()))
     }
 
     pub(super) fn inside(&self, name: &str) -> PathBuf {

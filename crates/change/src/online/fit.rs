@@ -3,11 +3,13 @@
 
 use server::{TlsMode, TlsOptions};
 
-use super::{Table, Tool};
+use super::{Table, Tool, remains::is_noted};
 use crate::{Error, Session, quote};
 
 /// Names of the tables that a tool makes have to fit into 64 characters.
 const LONGEST_NAME: usize = 59;
+
+const BESIDE: &str = "a table that looks like the tool's own is beside it";
 
 /// Why the tool cannot change that table, if it cannot. `replicated` says that replicas have keyrings.
 pub(crate) fn unfit(
@@ -38,14 +40,15 @@ pub(crate) fn unfit(
             ),
         ),
         (
-            "a table that looks like the tool's own is beside it",
+            BESIDE,
             format!(
                 "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME IN ({})",
                 tool.made_beside(&table.name).iter().map(|made| quote::text(made)).collect::<Vec<_>>().join(", ")
             ),
         ),
     ];
-    for (why, sql) in rules {
+    let own = is_noted(session, table);
+    for (why, sql) in rules.into_iter().filter(|(why, _)| !own || *why != BESIDE) {
         if session.value(&sql)?.is_some_and(|count| count != "0") {
             return Ok(Some(why.to_owned()));
         }

@@ -18,7 +18,7 @@ pub(crate) use self::{
     remains::{note, tidy_up},
     tool::{Installed, Tool},
 };
-use crate::{Error, Outcome, Session, control::Requests, throttle::Throttle};
+use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
 
 /// One table to be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) fn encrypt(
     let endpoint = tcp_of(session, job)?;
     let account = account::File::write(job, &endpoint)?;
     let call = match job.tool.tool {
-        Tool::GhOst => gh_ost::call(job, table, &account, &endpoint),
+        Tool::GhOst => gh_ost::call(job, table, row_bytes(session, table)?, &account, &endpoint),
         Tool::PtOsc => pt_osc::call(job, table, &account, &endpoint),
     };
     note(session, ran, job.tool.tool, table)?;
@@ -69,6 +69,16 @@ pub(crate) fn encrypt(
     }
     remains::forget(session, ran, table)?;
     Ok(outcome)
+}
+
+/// The mean length of a row, as the server knows it; 0 if it does not.
+fn row_bytes(session: &mut Session<'_>, table: &Table) -> Result<u64, Error> {
+    let known = session.value(&format!(
+        "SELECT AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+        text(&table.schema),
+        text(&table.name)
+    ))?;
+    Ok(known.and_then(|length| length.parse().ok()).unwrap_or(0))
 }
 
 /// These tools speak TCP alone.

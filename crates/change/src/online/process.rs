@@ -31,6 +31,8 @@ pub(super) struct Call {
     arguments: Vec<String>,
     /// What an auditor needs of it.
     pub(super) shown: String,
+    /// How the lines begin that say how far it is.
+    pub(super) progress: &'static str,
     /// A file that makes it wait.
     pub(super) pause: Option<PathBuf>,
     /// A file that makes it end.
@@ -76,8 +78,11 @@ pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Resu
     read(child.stdout.take(), &sender);
     read(child.stderr.take(), &sender);
     drop(sender);
-    let kept = watch(call, job, &mut child, &lines, watcher);
+    let (kept, gone) = watch(call, job, &mut child, &lines, watcher);
     let status = child.wait().map_err(failed)?;
+    if let Some(error) = gone {
+        return Err(error);
+    }
     if job.requests.cancel() {
         return Ok(Outcome::Failed { reason: "canceled".to_owned() });
     }
@@ -87,31 +92,40 @@ pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Resu
     })
 }
 
-/// Hands requests on until it has closed its output, and gives the last lines.
+/// Hands requests on until it has closed its output, and gives the last lines, and why the server cannot be reached any more.
 fn watch(
     call: &Call,
     job: &Job<'_>,
     child: &mut Child,
     lines: &Receiver<String>,
     watcher: &mut Session<'_>,
-) -> Vec<String> {
+) -> (Vec<String>, Option<Error>) {
     let mut kept: Vec<String> = Vec::new();
     let (mut looked, mut rest) = (Instant::now(), false);
     let mut canceled: Option<Instant> = None;
+    let mut gone = None;
     loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
-                (job.progress)(&line);
+                if line.starts_with(call.progress) {
+                    (job.progress)(&line);
+                }
                 kept.drain(..kept.len().saturating_sub(KEPT - 1));
                 kept.push(line);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return kept,
+            Err(RecvTimeoutError::Disconnected) => return (kept, gone),
         }
-        if looked.elapsed() > LOOK_EVERY {
+        if gone.is_none() && looked.elapsed() > LOOK_EVERY {
             looked = Instant::now();
-            // A server that cannot be asked is none to burden.
-            rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
+            gone = is_gone(watcher, job);
+            if gone.is_some() {
+                // gh-ost would wait for as long as it is told to rest. It has ended already, if this fails.
+                drop(child.kill());
+            } else {
+                // A replica that cannot be asked is none to burden.
+                rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
+            }
         }
         if let Some(pause) = &call.pause {
             account::flag(pause, rest || job.requests.pause());
@@ -124,6 +138,18 @@ fn watch(
             // It is gone already, if this fails.
             drop(child.kill());
         }
+    }
+}
+
+/// Why the server cannot be asked any more. Somebody may have ended the watcher's connection alone.
+fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
+    watcher.ask("SELECT 1").err()?;
+    match watcher.beside(job.target, job.connect) {
+        Ok(another) => {
+            *watcher = another;
+            None
+        }
+        Err(error) => Some(error),
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn call(job: &Job<'_>, table: &Table, account: &account::File, endpoi
     }
     let (schema, name, file) = (escaped(&table.schema), escaped(&table.name), account.path());
     call.last(&format!("F={},h={host},P={port},D={schema},t={name}", file.display()), &format!("D={schema},t={name}"));
+    call.progress = "Copying ";
     call.pause = Some(account.inside(Call::PAUSE));
     call
 }

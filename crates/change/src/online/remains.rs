@@ -47,6 +47,17 @@ pub(crate) fn note(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool,
     )
 }
 
+/// Whether an interrupted run has noted that table; what a tool left of it is removed before anything else is begun.
+pub(super) fn is_noted(session: &mut Session<'_>, table: &Table) -> bool {
+    let count = format!(
+        "SELECT COUNT(*) FROM {SCHEMA}.online WHERE table_schema = {} AND table_name = {}",
+        quote::text(&table.schema),
+        quote::text(&table.name)
+    );
+    // Where nothing is noted there is no such table.
+    session.value(&count).is_ok_and(|count| count.as_deref() == Some("1"))
+}
+
 /// Forgets that table, of which nothing is left, and the notes with it.
 pub(super) fn forget(session: &mut Session<'_>, ran: &mut Vec<String>, table: &Table) -> Result<(), Error> {
     change(

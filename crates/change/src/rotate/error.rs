@@ -219,6 +219,9 @@ fn of_change(error: &crate::Error) -> Option<String> {
         crate::Error::ReadOnlyKeyring { .. } => {
             "set \"read_only\": false in the keyring component's configuration and restart the server".to_owned()
         }
+        crate::Error::NoRoomForKeyring { .. } => {
+            "no key was made; make room, then run the same command again".to_owned()
+        }
         crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } => LOST.to_owned(),
         crate::Error::Unsupported { reason, .. } if reason.starts_with("MariaDB") => {
             "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \

@@ -57,12 +57,6 @@ pub struct Request {
     pub mariadb_key_id: Option<u32>,
     /// How locks are waited for.
     pub lock: LockPatience,
-    /// Where the backup of the keyring goes.
-    pub backup: PathBuf,
-    /// Who can open it.
-    pub recipients: Recipients,
-    /// What opens it here and now, if that is at hand.
-    pub identities: Option<Identities>,
     /// The data directory, if it is elsewhere than the server says.
     pub datadir: Option<PathBuf>,
     /// The keyring file, if the server does not say it.
@@ -71,6 +65,16 @@ pub struct Request {
     pub state_dir: PathBuf,
     /// How long to wait for the server to write what it has re-wrapped.
     pub patience: Duration,
+}
+
+/// How the keyring is backed up.
+pub struct Copies {
+    /// Where the backup goes.
+    pub file: PathBuf,
+    /// Who can open it.
+    pub recipients: Recipients,
+    /// What opens it here and now, if that is at hand.
+    pub identities: Option<Identities>,
 }
 
 /// What was done and proven.

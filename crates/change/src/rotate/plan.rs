@@ -3,7 +3,7 @@
 use server::{Options, Target};
 
 use super::{
-    Error, Report, Request, backup,
+    Copies, Error, Report, Request, backup,
     register::Ledger,
     site::Site,
     tables::{Table, Work},
@@ -50,18 +50,28 @@ const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
 const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 
-/// Asks the server whether its keys can be rotated, and says what would be done. Changes nothing.
+/// Asks the server whether its keys can be rotated, and says what would be done. Changes nothing, and needs no copies to
+/// be named yet.
 ///
 /// # Errors
 /// What forbids it.
-pub fn plan(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Result<Report, Error> {
+pub fn plan(
+    target: &Target,
+    options: &Options,
+    request: &Request,
+    copies: Option<&Copies>,
+    log: &StatementLog,
+) -> Result<Report, Error> {
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
     let site = Site::of(&mut session, &server, request)?;
-    Ledger::peek(&request.state_dir, &site.server_uuid)?.resumed(&request.backup)?;
-    backup::may_write_beside(&request.backup)?;
+    let ledger = Ledger::peek(&request.state_dir, &site.server_uuid)?;
+    if let Some(copies) = copies {
+        ledger.resumed(&copies.file)?;
+        backup::may_write_beside(&copies.file)?;
+    }
     let work = work(&mut session, &site, request)?;
-    let mut report = Report::new(&server, reports(&steps(request, &work)));
+    let mut report = Report::new(&server, reports(&steps(request, copies, &work)));
     report.server_uuid = Some(site.server_uuid);
     report.leftovers = work.leftovers;
     Ok(report)
@@ -89,8 +99,8 @@ pub(super) fn reports(steps: &[Step<Action>]) -> Vec<StepReport> {
 
 /// The steps in their order. After each rotation the keyring is backed up at once: until then the new
 /// key is in the live keyring alone.
-pub(super) fn steps(request: &Request, work: &Work) -> Vec<Step<Action>> {
-    let file = request.backup.display();
+pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> Vec<Step<Action>> {
+    let file = copies.map_or_else(|| "FILE".to_owned(), |copies| copies.file.display().to_string());
     let step = |id: &str, action: Action, blocks: Blocks, what: String| Step {
         id: id.to_owned(),
         what,

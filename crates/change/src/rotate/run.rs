@@ -12,7 +12,7 @@ use server::{Options, Target};
 use verify::FileResult;
 
 use super::{
-    After, Backup, CopyProof, DataKeys, Error, Report, Request, Unfinished, Written, backup,
+    After, Backup, Copies, CopyProof, DataKeys, Error, Report, Request, Unfinished, Written, backup,
     copy::{KeyKind, KeyringCopy, mariadb_name},
     data_keys::{self, Fingerprints},
     plan::{self, Action},
@@ -21,7 +21,7 @@ use super::{
     site::{self, Site},
     tables::{Table, Work},
 };
-use crate::{Outcome, Session, StatementLog, encrypt::undo};
+use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
 
 /// Between two of the server's statements a proof may take long.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
@@ -36,14 +36,15 @@ pub fn run(
     target: &Target,
     options: &Options,
     request: &Request,
+    copies: &Copies,
     log: &StatementLog,
     show: &dyn Fn(&str),
 ) -> (Report, Result<(), Error>) {
-    let none = plan::steps(request, &Work::default());
+    let none = plan::steps(request, Some(copies), &Work::default());
     let mut report = Report::new(&target.to_string(), plan::reports(&none));
     let began = Instant::now();
     show("asking the server");
-    let mut run = match Run::begin(target, options, request, log) {
+    let mut run = match Run::begin(target, options, request, copies, log) {
         Ok(run) => run,
         Err(error) => {
             let outcome = Outcome::Failed { reason: error.to_string() };
@@ -51,7 +52,7 @@ pub fn run(
             return (report, Err(error));
         }
     };
-    let steps = plan::steps(request, &run.work);
+    let steps = plan::steps(request, Some(copies), &run.work);
     report.server_uuid = Some(run.site.server_uuid.clone());
     report.steps = plan::reports(&steps);
     report.leftovers.clone_from(&run.work.leftovers);
@@ -83,6 +84,7 @@ fn note(report: &mut Report, number: usize, outcome: Outcome, took: Duration) {
 /// A run under way.
 struct Run<'r, 'l> {
     request: &'r Request,
+    copies: &'r Copies,
     session: Session<'l>,
     site: Site,
     ledger: Ledger,
@@ -102,17 +104,23 @@ type Ended = Result<Outcome, Error>;
 
 impl<'r, 'l> Run<'r, 'l> {
     /// Refuses what cannot be done, before anything is changed.
-    fn begin(target: &Target, options: &Options, request: &'r Request, log: &'l StatementLog) -> Result<Self, Error> {
+    fn begin(
+        target: &Target,
+        options: &Options,
+        request: &'r Request,
+        copies: &'r Copies,
+        log: &'l StatementLog,
+    ) -> Result<Self, Error> {
         let server = target.to_string();
         let mut session = Session::open(target, options, log, request.lock)?;
         session.ask(KEEP_SESSION)?;
         let site = Site::of(&mut session, &server, request)?;
-        backup::check_writable(&request.backup)?;
+        backup::check_writable(&copies.file)?;
         let mut ledger = Ledger::open(&request.state_dir, &site.server_uuid)?;
         ledger.register.server.clone_from(&site.server);
-        let resumed = ledger.register.resumed(&request.backup)?;
+        let resumed = ledger.register.resumed(&copies.file)?;
         let work = plan::work(&mut session, &site, request)?;
-        Ok(Self { request, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
+        Ok(Self { request, copies, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
     }
 
     fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> Ended {
@@ -140,6 +148,10 @@ impl<'r, 'l> Run<'r, 'l> {
             match self.session.change(&statement) {
                 Err(error) if error.is_no_such_table() => {
                     return Ok(Outcome::Skipped { reason: "the table is gone".to_owned() });
+                }
+                Err(error) if error.is_tablespace_lost() => {
+                    self.failed = true;
+                    return Ok(error.lost_in_a_crash());
                 }
                 Err(error) if !error.is_fatal() => {
                     self.failed = true;
@@ -186,7 +198,8 @@ impl<'r, 'l> Run<'r, 'l> {
         if undo.is_empty() || self.is_rebuilt(&undo) {
             return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
         }
-        Ok(undo::renew(&mut self.session, show, &mut ran)?)
+        let datadir = self.site.datadir().to_owned();
+        Ok(undo::renew(&mut self.session, &datadir, show, &mut ran)?)
     }
 
     /// Fingerprints of the keys that tablespaces had when the run began first.
@@ -233,7 +246,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Only what the unfinished run left may be replaced.
     fn refuse_overwriting(&self, copy: &KeyringCopy) -> Result<(), Error> {
-        let path = &self.request.backup;
+        let path = &self.copies.file;
         match &self.resumed {
             Some(run) if !run.may_replace(path, &copy.names())? => Err(Error::BackupExists { path: path.clone() }),
             _ => Ok(()),
@@ -256,7 +269,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
         let uuid = &self.site.server_uuid;
         let begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
-            file: self.request.backup.clone(),
+            file: self.copies.file.clone(),
             started: Timestamp::now(),
             master_key: copy.newest(KeyKind::Master, uuid),
             binlog_key: copy.newest(KeyKind::BinaryLog, uuid),
@@ -271,7 +284,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let names = copy.names();
         let mut number = 1;
         loop {
-            let path = before(&self.request.backup, number);
+            let path = before(&self.copies.file, number);
             if self.may_replace(&path, &names)? {
                 return Ok(path);
             }
@@ -294,7 +307,7 @@ impl<'r, 'l> Run<'r, 'l> {
             return Err(Error::BackupExists { path: path.to_owned() });
         }
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
-        let sealed = self.request.recipients.seal(copy.bytes()).map_err(refuse)?;
+        let sealed = self.copies.recipients.seal(copy.bytes()).map_err(refuse)?;
         let sha256 = backup::sha256(&sealed);
         let keys = names.len() as u64;
         if let Some(run) = &mut self.ledger.register.unfinished {
@@ -308,7 +321,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         let proof = self.open_again(path, copy)?;
         let password = self.write_password(path, copy)?;
-        let recipients = self.request.recipients.names();
+        let recipients = self.copies.recipients.names();
         Ok(Backup { file: path.to_owned(), recipients, sha256, keys, proof, password })
     }
 
@@ -319,7 +332,7 @@ impl<'r, 'l> Run<'r, 'l> {
         if !self.may_replace(&path, &BTreeSet::new())? {
             return Err(Error::BackupExists { path });
         }
-        let sealed = self.request.recipients.seal(&password.bytes);
+        let sealed = self.copies.recipients.seal(&password.bytes);
         let sealed = sealed.map_err(|reason| Error::Age { path: path.clone(), reason })?;
         if let Some(run) = &mut self.ledger.register.unfinished {
             let sha256 = backup::sha256(&sealed);
@@ -335,7 +348,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Decrypts a backup, if there is an identity to do it with.
     fn open_again(&self, path: &Path, copy: &KeyringCopy) -> Result<CopyProof, Error> {
-        let Some(identities) = &self.request.identities else { return Ok(CopyProof::SameBytes) };
+        let Some(identities) = &self.copies.identities else { return Ok(CopyProof::SameBytes) };
         if identities.open(path)?.as_slice() == copy.bytes() {
             return Ok(CopyProof::Decrypted);
         }
@@ -349,6 +362,7 @@ impl<'r, 'l> Run<'r, 'l> {
             return Ok(Outcome::Skipped { reason });
         }
         let behind = self.behind(kind, newest.as_deref())?;
+        has_room(self.site.store.path())?;
         for statement in action.statements() {
             self.session.change(&statement)?;
         }
@@ -405,7 +419,7 @@ impl<'r, 'l> Run<'r, 'l> {
     /// Backs up the keyring as it is now, as the file that was asked for.
     fn back_up(&mut self, report: &mut Report) -> Ended {
         let copy = KeyringCopy::read(&self.site.store)?;
-        let path = self.request.backup.clone();
+        let path = self.copies.file.clone();
         report.backup = Some(self.write(&path, &copy)?);
         self.copy = Some(copy);
         Ok(Outcome::Done)
@@ -468,7 +482,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let then = register.unfinished.as_ref().map(|run| [run.master_key.clone(), run.binlog_key.clone()]);
         register.sighted(&names, &needed);
         for record in register.keys.values_mut().filter(|record| record.in_keyring) {
-            (record.copy_proven, record.copy) = (Some(now), Some(self.request.backup.clone()));
+            (record.copy_proven, record.copy) = (Some(now), Some(self.copies.file.clone()));
         }
         for (older, newer) in then.into_iter().flatten().zip(newest) {
             if let Some(record) =
@@ -506,7 +520,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let names = copy.names();
         let backups = self.ledger.register.unfinished.as_ref().map(|run| run.backups.clone()).unwrap_or_default();
         let included = self.before.as_ref().is_some_and(|(before, _)| copy.includes(before));
-        let kept = [self.request.backup.clone(), backup::password_of(&self.request.backup)];
+        let kept = [self.copies.file.clone(), backup::password_of(&self.copies.file)];
         for written in backups.iter().filter(|written| !kept.contains(&written.path)) {
             if !written.stands()? {
                 continue;

@@ -10,7 +10,7 @@ use std::{
 use server::Flavor;
 
 use super::{Error, Request, copy::KeyringCopy, files};
-use crate::{KeyManagement, KeyStore, KeyringStatus, Session};
+use crate::{KeyManagement, KeyStore, KeyringStatus, Session, keyring::has_room};
 
 /// `performance_schema.keyring_keys` cuts names off there.
 const SHOWN_NAME_BYTES: usize = 64;
@@ -50,7 +50,9 @@ impl Site {
         }
         let server_uuid = files::identity_of(session.identity());
         let places = files::places(session, request.datadir.as_deref())?;
-        let store = KeyStore::MySql(keyring_file(&status, request)?);
+        let keyring = keyring_file(&status, request)?;
+        has_room(&keyring)?;
+        let store = KeyStore::MySql(keyring);
         Ok(Self { server: server.to_owned(), server_uuid, store, places })
     }
 

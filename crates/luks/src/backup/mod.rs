@@ -11,13 +11,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest;
+use place::Placing;
 
 pub use manifest::Manifest;
 pub use repair::Repair;
 pub use restore::{Plan, Restored};
 
 use crate::cryptsetup::CryptsetupError;
-use crate::durable;
 use crate::error::LuksError;
 use crate::finding::Finding;
 use crate::read::{Readable, read};
@@ -153,9 +153,9 @@ impl Header {
     /// [`BackupError::Io`], also if a file is in the way.
     pub fn save(&self, path: &Path) -> Result<Manifest, BackupError> {
         let manifest = Manifest::of(self);
-        durable::create(path, &self.bytes).map_err(BackupError::io(path))?;
+        place::place(path, &self.bytes, Placing::SECRET).map_err(BackupError::io(path))?;
         let beside = Manifest::path(path);
-        durable::create(&beside, &manifest.to_json()).map_err(BackupError::io(&beside))?;
+        place::place(&beside, &manifest.to_json(), Placing::SECRET).map_err(BackupError::io(&beside))?;
         let again = std::fs::read(path).map_err(BackupError::io(path))?;
         if sha256_hex(&again) == manifest.sha256 {
             return Ok(manifest);

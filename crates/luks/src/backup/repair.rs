@@ -1,12 +1,14 @@
-//! Repair of what a power cut in the last commit of `cryptsetup reencrypt` leaves.
+//! Repair of what a power cut in the last commits of `cryptsetup reencrypt` leaves.
 //!
-//! Re-encryption removes the old key's slots first and its own notes last. Cut off between, all data is under the
-//! new key, whose slot is there, and yet cryptsetup refuses to open, resume or repair, because its notes ask for the
-//! old key too (seen with 2.6.1 and 2.8.8). Without the notes (requirement, backup segments, their digests, the slot
-//! of the re-encryption) the header is that of a finished re-encryption.
+//! When all data is rewritten, re-encryption removes the old key's slots, one after the other, and its own notes last.
+//! Cut off before the first, cryptsetup opens the volume, but encrypts it twice when it is told to go on (seen with
+//! 2.6.1). Cut off later, it refuses to open, resume or repair, because its notes ask for the old key too (seen with
+//! 2.6.1 and 2.8.8). Without the notes (requirement, backup segments, their digests and slots, the slot of the
+//! re-encryption) the header is that of a finished re-encryption.
 
 use std::path::{Path, PathBuf};
 
+use place::Placing;
 use rustix::fs::{SeekFrom, seek};
 use serde_json::{Map, Value};
 
@@ -15,11 +17,10 @@ use super::restore::put;
 use super::{BackupError, Header, Restored, open};
 use crate::cryptsetup::Cryptsetup;
 use crate::diff::{Difference, diff};
-use crate::durable;
 use crate::luks2::{Copy, make_copies};
 use crate::read::{Readable, counting_copy};
 use crate::secret::Secret;
-use crate::volume::{Volume, is_reencryption};
+use crate::volume::{Digest, Slot, Volume, is_reencryption};
 
 /// A repair that is possible, and has not begun.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl Repair {
         if let Err(why) = check(&header.volume, size) {
             return refused(why);
         }
-        let Some(bytes) = without_notes(&copy, &header.bytes) else {
+        let Some(bytes) = without_notes(&copy, &header) else {
             return refused("its metadata has no room for the change");
         };
         let repaired = Header::read(&bytes, device)?;
@@ -81,7 +82,7 @@ impl Repair {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&trial)(error)),
             _ => {}
         }
-        durable::create(&trial, &self.repaired.bytes).map_err(BackupError::io(&trial))?;
+        place::place(&trial, &self.repaired.bytes, Placing::SECRET).map_err(BackupError::io(&trial))?;
         let opens = cryptsetup.opens(&trial, key, None);
         std::fs::remove_file(&trial).map_err(BackupError::io(&trial))?;
         if opens?.is_none() {
@@ -92,8 +93,8 @@ impl Repair {
     }
 }
 
-/// The state that is repaired, and no other: all data is one segment under one key that has a slot, and a key that
-/// only the notes ask for has none.
+/// The state that is repaired, and no other: all data is one segment under one key that has a slot, and either it is
+/// what was to be, or a key that only the notes ask for has no slot.
 fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if !volume.reencrypting() {
         return Err("no re-encryption is unfinished, so there is nothing of this kind to repair");
@@ -101,8 +102,8 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if volume.requirements.iter().any(|requirement| !is_reencryption(requirement)) {
         return Err("its header has a requirement that is not known");
     }
-    if volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).any(|kdf| kdf.excess().is_some()) {
-        return Err("a key slot asks for more work than any cryptsetup does");
+    if volume.excess().is_some() {
+        return Err("a key slot or a digest asks for more work than any cryptsetup does");
     }
     let live: Vec<_> = volume.live().collect();
     let [data] = live.as_slice() else {
@@ -122,29 +123,49 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if volume.slots_of(digest).next().is_none() {
         return Err("no key slot has the volume key of its data; only a header backup can bring it back");
     }
-    let notes = volume.digests.iter().filter(|other| other.id != digest.id && !other.segments.is_empty());
-    if notes.filter(|other| volume.slots_of(other).next().is_none()).count() == 0 {
-        return Err("every key that the re-encryption asks for has a slot; `sealant luks reencrypt --resume` goes on");
+    if !volume.is_rewritten() && noted(volume).all(|other| volume.slots_of(other).next().is_some()) {
+        return Err("its data is not rewritten yet; `sealant luks reencrypt --resume` goes on");
     }
     Ok(())
 }
 
-/// The header with both copies made anew, without anything of the re-encryption.
-fn without_notes(copy: &Copy, header: &[u8]) -> Option<Vec<u8>> {
+/// Digests of keys that only the notes ask for.
+fn noted(volume: &Volume) -> impl Iterator<Item = &Digest> {
+    let is_live = |digest: &Digest| volume.live_digests().any(|live| live.id == digest.id);
+    volume.digests.iter().filter(move |digest| !digest.segments.is_empty() && !is_live(digest))
+}
+
+/// The header with both copies made anew, without anything of the re-encryption; what held the old key is wiped.
+fn without_notes(copy: &Copy, header: &Header) -> Option<Vec<u8>> {
+    let old: Vec<&Slot> = noted(&header.volume).flat_map(|digest| header.volume.slots_of(digest)).collect();
+    let kept = |slot: &Slot| header.volume.live_digests().any(|digest| digest.slots.contains(&slot.id));
+    if old.iter().any(|slot| kept(slot)) {
+        return None;
+    }
+    let is_old = |id: &str| old.iter().any(|slot| slot.id.to_string() == id);
     let mut metadata: Value = serde_json::from_str(&copy.json).ok()?;
     drop_requirement(metadata.get_mut("config")?.as_object_mut()?);
-    let segments = drop_where(metadata.get_mut("segments")?, |segment| has_flag(segment, "backup-"))?;
-    let slots = drop_where(metadata.get_mut("keyslots")?, |slot| slot["type"] == "reencrypt")?;
+    let segments = drop_where(metadata.get_mut("segments")?, |_, segment| has_flag(segment, "backup-"))?;
+    let slots = drop_where(metadata.get_mut("keyslots")?, |id, slot| slot["type"] == "reencrypt" || is_old(id))?;
     let digests = metadata.get_mut("digests")?.as_object_mut()?;
     for digest in digests.values_mut() {
         drop_names(digest.get_mut("segments")?, &segments)?;
         drop_names(digest.get_mut("keyslots")?, &slots)?;
     }
+    for token in metadata.get_mut("tokens")?.as_object_mut()?.values_mut() {
+        drop_names(token.get_mut("keyslots")?, &slots)?;
+    }
+    let digests = metadata.get_mut("digests")?.as_object_mut()?;
     let empty = |digest: &Value, name: &str| digest[name].as_array().is_none_or(Vec::is_empty);
     digests.retain(|_, digest| !(empty(digest, "segments") && empty(digest, "keyslots")));
     let [first, second] = make_copies(copy, &metadata, copy.volume.sequence.checked_add(1)?)?;
-    let behind = header.get(first.len().checked_add(second.len())?..)?;
-    Some([first.as_slice(), &second, behind].concat())
+    let behind = header.bytes.get(first.len().checked_add(second.len())?..)?;
+    let mut bytes = [first.as_slice(), &second, behind].concat();
+    for slot in old {
+        let begin = usize::try_from(slot.area_offset).ok()?;
+        bytes.get_mut(begin..begin.checked_add(usize::try_from(slot.area_bytes).ok()?)?)?.fill(0);
+    }
+    Some(bytes)
 }
 
 fn drop_requirement(config: &mut Map<String, Value>) {
@@ -166,9 +187,9 @@ fn has_flag(segment: &Value, prefix: &str) -> bool {
 }
 
 /// Drops entries of an object, and returns their names.
-fn drop_where(object: &mut Value, is: impl Fn(&Value) -> bool) -> Option<Vec<String>> {
+fn drop_where(object: &mut Value, is: impl Fn(&str, &Value) -> bool) -> Option<Vec<String>> {
     let object = object.as_object_mut()?;
-    let names: Vec<String> = object.iter().filter(|(_, value)| is(value)).map(|(name, _)| name.clone()).collect();
+    let names: Vec<String> = object.iter().filter(|(name, value)| is(name, value)).map(|(n, _)| n.clone()).collect();
     object.retain(|name, _| !names.contains(name));
     Some(names)
 }

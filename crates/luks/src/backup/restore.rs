@@ -6,14 +6,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use place::Placing;
 use rustix::fs::{SeekFrom, seek};
 
 use super::lock::lock;
 use super::{BackupError, Header, Manifest, volume};
 use crate::cryptsetup::Cryptsetup;
-use crate::durable;
 use crate::judge::{Relation, compare};
-use crate::kdf::Kdf;
 use crate::secret::Secret;
 use crate::source::read_up_to;
 use crate::volume::{Format, Volume};
@@ -60,8 +59,8 @@ impl Plan {
                 backup.display()
             ));
         }
-        if let Some(what) = header.volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).find_map(Kdf::excess) {
-            return refused(format!("{}: a slot asks for {what}; no cryptsetup made it", backup.display()));
+        if let Some(what) = header.volume.excess() {
+            return refused(format!("{}: {what}; no cryptsetup made it", backup.display()));
         }
         let target = super::open(device)?;
         check_room(&target, device, &header.volume)?;
@@ -120,7 +119,7 @@ pub(super) fn put(
         return Err(BackupError::Refused(why));
     }
     let before = read_up_to(&device, 0, header.bytes.len()).map_err(io())?;
-    durable::create(save, &before).map_err(BackupError::io(save))?;
+    place::place(save, &before, Placing::SECRET).map_err(BackupError::io(save))?;
     let written = write(&device, &header.bytes, &header.volume)
         .and_then(|()| read_up_to(&device, 0, header.bytes.len()))
         .is_ok_and(|there| there == header.bytes);

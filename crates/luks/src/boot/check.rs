@@ -4,18 +4,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::rand;
 use rustix::fs::{IFlags, ioctl_getflags};
+use tempfile::TempDir;
 
 use super::names::{check_name, check_unit};
 use super::table::{Lines, line_of};
 use super::write::read;
 use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
 use crate::cryptsetup::Cryptsetup;
-use crate::device::{Block, DeviceError, Host};
+use crate::device::{Block, DeviceError, Host, hidden_below};
 use crate::program::{find, run};
 use crate::secret::Secret;
 
@@ -87,7 +87,10 @@ pub fn check(
     if Path::new(field(2)) == socket_path(name) {
         served(&mut found, root, name)?;
     } else {
-        key(&mut found, cryptsetup, field(1), &below(root, Path::new(field(2))));
+        let path = below(root, Path::new(field(2)));
+        // Links below /dev are those of this system, which may know another volume by the same name.
+        let device = (root == Path::new("/")).then(|| field(1));
+        key(&mut found, cryptsetup, device, &path);
     }
     if let Some(directory) = &directory {
         generated(&mut found, (&crypttab, &fstab), name, directory)?;
@@ -137,8 +140,8 @@ fn served(found: &mut Found, root: &Path, name: &str) -> Result<(), DeviceError>
     Ok(())
 }
 
-/// The key opens the volume, and nobody else may read it.
-fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: &str, path: &Path) {
+/// The key opens the volume, if that is here, and nobody else may read it.
+fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: Option<&str>, path: &Path) {
     let key = path.display();
     let metadata = fs::metadata(path);
     let wrong = format!("{key}: the key file is not there: the server will stay down");
@@ -150,6 +153,7 @@ fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: &str, path: &Path) {
         let wrong = format!("{key}: others than root may read it; `chown root {key}; chmod 400 {key}`");
         found.note("boot-key-mode", private, format!("{key} is root's only"), wrong);
     }
+    let Some(device) = device else { return };
     let device = match device.strip_prefix("UUID=") {
         Some(uuid) => Path::new("/dev/disk/by-uuid").join(uuid),
         None => PathBuf::from(device),
@@ -170,11 +174,11 @@ fn generated(
     name: &str,
     directory: &Path,
 ) -> Result<(), DeviceError> {
-    let scratch = Scratch::new().map_err(DeviceError::io(&std::env::temp_dir()))?;
-    let into = |file: &str| scratch.0.join(file);
+    let scratch = scratch().map_err(DeviceError::io(&std::env::temp_dir()))?;
+    let into = |file: &str| scratch.path().join(file);
     for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
         let program = GENERATORS.iter().map(|place| Path::new(place).join(generator)).find(|path| path.exists());
-        let ran = program.is_some_and(|program| generate(&program, crypttab, fstab, &scratch.0, LIMIT));
+        let ran = program.is_some_and(|program| generate(&program, crypttab, fstab, scratch.path(), LIMIT));
         let wrong = format!("{generator} is not there, or fails on these tables, or takes too long");
         found.note("boot-generator", ran, format!("{generator} takes the tables"), wrong);
     }
@@ -208,23 +212,8 @@ fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: s
 }
 
 /// A directory that nobody else can have made or can write to, and that goes in the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        let mut random = [0; 16];
-        rand::fill(&mut random).map_err(|_| io::Error::other("no random numbers"))?;
-        let name = format!("sealant-generators-{:032x}", u128::from_ne_bytes(random));
-        let path = std::env::temp_dir().join(name);
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("sealant-generators-").permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
 /// While the volume is away, nothing can be written where it belongs.
@@ -233,6 +222,7 @@ fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
         let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.number);
         let wrong = format!("{}: something else is mounted there", directory.display());
         found.note("boot-mounted", ours, format!("{} is the volume now", directory.display()), wrong);
+        hidden(found, directory);
         return;
     }
     let immutable = fs::File::open(directory)
@@ -242,6 +232,21 @@ fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
         directory.display()
     );
     found.note("boot-guard", immutable, format!("{} is immutable while unmounted", directory.display()), wrong);
+}
+
+/// What was written before the volume was mounted lies below it, in plain, where nobody looks.
+fn hidden(found: &mut Found, directory: &Path) {
+    let shown = directory.display();
+    let wrong = match hidden_below(directory) {
+        Ok(None) => return found.good.push(format!("nothing lies hidden below {shown}")),
+        Ok(Some(name)) => format!(
+            "{shown}: {} lies in plain below the volume; stop the server, unmount, `chattr -i`, and move it",
+            name.to_string_lossy()
+        ),
+        // Older kernels, and users that are not root.
+        Err(_) => return,
+    };
+    found.faults.push(Fault { code: "boot-hidden", what: wrong });
 }
 
 /// What systemd says of the unit itself, and of what keeps it down.
@@ -310,10 +315,9 @@ mod tests {
             assert_eq!(run(&find("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));
             generate(&program, crypttab, fstab, into, limit)
         };
-        let scratch = Scratch::new().unwrap();
-        let into = scratch.0.clone();
+        let scratch = scratch().unwrap();
+        let into = scratch.path().to_owned();
         assert_eq!(fs::metadata(&into).unwrap().permissions().mode() & 0o7777, 0o700);
-        assert_ne!(Scratch::new().unwrap().0, into);
         assert!(ran("echo \"$SYSTEMD_CRYPTTAB $SYSTEMD_FSTAB\" > \"$1/said\"", &into, LIMIT));
         assert_eq!(fs::read_to_string(into.join("said")).unwrap(), "/root of/crypttab /root of/fstab\n");
         assert!(!ran("exit 1", &into, LIMIT));

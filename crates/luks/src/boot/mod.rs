@@ -16,7 +16,7 @@ pub use check::{Checked, Fault, check};
 pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
-use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard};
+use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard, stop};
 use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
@@ -276,6 +276,26 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
     Ok(removal)
 }
 
+/// Ends the listening of the key's socket. The removal has to be applied and systemd to know of it: as long as the opening
+/// of the volume requires the socket, stopping it would close the volume.
+///
+/// # Errors
+/// [`DeviceError::Program`]; [`DeviceError::Io`].
+pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), DeviceError> {
+    let [socket, _] = key_unit_names(name);
+    let was_ours = removal.edits.iter().any(|edit| edit.path.ends_with(&socket) && edit.after.is_none());
+    if !was_ours {
+        return Ok(());
+    }
+    stop(&socket)?;
+    // systemd leaves it there, as if somebody still listened.
+    let path = socket_path(name);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(DeviceError::io(&path)(error)),
+        _ => Ok(()),
+    }
+}
+
 fn drop_in_name(name: &str) -> String {
     format!("sealant-luks-{name}.conf")
 }
@@ -319,10 +339,12 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
+    const UUID: &str = "540885c1-0c32-47ff-b98d-ef96ed4a6747";
+
     fn boot() -> Boot {
         Boot {
             name: "mysqldata".to_owned(),
-            uuid: "1-2".to_owned(),
+            uuid: UUID.to_owned(),
             directory: PathBuf::from("/var/lib/mysql"),
             file_system: FileSystem::Ext4,
             key: KeySource::File(PathBuf::from("/etc/sealant/mysqldata.key")),
@@ -347,7 +369,7 @@ mod tests {
         let (crypttab, fstab) = (text(root, "etc/crypttab"), text(root, "etc/fstab"));
         assert_eq!(
             crypttab,
-            "mysqldata UUID=1-2 /etc/sealant/mysqldata.key luks,nofail,headless,no-read-workqueue,no-write-workqueue\n"
+            "mysqldata UUID=540885c1-0c32-47ff-b98d-ef96ed4a6747 /etc/sealant/mysqldata.key luks,nofail,headless,no-read-workqueue,no-write-workqueue\n"
         );
         assert!(
             fstab.starts_with("# the root\nUUID=x / ext4 defaults 0 1\n/dev/mapper/mysqldata /var/lib/mysql ext4 ")
@@ -460,8 +482,8 @@ mod tests {
             fs::write(host.proc.join("self/mountinfo"), table).unwrap();
             Boot { directory: PathBuf::from("/var/lib/mysql/"), ..boot() }.mounted(&host)
         };
-        assert!(mounted("253:0", "12").unwrap());
-        assert!(mounted("8:1", "12").is_err());
+        assert!(mounted("253:0", &UUID.replace('-', "")).unwrap());
+        assert!(mounted("8:1", &UUID.replace('-', "")).is_err());
         assert!(mounted("253:0", "13").is_err(), "another volume of the same name");
         fs::write(host.proc.join("self/mountinfo"), "").unwrap();
         assert!(!boot().mounted(&host).unwrap());

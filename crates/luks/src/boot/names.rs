@@ -4,6 +4,7 @@
 use std::path::{Component, Path};
 
 use crate::device::DeviceError;
+use crate::volume::is_plain_uuid;
 
 pub(super) use crate::device::check_name;
 
@@ -17,10 +18,10 @@ pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
 
 /// Comes from a header that anybody may have made.
 pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
-    if !uuid.is_empty() && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+    if is_plain_uuid(uuid) {
         return Ok(());
     }
-    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is no UUID: hex digits and - only"))
+    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is no UUID: 36 hex digits and -"))
 }
 
 /// A path that every table and unit takes as it is.
@@ -91,7 +92,7 @@ mod tests {
         }
         check_path(Path::new("/key:x")).unwrap();
         assert!(check_key_file(Path::new("/key:/dev/sdb")).is_err());
-        assert!(check_uuid("1-2\nroot /dev/sda").is_err() && check_uuid("").is_err());
+        assert!(check_uuid("1-2").is_err() && check_uuid("540885c1-0c32-47ff-b98d ef96ed4a6747").is_err());
         assert!(check_argument("a\nExecStartPre=x").is_err());
         for good in ["mariadb.service", "mysql@one.service", "my\\x2dsql.service"] {
             check_unit(good).unwrap();

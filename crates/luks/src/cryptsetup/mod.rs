@@ -16,7 +16,6 @@ use std::time::Duration;
 pub use reencrypt::{Progress, Reencryption};
 pub use volume::{Format, Mapping, Status};
 
-use crate::kdf::Kdf;
 use crate::program::{self, Ended, run};
 use crate::read::read;
 use crate::secret::Secret;
@@ -66,14 +65,12 @@ pub enum CryptsetupError {
         /// The device.
         device: PathBuf,
     },
-    /// A slot whose key derivation would exhaust the machine; it was not computed.
-    #[error("{device}: slot {slot} asks for {what}, which no cryptsetup does; nothing was computed")]
+    /// A slot or a digest whose key derivation would exhaust the machine; it was not computed.
+    #[error("{device}: {what}, which no cryptsetup does; nothing was computed")]
     Absurd {
         /// The device.
         device: PathBuf,
-        /// The slot.
-        slot: u32,
-        /// The cost.
+        /// Which part of its header asks for what.
         what: String,
     },
     /// Anything else that it refused.
@@ -233,12 +230,10 @@ impl Cryptsetup {
 /// is left to cryptsetup to refuse.
 fn sane(device: &Path) -> Result<(), CryptsetupError> {
     let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
-    for slot in volume.iter().flat_map(|volume| &volume.slots) {
-        if let Some(what) = slot.kdf.as_ref().and_then(Kdf::excess) {
-            return Err(CryptsetupError::Absurd { device: device.to_owned(), slot: slot.id, what });
-        }
+    match volume.and_then(|volume| volume.excess()) {
+        Some(what) => Err(CryptsetupError::Absurd { device: device.to_owned(), what }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A pipe that holds `secret` and then its end, and that a child inherits. It holds more than any key.

@@ -59,6 +59,16 @@ impl Progress {
 }
 
 impl Cryptsetup {
+    /// Recovers the part of `device` that a re-encryption was writing when it was cut off, which a resumed one demands.
+    ///
+    /// # Errors
+    /// [`CryptsetupError`].
+    pub fn recover(&self, device: &Path, key: &Secret) -> Result<(), CryptsetupError> {
+        sane(device)?;
+        let args = [OsStr::new("repair"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str()];
+        self.call("repair", device, &args, key).map(drop)
+    }
+
     /// Re-encrypts `device`, which may take hours and has no time limit. `tell` hears how far it is.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub struct Format {
     pub label: String,
     /// Iterations of PBKDF2, which for a random key may be few; default is Argon2id as cryptsetup measures it.
     pub iterations: Option<u32>,
+    /// A file for the header, which then is not on the device; the data begins with its first byte.
+    pub header: Option<PathBuf>,
 }
 
 impl Default for Format {
@@ -29,6 +31,7 @@ impl Default for Format {
             sector_bytes: 4096,
             label: String::new(),
             iterations: None,
+            header: None,
         }
     }
 }
@@ -80,7 +83,11 @@ impl Cryptsetup {
         if !format.label.is_empty() {
             args.extend(["--label", &format.label]);
         }
-        let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
+        let mut args: Vec<&OsStr> = args.into_iter().map(OsStr::new).collect();
+        if let Some(header) = &format.header {
+            args.extend([OsStr::new("--header"), header.as_os_str()]);
+        }
+        args.push(device.as_os_str());
         self.call("luksFormat", device, &args, key).map(drop)
     }
 

@@ -7,6 +7,7 @@ use super::{DeviceError, Host, Use, header_path, system, uses};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Format, Mapping};
 use crate::judge::{Circumstances, audit};
+use crate::program::find;
 use crate::read::Readable;
 use crate::secret::Secret;
 use crate::{Code, Severity};
@@ -34,11 +35,14 @@ impl FileSystem {
     fn make(self, device: &Path) -> Result<(), DeviceError> {
         let args = ["-q"].map(OsStr::new);
         let args = [&args[..], &[device.as_os_str()]].concat();
+        system(self.program(), &args).map(drop)
+    }
+
+    const fn program(self) -> &'static str {
         match self {
-            Self::Ext4 => system("mkfs.ext4", &args),
-            Self::Xfs => system("mkfs.xfs", &args),
+            Self::Ext4 => "mkfs.ext4",
+            Self::Xfs => "mkfs.xfs",
         }
-        .map(drop)
     }
 }
 
@@ -86,7 +90,13 @@ impl Creation<'_> {
             let why = "is a file, which only a loop device makes a disk that a file system can be made in";
             return Err(DeviceError::refused(self.device, why));
         }
-        Ok(())
+        match self.file_system.map(FileSystem::program) {
+            Some(program) if find(program).is_none() => {
+                let why = format!("{program} is not installed, so no file system can be made in it");
+                Err(DeviceError::refused(self.device, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Does it, and proves each step: the header is read back and judged, the key opens it, another key does not, the

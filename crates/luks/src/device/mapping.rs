@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use place::Placing;
+
 use super::{Block, DeviceError, Host};
 use crate::backup::{Header, open};
-use crate::cryptsetup::{Cryptsetup, Mapping, Status};
-use crate::durable;
+use crate::cryptsetup::{Cryptsetup, CryptsetupError, Mapping, Status};
 use crate::judge::{Circumstances, audit};
 use crate::secret::Secret;
 use crate::volume::Volume;
@@ -75,7 +76,13 @@ impl Opening<'_> {
         if let Some(copy) = &copy {
             fs::remove_file(copy).map_err(DeviceError::io(copy))?;
         }
-        mapped?;
+        match mapped {
+            Err(CryptsetupError::Failed { .. }) if volume.is_rewritten() => {
+                let why = "was cut off at the end of a re-encryption, and cryptsetup does not open it; `sealant luks header repair` ends it";
+                return Err(DeviceError::refused(self.device, why));
+            }
+            other => other?,
+        }
         match self.proven(volume) {
             Ok(status) => Ok(Opened { already: false, uuid: volume.uuid.clone(), status }),
             Err(error) => {
@@ -116,7 +123,7 @@ impl Opening<'_> {
         if let Some(finding) = report.findings.iter().find(grave) {
             return Err(DeviceError::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
         }
-        durable::create(&path, header.bytes()).map_err(DeviceError::io(&path))?;
+        place::place(&path, header.bytes(), Placing::SECRET).map_err(DeviceError::io(&path))?;
         Ok(path)
     }
 

@@ -3,6 +3,7 @@
 
 mod block;
 mod create;
+mod hidden;
 mod host;
 mod mapping;
 mod mount;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use block::Block;
 pub use create::{Created, Creation, FileSystem};
+pub use hidden::hidden_below;
 pub use host::{Host, MountPoint};
 pub(crate) use mapping::check_name;
 pub use mapping::{Opened, Opening, close};
@@ -110,6 +112,17 @@ pub fn reload() -> Result<(), DeviceError> {
         return Ok(());
     }
     system("systemctl", &[std::ffi::OsStr::new("daemon-reload")]).map(drop)
+}
+
+/// Stops a unit, if systemd runs here.
+///
+/// # Errors
+/// [`DeviceError::Program`].
+pub(crate) fn stop(unit: &str) -> Result<(), DeviceError> {
+    if !Path::new("/run/systemd/system").is_dir() {
+        return Ok(());
+    }
+    system("systemctl", &["stop", "--", unit].map(std::ffi::OsStr::new)).map(drop)
 }
 
 /// Where a header is saved among others.

@@ -134,13 +134,8 @@ pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Fin
     Ok(places.finding("no noise, so overwritten: this slot opens no more"))
 }
 
-/// Slots that ask for more than a machine may have; nothing here computes it.
+/// What asks for more than a machine may have; nothing here computes it.
 pub(super) fn excesses(volume: &Volume) -> Vec<String> {
-    let excess = |slot: &Slot| slot.kdf.as_ref().and_then(Kdf::excess).map(|what| (slot.id, what));
-    let named = volume.slots.iter().filter_map(excess);
-    named
-        .map(|(id, what)| {
-            format!("slot {id} asks for {what}: opening it may take the machine down, and no cryptsetup made it")
-        })
-        .collect()
+    let named = volume.excesses();
+    named.map(|what| format!("{what}: opening it may take the machine down, and no cryptsetup made it")).collect()
 }

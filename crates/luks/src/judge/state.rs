@@ -63,7 +63,12 @@ fn reencryption(volume: &Volume) -> Option<Finding> {
                  `sealant luks header repair` if all data is under one key"
             ),
         ),
-        None => Finding::new(Code::ReencryptUnfinished, "`cryptsetup reencrypt --resume-only` goes on"),
+        None if volume.is_rewritten() => Finding::new(
+            Code::ReencryptUnfinished,
+            "all data is rewritten; `sealant luks header repair` ends it, where `cryptsetup reencrypt --resume-only` \
+             would encrypt it twice and lose it",
+        ),
+        None => Finding::new(Code::ReencryptUnfinished, "`sealant luks reencrypt --resume` goes on"),
     })
 }
 

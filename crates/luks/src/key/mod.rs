@@ -10,7 +10,6 @@ pub use rotate::{Rotation, Step, Stepped};
 
 use crate::backup::{BackupError, Header, open};
 use crate::cryptsetup::{Cryptsetup, CryptsetupError};
-use crate::kdf::Kdf;
 use crate::luks1;
 use crate::read::Readable;
 use crate::secret::Secret;
@@ -119,8 +118,8 @@ fn changeable(device: &Path) -> Result<Volume, KeyError> {
     if !volume.requirements.is_empty() {
         return refused("its header has a requirement that is not known");
     }
-    if volume.slots.iter().filter_map(|slot| slot.kdf.as_ref()).any(|kdf| Kdf::excess(kdf).is_some()) {
-        return refused("a key slot asks for an absurd amount of work; `sealant luks audit` names it");
+    if volume.excess().is_some() {
+        return refused("a key slot or a digest asks for an absurd amount of work; `sealant luks audit` names it");
     }
     Ok(volume)
 }

@@ -15,7 +15,6 @@ use super::store::Store;
 use super::{KeyError, add, changeable};
 use crate::backup::{Header, open};
 use crate::cryptsetup::Cryptsetup;
-use crate::durable;
 use crate::judge::{Relation, compare};
 use crate::secret::Secret;
 use crate::volume::{Format, Volume};
@@ -145,7 +144,7 @@ impl Rotation<'_> {
         }
         if !path.exists() {
             header.save(&path)?;
-            durable::sync_directory(&path).map_err(KeyError::io(directory))?;
+            place::sync(&path).map_err(KeyError::io(directory))?;
         }
         did(Step::BackedUp, None, Some(&path))?;
         stale(directory, &header.volume).map_err(KeyError::io(directory))

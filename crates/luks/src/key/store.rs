@@ -10,10 +10,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::rand;
+use place::Placing;
 use zeroize::Zeroizing;
 
 use super::KeyError;
-use crate::durable;
 use crate::secret::{KEY_BYTES, Secret};
 
 /// The three files, and a lock on them.
@@ -30,7 +30,7 @@ impl Store {
     pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
         // Renaming over a link would leave the old key where the boot looks for it.
         let key = &fs::canonicalize(key).map_err(KeyError::io(key))?;
-        let directory = durable::directory(key);
+        let directory = place::directory(key);
         let lock = File::open(directory).map_err(KeyError::io(directory))?;
         if lock.try_lock().is_err() {
             return Err(KeyError::Busy { path: directory.to_owned() });
@@ -52,7 +52,7 @@ impl Store {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         let filled = rand::fill(bytes.as_mut_slice()).map_err(|_| io::Error::other("no random numbers"));
         let like = |()| {
-            durable::create(&self.new, bytes.as_slice())?;
+            place::place(&self.new, bytes.as_slice(), Placing::SECRET)?;
             self.inherit()
         };
         filled.and_then(like).map_err(KeyError::io(&self.new))
@@ -75,14 +75,12 @@ impl Store {
             let other = || io::Error::other("is there already and holds another key; find out what it is for");
             return if same { Ok(()) } else { Err(KeyError::io(&self.old)(other())) };
         }
-        durable::create(&self.old, now.bytes()).map_err(KeyError::io(&self.old))
+        place::place(&self.old, now.bytes(), Placing::SECRET).map_err(KeyError::io(&self.old))
     }
 
     /// Puts the next key in the place of the key of now.
     pub(super) fn promote(&self) -> Result<(), KeyError> {
-        fs::rename(&self.new, &self.key)
-            .and_then(|()| durable::sync_directory(&self.key))
-            .map_err(KeyError::io(&self.key))
+        fs::rename(&self.new, &self.key).and_then(|()| place::sync(&self.key)).map_err(KeyError::io(&self.key))
     }
 
     /// Overwrites the key of before, as far as a file system lets that mean anything, and removes it.
@@ -93,7 +91,7 @@ impl Store {
             file.write_all(&vec![0; length])?;
             file.sync_all()?;
             fs::remove_file(&self.old)?;
-            durable::sync_directory(&self.old)
+            place::sync(&self.old)
         };
         forget().map_err(KeyError::io(&self.old))
     }

@@ -298,6 +298,7 @@ impl Digest {
         volume::Digest {
             id: id.0,
             hash: self.hash.as_deref().map(str::to_lowercase),
+            iterations: self.iterations.unwrap_or_default(),
             proof: (proof(&self.salt), proof(&self.digest)),
             slots: ids(&self.keyslots),
             segments: ids(&self.segments),

@@ -136,6 +136,12 @@ impl Scene {
         self.paths.iter().filter(|path| is_open(&path.state))
     }
 
+    /// Whether the data directory is a mount point: it cannot be moved then.
+    #[must_use]
+    pub fn has_own_mount(&self) -> bool {
+        self.paths.iter().any(|path| path.path == self.datadir && path.mount == self.datadir)
+    }
+
     /// Swap areas likewise.
     pub fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
         self.swaps.iter().filter(|path| is_open(&path.state))
@@ -230,6 +236,19 @@ mod tests {
         assert!(!plan.is_done() && !plan.steps.is_empty());
         assert!(plan.needed_bytes > 2 << 30 && plan.needed_bytes < 4 << 30);
         assert!(plan.remarks[0].contains("/logs") && plan.remarks[0].contains("outside"), "{:?}", plan.remarks);
+    }
+
+    #[test]
+    fn a_data_directory_with_a_mount_of_its_own_is_not_moved() {
+        let commands = |scene| {
+            let steps = Plan::new(scene).steps;
+            steps.into_iter().filter_map(|step| step.command).collect::<Vec<_>>().join("\n")
+        };
+        let mut scene = scene(State::Plain);
+        assert!(commands(scene.clone()).contains("mv /var/lib/mysql"));
+        scene.paths[0].mount = scene.datadir.clone();
+        let own = commands(scene);
+        assert!(!own.contains("mv /") && own.contains("umount /var/lib/mysql && sealant luks mount"), "{own}");
     }
 
     #[test]

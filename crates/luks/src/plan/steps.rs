@@ -22,7 +22,6 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
     let device = scene.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
     let rotates = scene.disk.as_ref().and_then(|disk| disk.rotational) == Some(true);
     let (name, unit, datadir) = (&scene.name, &scene.unit, word(&scene.datadir));
-    let aside = word(&format!("{}.plain", scene.datadir));
     let key = format!("/etc/sealant/{name}.key");
     let rotational = if rotates { " --rotational" } else { "" };
     let queues = if rotates { "" } else { " --no-queues --persistent" };
@@ -60,12 +59,7 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
                 "rmdir /mnt/{name}/lost+found; cp -a {datadir}/. /mnt/{name}/ && diff -r --no-dereference {datadir} /mnt/{name}"
             ),
         ),
-        step(
-            "put the volume in the place of the old data",
-            format!(
-                "umount /mnt/{name} && chattr -i /mnt/{name} && mv {datadir} {aside} && sealant luks mount {name} {datadir}"
-            ),
-        ),
+        in_place(scene),
         step(
             "let it come back at every boot, and the server only with it",
             format!(
@@ -76,10 +70,37 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
         step("prove it from the bytes", "sealant audit".to_owned()),
         step("prove the start at boot, then reboot", format!("sealant luks boot check --name {name} --unit {unit}")),
         Step {
-            what: format!("when all of that is proven: destroy {datadir}.plain, and overwrite the disk it was on"),
+            what: if scene.has_own_mount() {
+                "when all of that is proven: overwrite the disk that the old data is on".to_owned()
+            } else {
+                format!("when all of that is proven: destroy {datadir}.plain, and overwrite the disk it was on")
+            },
             command: None,
         },
     ]
+}
+
+/// The volume comes where the data was. A directory that something is mounted on cannot be moved (EBUSY), and its line in
+/// fstab would bring the old data back at the next boot.
+fn in_place(scene: &Scene) -> Step {
+    let (name, datadir) = (&scene.name, word(&scene.datadir));
+    let aside = word(&format!("{}.plain", scene.datadir));
+    let off = format!("umount /mnt/{name} && chattr -i /mnt/{name}");
+    let on = format!("sealant luks mount {name} {datadir}");
+    if scene.has_own_mount() {
+        return Step {
+            what: format!(
+                "put the volume in the place of the old data, which has a mount of its own: take its line out of \
+                 /etc/fstab, or its .mount unit away; the disk keeps the data. If `mount` then finds files in {datadir}, \
+                 they were hidden below it: move them"
+            ),
+            command: Some(format!("{off} && umount {datadir} && {on}")),
+        };
+    }
+    Step {
+        what: "put the volume in the place of the old data".to_owned(),
+        command: Some(format!("{off} && mv {datadir} {aside} && {on}")),
+    }
 }
 
 /// A word as a shell takes it.

@@ -5,7 +5,10 @@ use std::io::Write;
 use ::bench::{ExperimentRecord, Record};
 use askama::Template;
 
-use super::{environment, experiment_rounds, figure, programs, ratio_name, shown, subject, time_of};
+use super::{
+    environment, experiment_rounds, figure, latency_columns, programs, ratio_name, shown, subject, time_heading,
+    time_of,
+};
 use crate::Error;
 use crate::html::content_security;
 use crate::svg::{Bar, BarChart};
@@ -31,6 +34,8 @@ struct Section {
     chart: String,
     arms: Vec<(String, String, String, String)>,
     ratios: Vec<(String, String, String)>,
+    latencies: Vec<(String, [String; 4])>,
+    notes: Vec<String>,
 }
 
 /// Writes the page. It loads nothing and runs nothing.
@@ -63,7 +68,7 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
         let rate = shown.rate_of(arm);
         let (label, words) = (visible(&arm.name).into_owned(), figure(rate.estimate));
         let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", time_of(experiment.unit, arm))));
+        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", time_of(experiment, arm))));
         bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, words });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
@@ -71,13 +76,19 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
         let interval = format!("{:.2} to {:.2}", figures.low, figures.high);
         (ratio_name(ratio), format!("{:.2}", figures.estimate), interval)
     });
+    let latencies = experiment.arms.iter().filter_map(|arm| {
+        let columns = latency_columns(arm.detail.as_ref()?);
+        Some((visible(&arm.name).into_owned(), columns))
+    });
     Ok(Section {
         chart: BarChart::of(id, &name, shown.rate, bars).render()?,
         rounds: experiment_rounds(experiment),
         rate: shown.rate,
-        time: shown.time,
+        time: time_heading(experiment),
         arms,
         ratios: ratios.collect(),
+        latencies: latencies.collect(),
+        notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
         name,
     })
 }

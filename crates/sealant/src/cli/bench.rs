@@ -1,5 +1,8 @@
 //! `sealant bench`: what this program costs on this machine, against what it competes with.
 
+mod disk;
+mod effort;
+mod output;
 mod server;
 mod sst;
 mod tls;
@@ -7,21 +10,22 @@ mod transfer;
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::bench::{
-    Environment, Experiment, ExperimentRecord, Opinion, Peer, PeerKind, Record, Rounds, SCHEMA, Sample, Subject, arms,
+    Environment, Experiment, ExperimentRecord, Opinion, Peer, PeerKind, Record, SCHEMA, Sample, Subject, arms,
 };
 use ::verify::{Depth, FileResult, Keys, Plan, Report, Settings};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use innodb::verify::{KeyAsked, Verdict};
-use report::{is_sound, write_bench_json, write_bench_samples, write_bench_table};
+use report::is_sound;
 
+use self::effort::Effort;
+use self::output::Output;
 use super::verify::{KeyStores, check_paths, processors};
 use crate::exit::Exit;
-use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
@@ -37,6 +41,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Disk(Box<disk::BenchDisk>),
     Sst(Box<sst::BenchSst>),
     Tls(Box<tls::BenchTls>),
     Transfer(Box<transfer::BenchTransfer>),
@@ -60,12 +65,8 @@ pub(crate) struct BenchVerify {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     keys: KeyStores,
-    /// Rounds of each experiment; default: until the intervals are narrow
-    #[arg(long, value_name = "N")]
-    rounds: Option<NonZeroU32>,
-    /// Time for each experiment: seconds, or with s, m or h
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    budget: Duration,
+    #[command(flatten)]
+    effort: Effort,
     /// `innochecksum` of MariaDB or MySQL (repeatable); default: the one in PATH, if any
     #[arg(long, value_name = "PROGRAM")]
     innochecksum: Vec<OsString>,
@@ -78,36 +79,8 @@ pub(crate) struct BenchVerify {
     /// `fio`, for --cold; default: the one in PATH, if any
     #[arg(long, value_name = "PROGRAM", requires = "cold")]
     fio: Option<OsString>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// Write every sample to this file, as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    raw: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.bench/1
-    Json,
-}
-
-impl Format {
-    /// Writes what was measured to standard output.
-    fn write(self, record: &Record) -> Result<(), Failure> {
-        file::to_stdout(&|out| {
-            let written = match self {
-                Self::Table => write_bench_table(record, out),
-                Self::Json => write_bench_json(record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })
-    }
+    #[command(flatten)]
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -128,6 +101,7 @@ const LARGE: u64 = 16 << 20;
 impl Bench {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.what {
+            What::Disk(verb) => verb.run(),
             What::Sst(verb) => verb.run(),
             What::Tls(verb) => verb.run(),
             What::Transfer(verb) => verb.run(),
@@ -139,10 +113,10 @@ impl Bench {
 impl BenchVerify {
     fn run(self) -> Result<Exit, Failure> {
         check_paths(&self.paths)?;
-        self.raw.as_deref().map_or(Ok(()), file::check_writable)?;
+        self.output.check()?;
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
-        let status = StatusLine::new(self.quiet);
+        let status = self.output.status();
         let environment = Environment::now(self.paths.first().map_or_else(|| Path::new("."), PathBuf::as_path));
         let bench = Measuring::new(&self, &keys, &status)?;
         let experiments = if self.cold { bench.cold()? } else { bench.warm()? };
@@ -151,18 +125,10 @@ impl BenchVerify {
         let subject = bench.subject();
         status.clear();
         let samples = bench.samples.take();
-        if let Some(path) = &self.raw {
-            file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
-        }
         let (programs, missing) = (Vec::new(), Vec::new());
         let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
-        self.format.write(&record)?;
+        self.output.write(&record, &samples)?;
         Ok(Exit::Clean)
-    }
-
-    fn settings(&self) -> ::bench::Settings {
-        let rounds = self.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
-        ::bench::Settings { rounds, budget: self.budget, ..::bench::Settings::default() }
     }
 
     /// Programs that were asked for have to be there; others are taken if they are.
@@ -301,7 +267,7 @@ impl<'a> Measuring<'a> {
             let (experiment, arm, rounds) = (progress.experiment, progress.arm, progress.rounds);
             self.status.show(&format!("{experiment}: round {}, {arm}", rounds.saturating_add(1)));
         };
-        let samples = experiment.run(&self.options.settings(), &show).map_err(failure)?;
+        let samples = experiment.run(&self.options.effort.settings(), &show).map_err(failure)?;
         self.samples.borrow_mut().extend_from_slice(samples.all());
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
         Ok(samples.record(&pairs))

@@ -27,13 +27,25 @@ pub(crate) struct Server {
 
 /// Whether and how a change goes ahead.
 #[derive(Debug, Args)]
-pub(crate) struct Going {
+pub(crate) struct Consent {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Show the plan and change nothing
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+}
+
+impl Consent {
+    /// Shows the plan, or asks; whether it is to be carried out.
+    pub(crate) fn given(&self, plan: &str) -> Result<bool, Failure> {
+        if self.dry_run {
+            to_stdout(&|out| out.write_all(plan.as_bytes()))?;
+        } else if !self.yes {
+            confirm_plan(plan)?;
+        }
+        Ok(!self.dry_run)
+    }
 }
 
 /// How long, and how often, statements wait for a table's lock.
@@ -74,8 +86,9 @@ pub(crate) struct Shape {
     format: Format,
 }
 
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// For people
     Table,
     /// For scripts: docs/schema
@@ -141,7 +154,7 @@ pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Resu
 }
 
 /// The same for verbs that show their plan with `--dry-run`.
-pub(crate) fn confirm_plan(plan: &str) -> Result<(), Failure> {
+fn confirm_plan(plan: &str) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(nobody("--dry-run"));
     }

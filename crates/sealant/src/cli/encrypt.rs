@@ -11,7 +11,7 @@ use ::change::{Control, Error, Limit, Request, Runs, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -82,6 +82,10 @@ struct Common {
     /// A copy of the keyring that has to open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
+    /// MariaDB: add the settings that have to outlive a restart, or wait for one, to this option file, which has to be one that the
+    /// server reads; without it they are shown
+    #[arg(long, value_name = "FILE")]
+    option_file: Option<PathBuf>,
     #[command(flatten)]
     locks: Locks,
     #[command(flatten)]
@@ -114,7 +118,7 @@ struct Run {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    going: Going,
+    consent: Consent,
     #[command(flatten)]
     log: LogFile,
     /// Where the run keeps its state, for `sealant encrypt status` and the like
@@ -166,7 +170,7 @@ impl Encrypt {
         forbid_dumps();
         match self.command {
             Command::Plan(common) => common.show_plan(),
-            Command::Run(run) if run.going.dry_run => run.common.show_plan(),
+            Command::Run(run) if run.consent.dry_run => run.common.show_plan(),
             Command::Run(run) => run.run(),
             Command::Status(status) => status.show(),
             Command::Pause(which) => which.ask(Request::Pause, true),
@@ -207,6 +211,7 @@ impl Common {
             purge_binlogs: self.purge_binlogs,
             datadir: self.datadir.clone(),
             keyring_copies: self.keyring_copy.clone(),
+            option_file: self.option_file.clone(),
             patience: self.locks.patience(),
             method: match self.method {
                 MethodName::Auto => Method::Auto,
@@ -237,7 +242,7 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let place = self.common.place()?;
         let plan = self.common.plan(&place)?;
-        if !self.going.yes {
+        if !self.consent.yes {
             let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
             confirm("encrypt plan", text)?;
         }
@@ -289,6 +294,7 @@ fn failure(error: Error) -> Failure {
         Error::State { .. } => Some("name another directory with --state-dir".to_owned()),
         Error::AnotherRun { .. } => Some("look at it with `sealant encrypt status`".to_owned()),
         Error::Tool { .. } => Some("install it, or choose another --method".to_owned()),
+        Error::NoRoomForKeyring { .. } => Some("nothing was changed; make room and run it again".to_owned()),
         Error::ReadOnlyKeyring { .. } => Some("set read_only to false in its configuration and restart".to_owned()),
         Error::Keyring(_) | Error::KeyringOpensNotAll { .. } => {
             Some("nothing was changed; restore the keyring from a backup before anything else".to_owned())

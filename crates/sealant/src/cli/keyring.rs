@@ -6,7 +6,7 @@ use ::change::init::{CheckReport, CheckRequest, Error, Request, State, check, pl
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{Going, LogFile, Server, Shape, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, Shape, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::message::Failure;
@@ -64,7 +64,7 @@ struct Init {
     #[arg(long, value_name = "DIR")]
     daemon_dir: Option<PathBuf>,
     #[command(flatten)]
-    going: Going,
+    consent: Consent,
     #[command(flatten)]
     shape: Shape,
 }
@@ -123,10 +123,10 @@ impl Init {
         let connection = connection.as_ref().map(|(target, options)| (target, options));
         let plan = plan(connection, &self.request()).map_err(|error| failure(&error))?;
         let planned = plan.report();
-        if self.going.dry_run || planned.done {
+        if self.consent.dry_run || planned.done {
             return self.write(&planned);
         }
-        if !self.going.yes {
+        if !self.consent.yes {
             let text = |out: &mut dyn std::io::Write| write_init_table(&planned, out).map_err(std::io::Error::from);
             confirm("keyring init --dry-run", &text)?;
         }

@@ -1,5 +1,7 @@
 //! `sealant receive`: a data directory from another host.
 
+mod prepare;
+
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -10,6 +12,7 @@ use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Rekeyed, 
 use clap::Args;
 use keyring::OwnKeyring;
 
+use self::prepare::Preparing;
 use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure, parse_time};
 use super::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -53,6 +56,8 @@ pub(crate) struct Receive {
     /// Take away what a transfer that was cut off left, and begin anew
     #[arg(long)]
     anew: bool,
+    #[command(flatten)]
+    preparing: Preparing,
     /// Wait so long for the sender
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     expiry: Duration,
@@ -75,7 +80,8 @@ Examples:
 Exit codes:
   0  everything is in place, verified and on disk
   1  nothing was committed; what arrived is kept for another try
-  2  wrong usage";
+  2  wrong usage
+  3  everything is in place, but it is a backup that has to be prepared before a server may start on it (--no-prepare)";
 
 impl Receive {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -91,6 +97,7 @@ impl Receive {
             })?),
             None => None,
         };
+        let into = self.into.clone();
         let settings = ReceiveSettings {
             into: self.into,
             listen: self.listen,
@@ -117,7 +124,7 @@ impl Receive {
                         let _ = writeln!(err, "sealant: {}", words(rekeyed));
                     }
                 }
-                Ok(Exit::Clean)
+                self.preparing.prepare(&into, &received.notes)
             }
             Err(error) => {
                 self.following.over(Err(&error))?;

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::change::StatementLog;
-use ::change::rotate::{Error, Identities, Recipients, Report, Request, plan, run};
+use ::change::rotate::{Copies, Error, Identities, Recipients, Report, Request, plan, run};
 use clap::{Args, Subcommand};
 use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
 use self::tls::{Installation, NewCertificate};
-use crate::cli::change::{Going, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
 use crate::cli::transfer::parse_time;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -55,7 +55,7 @@ struct Common {
     #[command(flatten)]
     new: NewCertificate,
     #[command(flatten)]
-    copies: Copies,
+    backup: Backup,
     /// The server's data directory as seen from here, if it is elsewhere than the server says
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
@@ -107,15 +107,15 @@ impl Keys {
     }
 }
 
-/// Where the backup goes, and who can open it.
+/// Where the backup goes, and who can open it; a plan does without.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Backup of the keyring")]
-struct Copies {
+struct Backup {
     /// Write it to this file, which must not exist yet
-    #[arg(long, value_name = "FILE", required_unless_present = "certificate")]
+    #[arg(long, value_name = "FILE")]
     keyring_backup: Option<PathBuf>,
     /// Encrypt it to this X25519 recipient of age (repeatable)
-    #[arg(long, value_name = "AGE1…", required_unless_present_any = ["recipients_file", "certificate"])]
+    #[arg(long, value_name = "AGE1…")]
     recipient: Vec<String>,
     /// Encrypt it to the recipients in this file, one a line (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -125,21 +125,43 @@ struct Copies {
     identity: Option<PathBuf>,
 }
 
+impl Backup {
+    fn is_named(&self) -> bool {
+        self.keyring_backup.is_some() || !self.recipient.is_empty() || !self.recipients_file.is_empty()
+    }
+
+    fn copies(&self) -> Result<Copies, Failure> {
+        let usage = |error: Error| Failure { exit: Exit::Usage, ..failure(&error) };
+        let mut recipients = Recipients::parse(self.recipient.iter().map(String::as_str)).map_err(usage)?;
+        for file in &self.recipients_file {
+            recipients.add_file(file).map_err(usage)?;
+        }
+        if recipients.is_empty() {
+            return Err(Failure::usage("no recipient is named").hint("give --recipient age1…"));
+        }
+        let identities = self.identity.as_deref().map(Identities::read).transpose().map_err(usage)?;
+        let Some(file) = &self.keyring_backup else {
+            return Err(Failure::usage("no backup is named").hint("give --keyring-backup FILE"));
+        };
+        let file = std::path::absolute(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        Ok(Copies { file, recipients, identities })
+    }
+}
+
 /// Do it: show the plan, ask, and carry it out
 #[derive(Debug, Args)]
 struct Run {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    going: Going,
+    consent: Consent,
     #[command(flatten)]
     log: LogFile,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  sealant rotate plan --socket /run/mysqld/mysqld.sock --user root --master-key \\
-      --keyring-backup /backup/keyring-2026-11.age --recipient age1…
+  sealant rotate plan --socket /run/mysqld/mysqld.sock --user root --master-key
   sealant rotate run mysql://admin@127.0.0.1:3306 --master-key --binlog-key \\
       --keyring-backup /backup/keyring-2026-11.age --recipients-file /etc/sealant/recipients --yes
   sealant rotate run --socket /run/mysqld/mysqld.sock --user root --certificate \\
@@ -157,7 +179,7 @@ impl Rotate {
         forbid_dumps();
         match self.command {
             Command::Plan(common) => Work::new(&common)?.plan(),
-            Command::Run(run) if run.going.dry_run => Work::new(&run.common)?.plan(),
+            Command::Run(run) if run.consent.dry_run => Work::new(&run.common)?.plan(),
             Command::Run(run) => Work::new(&run.common)?.run(&run),
         }
     }
@@ -170,13 +192,16 @@ struct Work<'c> {
     options: Options,
     /// Keys, if any are rotated.
     request: Option<Request>,
+    /// Where the keyring is backed up, if that is named.
+    copies: Option<Copies>,
 }
 
 impl<'c> Work<'c> {
     fn new(common: &'c Common) -> Result<Self, Failure> {
         let request = common.keys.any().then(|| request(common)).transpose()?;
+        let copies = common.backup.is_named().then(|| common.backup.copies()).transpose()?;
         let (target, options) = common.server.connection()?;
-        Ok(Self { common, target, options, request })
+        Ok(Self { common, target, options, request, copies })
     }
 
     fn plan(&self) -> Result<Exit, Failure> {
@@ -187,7 +212,9 @@ impl<'c> Work<'c> {
 
     fn planned(&self) -> Result<Report, Failure> {
         let log = not_logged(&self.target)?;
-        let keys = self.request.as_ref().map(|request| plan(&self.target, &self.options, request, &log)).transpose();
+        let keys = self.request.as_ref();
+        let keys =
+            keys.map(|request| plan(&self.target, &self.options, request, self.copies.as_ref(), &log)).transpose();
         let keys = keys.map_err(|error| failure(&error))?;
         let tls = self.installation()?.map(|installation| installation.plan(&log)).transpose()?;
         together(keys, tls).ok_or_else(|| Failure::usage("nothing is to be rotated"))
@@ -199,12 +226,13 @@ impl<'c> Work<'c> {
     }
 
     fn run(&self, run_options: &Run) -> Result<Exit, Failure> {
+        let keys = self.request.as_ref().map(|request| self.backed_up(request)).transpose()?;
         let log: StatementLog = open_log(&run_options.log.log, &self.target)?;
         let planned = self.planned()?;
-        if !run_options.going.yes {
+        if !run_options.consent.yes {
             confirm("rotate plan", &|out| write_rotate_plan(&planned, out).map_err(std::io::Error::from))?;
         }
-        let keys = self.request.as_ref().map(|request| self.rotate(request, &log));
+        let keys = keys.map(|(request, copies)| self.rotate(request, copies, &log));
         // A certificate is not touched if the keys could not be rotated.
         let keys = match keys {
             Some((report, Err(error))) => {
@@ -223,9 +251,18 @@ impl<'c> Work<'c> {
         ended.map(|()| self.judge(&report))
     }
 
-    fn rotate(&self, request: &Request, log: &StatementLog) -> (Report, Result<(), Error>) {
+    /// No key is made without a backup.
+    fn backed_up<'r>(&'r self, request: &'r Request) -> Result<(&'r Request, &'r Copies), Failure> {
+        let copies = self.copies.as_ref().ok_or_else(|| {
+            Failure::usage("no backup of the keyring is named")
+                .hint("give --keyring-backup FILE and --recipient age1…, or ask for a plan")
+        })?;
+        Ok((request, copies))
+    }
+
+    fn rotate(&self, request: &Request, copies: &Copies, log: &StatementLog) -> (Report, Result<(), Error>) {
         let status = StatusLine::new(self.common.output.quiet);
-        let ended = run(&self.target, &self.options, request, log, &|text| status.show(text));
+        let ended = run(&self.target, &self.options, request, copies, log, &|text| status.show(text));
         status.clear();
         ended
     }
@@ -264,21 +301,6 @@ fn together(keys: Option<Report>, tls: Option<::change::tls::Report>) -> Option<
 }
 
 fn request(common: &Common) -> Result<Request, Failure> {
-    let copies = &common.copies;
-    let usage = |error: Error| Failure { exit: Exit::Usage, ..failure(&error) };
-    let mut recipients = Recipients::parse(copies.recipient.iter().map(String::as_str)).map_err(usage)?;
-    for file in &copies.recipients_file {
-        recipients.add_file(file).map_err(usage)?;
-    }
-    if recipients.is_empty() {
-        return Err(Failure::usage("no recipient is named").hint("give --recipient age1…"));
-    }
-    let identities = copies.identity.as_deref().map(Identities::read).transpose().map_err(usage)?;
-    let Some(backup) = &copies.keyring_backup else {
-        return Err(Failure::usage("no backup is named").hint("give --keyring-backup FILE"));
-    };
-    let backup =
-        std::path::absolute(backup).map_err(|error| Failure::usage(format!("{}: {error}", backup.display())))?;
     Ok(Request {
         master_key: common.keys.master_key || common.keys.redo,
         binlog_key: common.keys.binlog_key,
@@ -286,9 +308,6 @@ fn request(common: &Common) -> Result<Request, Failure> {
         data_keys: common.keys.data_keys,
         mariadb_key_id: common.keys.mariadb_key_id,
         lock: common.locks.patience(),
-        backup,
-        recipients,
-        identities,
         datadir: common.datadir.clone(),
         keyring: common.keyring.clone(),
         state_dir: state_dir(common.state_dir.clone())?,

@@ -4,11 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
-use ::transfer::sender::{Destination, SendSettings, Sent, send};
+use ::transfer::sender::flow::send_flow_and_finish;
+use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
 use clap::Args;
 use glob::Pattern;
 use innodb::keys::KeySource;
@@ -16,6 +18,7 @@ use report::size;
 use zeroize::Zeroizing;
 
 use super::snapshot::Live;
+use super::snapshot::backup::Streamed;
 use super::transfer::{
     Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure, parse_bytes, parse_time,
 };
@@ -32,7 +35,8 @@ use crate::output::message::{Failure, hint, warning};
 ///
 /// SOURCE has to be still: the directory of a stopped server, or a snapshot. A file that changes is
 /// named, and nothing is committed. Of a running server, --live takes a still copy first, of one instant for
-/// all files, and removes it at the end; see `sealant snapshot`.
+/// all files, and removes it at the end; see `sealant snapshot`. Where no such copy can be had, --provider mariabackup (or
+/// xtrabackup) sends the stream of a backup, which the receiver prepares.
 ///
 /// With the keys of the server, pages of encrypted tablespaces and MySQL's encrypted logs are opened, so
 /// that they compress, and sealed again by the receiver to the identical bytes. Between the two they are
@@ -118,22 +122,30 @@ impl Send {
             (Some(source), false) => {
                 check_source(Path::new(&source))?;
                 ::transfer::tls::speed::prepare();
-                self.send(Path::new(&source), &self.destination(&to)?)
+                self.send(Path::new(&source), &self.destination(&to)?, &|| Ok(()))
             }
             (None, true) => {
                 self.exclude.extend(Live::exclusions());
                 // Before the copy is taken: a wrong code is found out while there is nothing to undo.
                 let destination = self.destination(&to)?;
                 ::transfer::tls::speed::prepare();
+                if let Some(streamed) = self.running.stream()? {
+                    return self.stream(&streamed, &destination);
+                }
                 let held = self.running.take()?;
-                self.send(held.root(), &destination)
+                self.send(held.root(), &destination, &|| held.prove())
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
             (None, false) => Err(Failure::usage("give SOURCE and CODE, or --live --datadir DIR and CODE")),
         }
     }
 
-    fn send(&self, source: &Path, destination: &Destination) -> Result<Exit, Failure> {
+    fn send(
+        &self,
+        source: &Path,
+        destination: &Destination,
+        prove: &(dyn Fn() -> Result<(), TransferError> + Sync),
+    ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
         let plan = Plan::of(source, &selection).map_err(|error| failure(&error))?;
@@ -141,19 +153,57 @@ impl Send {
         if self.dry_run {
             return self.show(&plan);
         }
-        let settings = SendSettings {
+        let settings = self.settings();
+        let progress = Progress::default();
+        let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
+        let outcome =
+            self.following.follow(&progress, || send_proven(&plan, destination, keys, &settings, &progress, prove));
+        self.over(outcome, |sent| summary(plan.entries.len(), plan.bytes, sent, &progress))
+    }
+
+    fn settings(&self) -> SendSettings {
+        SendSettings {
             streams: self.streams,
             compression: self.compress,
             bandwidth: self.bwlimit,
             suite: self.cipher.map(|cipher| cipher as usize),
             patience: self.timeout,
-        };
-        let progress = Progress::default();
-        let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
-        let outcome = self.following.follow(&progress, || send(&plan, destination, keys, &settings, &progress));
+        }
+    }
+
+    /// Sends the stream of a backup.
+    fn stream(&self, streamed: &Streamed, destination: &Destination) -> Result<Exit, Failure> {
+        if self.dry_run || self.keys.any() || !self.include.is_empty() {
+            let program = streamed.program();
+            return Err(Failure::usage(format!(
+                "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include and keys have \
+                 no meaning"
+            )));
+        }
+        let (settings, progress) = (self.settings(), Progress::default());
+        let outcome = self.following.follow(&progress, || {
+            let session = Session::open(destination, &settings, &progress)?;
+            let mut flow = match streamed.begin() {
+                Ok(flow) => flow,
+                Err(error) => {
+                    session.give_up(&error.to_string());
+                    return Err(error);
+                }
+            };
+            send_flow_and_finish(session, &mut flow, streamed.dress, &streamed.note(), &progress)
+        });
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
+        self.over(outcome, |sent| summary(sent.entries, load(&progress.total_bytes), sent, &progress))
+    }
+
+    fn over(
+        &self,
+        outcome: Result<Sent, TransferError>,
+        summary: impl FnOnce(&Sent) -> Summary,
+    ) -> Result<Exit, Failure> {
         match outcome {
             Ok(sent) => {
-                let summary = summary(&plan, &sent, &progress);
+                let summary = summary(&sent);
                 self.following.over(Ok(&summary))?;
                 if !self.following.quiet && !self.following.json {
                     eprint_line(&format!("sent {}", summary.line()));
@@ -233,12 +283,12 @@ fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
     Ok(code)
 }
 
-fn summary(plan: &Plan, sent: &Sent, progress: &Progress) -> Summary {
+fn summary(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Summary {
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
     Summary {
         schema: REPORT_SCHEMA,
-        entries: plan.entries.len(),
-        bytes: plan.bytes,
+        entries,
+        bytes,
         kept_bytes: load(&progress.kept_bytes),
         wire_bytes: load(&progress.wire_bytes),
         opened_bytes: load(&progress.opened_bytes),

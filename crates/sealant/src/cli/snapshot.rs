@@ -1,5 +1,6 @@
 //! `sealant snapshot`: a still copy of a live data directory.
 
+pub(crate) mod backup;
 mod live;
 mod source;
 
@@ -141,7 +142,7 @@ impl Create {
             info("no server runs on it, so the data directory is still by itself; nothing was copied");
             return Ok(Exit::Clean);
         };
-        info(&format!("taken by {}; the server stood still for {}", still.provider(), milliseconds(still.frozen())));
+        info(&format!("taken by {}; {}", still.provider(), still.effect()));
         let taken = Taken {
             name,
             root: still.root().to_owned(),
@@ -209,6 +210,7 @@ fn table(out: &mut dyn Write, listed: &[Listed<'_>]) -> std::io::Result<()> {
             State::Kept => "kept",
             State::InUse => "in use",
             State::Stale => "stale",
+            State::Void => "void",
         };
         writeln!(out, "{:<20}  {:<8}  {state:<6}  {}", copy.created, copy.provider, copy.name)?;
     }

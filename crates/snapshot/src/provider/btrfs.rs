@@ -8,12 +8,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Prepared, Source, Way};
+use super::{
+    Prepared, Source, Way,
+    covered::{nothing_outside, shows_what_is_mounted},
+};
 use crate::{
     Options,
     error::Error,
     freeze::Freeze,
     location::{self, BTRFS},
+    mounts::Mounts,
     still::{Still, Taking},
     sys,
 };
@@ -25,10 +29,6 @@ const TOP: u64 = 256;
 const NAME: &str = "subvolume";
 
 impl Way for Btrfs {
-    fn freezes(&self) -> bool {
-        true
-    }
-
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let is_btrfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == BTRFS);
@@ -36,6 +36,7 @@ impl Way for Btrfs {
             return Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) });
         }
         one_subvolume(source)?;
+        may_take(datadir)?;
         location::for_clones(datadir, options.place.as_deref())
     }
 
@@ -58,23 +59,47 @@ impl Way for Btrfs {
         taking.finish(frozen, options.keep)
     }
 
-    fn remove(&self, directory: &Path) -> Result<(), Error> {
+    fn remove(&self, directory: &Path, _: &[String]) -> Result<(), Error> {
         let path = directory.join(NAME);
         if !path.exists() {
             return Ok(());
         }
         let failed = |source| Error::Release { path: path.clone(), source };
         let above = File::open(directory).map_err(failed)?;
+        let denied = |error: &io::Error| {
+            matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        };
         match sys::btrfs_remove(above.as_fd(), OsStr::new(NAME)) {
-            // Only root may remove a subvolume at once; its owner may empty it, and then it is a directory.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            // Root may remove it as it is. Its owner has to be able to write it, and may then remove it at once where the mount
+            // option says so; else they may empty it, and then it is a directory.
+            Err(error) if denied(&error) => {
                 let subvolume = File::open(&path).map_err(failed)?;
                 sys::btrfs_make_writable(subvolume.as_fd()).map_err(failed)?;
-                fs::remove_dir_all(&path).map_err(failed)
+                match sys::btrfs_remove(above.as_fd(), OsStr::new(NAME)) {
+                    Err(error) if denied(&error) => fs::remove_dir_all(&path).map_err(failed),
+                    removed => removed.map_err(failed),
+                }
             }
             removed => removed.map_err(failed),
         }
     }
+}
+
+/// Only its owner, or root, may take a snapshot of a subvolume, and fewer may remove one: root, an owner who may by a mount
+/// option, and who can empty it since all that is in it is theirs.
+fn may_take(datadir: &Path) -> Result<(), Error> {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Ok(());
+    }
+    let subvolume = subvolume_of(datadir)?;
+    let unreadable = |source| Error::Unreadable { path: subvolume.clone(), source };
+    if fs::metadata(&subvolume).map_err(unreadable)?.uid() != user.as_raw() {
+        return Err(Error::NotItsOwner { path: subvolume });
+    }
+    let mounts = Mounts::own().map_err(unreadable)?;
+    let allowed = mounts.holding(datadir).is_some_and(|mount| mount.has_option("user_subvol_rm_allowed"));
+    if allowed || subvolume == datadir { Ok(()) } else { Err(Error::NotRemovable { path: subvolume }) }
 }
 
 /// The top of the subvolume that a directory is in.
@@ -89,31 +114,14 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
     Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) })
 }
 
-/// What is mounted over a directory of the subvolume is not in a snapshot of it, even from the same file system; inodes keep
-/// their numbers in a snapshot.
-fn shows_what_is_mounted(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
-    let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
-    for directory in std::iter::once(Path::new("")).chain(directories.iter().map(PathBuf::as_path)) {
-        match (inode(datadir.join(directory)), inode(copy.join(directory))) {
-            (Ok(live), Ok(copied)) if live == copied => {}
-            // Dropped since it was listed.
-            (Err(_), _) => {}
-            _ => return Err(Error::OtherSubvolume { path: datadir.join(directory) }),
-        }
-    }
-    Ok(())
-}
-
 /// A snapshot shows an empty directory where another subvolume, or another file system, begins.
 fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     let elsewhere = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
-    let other = source.listing.directories.iter().find(elsewhere).or_else(|| source.listing.outward.first());
-    if let Some(path) = other {
+    if let Some(path) = source.listing.directories.iter().find(elsewhere).or_else(|| source.listing.outward.first()) {
         return Err(Error::OtherSubvolume { path: datadir.join(path) });
     }
-    // Nothing can be added to a snapshot afterwards.
-    source.elsewhere.first().map_or(Ok(()), |kept| Err(Error::KeptElsewhere { path: kept.directory.clone() }))
+    nothing_outside(source)
 }

@@ -4,30 +4,40 @@
 //! |---|---|---|
 //! | `stopped` | the data directory itself, since no server has it open | does not run |
 //! | `btrfs` | a snapshot of the subvolume | stands still for a moment |
+//! | `zfs` | snapshots of the data sets, all at once | runs on, writes wait for a moment |
 //! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | stands still meanwhile |
+//! | `lvm` | a snapshot of the logical volume | runs on, writes wait for a moment |
 //!
 //! Copying files under locks is not among them: InnoDB writes on under every lock there is.
 
 mod btrfs;
+mod covered;
+mod lvm;
+pub(crate) mod mounted;
 mod reflink;
 mod stopped;
+mod zfs;
 
 use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    time::Instant,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Options,
+    backup::Program,
+    calibrate::{Costs, USUAL},
     datadir::{DataDir, ServerProcess},
     elsewhere::{self, Elsewhere, REDO},
     error::Error,
     estimate::{Estimate, Size},
     freeze::Freeze,
     listing::{self, Listing},
+    sending,
     still::Still,
     sys,
 };
@@ -41,8 +51,12 @@ pub enum Provider {
     Stopped,
     /// A snapshot of a btrfs subvolume.
     Btrfs,
+    /// Snapshots of ZFS data sets.
+    Zfs,
     /// Clones of all files while the server stands still.
     Reflink,
+    /// A snapshot of a logical volume.
+    Lvm,
 }
 
 /// Which way to take.
@@ -52,23 +66,27 @@ pub enum Choice {
     Auto,
     /// This one.
     Only(Provider),
+    /// No copy, but the stream of a backup.
+    Stream(Program),
 }
 
 /// What one provider can do; one file each.
 pub(crate) trait Way: Sync {
-    /// Whether the server has to stand still for it.
-    fn freezes(&self) -> bool;
     /// Where the copy would be made; why not, if it cannot be.
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error>;
     /// Takes the copy.
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error>;
-    /// Removes what [`std::fs::remove_dir_all`] cannot remove from the directory of a copy.
-    fn remove(&self, directory: &Path) -> Result<(), Error>;
+    /// Removes what [`std::fs::remove_dir_all`] cannot remove of the copy in a directory, and what its tools made for it.
+    fn remove(&self, directory: &Path, volumes: &[String]) -> Result<(), Error>;
+    /// Makes sure that what its tools made is still of that one instant.
+    fn check(&self, _volumes: &[String]) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Provider {
     /// All of them, the best first.
-    pub const ALL: [Self; 3] = [Self::Stopped, Self::Btrfs, Self::Reflink];
+    pub const ALL: [Self; 5] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm];
 
     /// Its name.
     #[must_use]
@@ -76,7 +94,9 @@ impl Provider {
         match self {
             Self::Stopped => "stopped",
             Self::Btrfs => "btrfs",
+            Self::Zfs => "zfs",
             Self::Reflink => "reflink",
+            Self::Lvm => "lvm",
         }
     }
 
@@ -84,16 +104,35 @@ impl Provider {
         match self {
             Self::Stopped => &stopped::Stopped,
             Self::Btrfs => &btrfs::Btrfs,
+            Self::Zfs => &zfs::Zfs,
             Self::Reflink => &reflink::Reflink,
+            Self::Lvm => &lvm::Lvm,
         }
     }
 
     pub(crate) fn take(self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
-        self.way().take(prepared, options)
+        let taken = self.way().take(prepared, options);
+        match &prepared.source.server {
+            // Whatever became of the copy: the server may have been stopped for it.
+            Some(server) if self.stops_the_server() && !matches!(taken, Err(Error::Sending { .. })) => {
+                sending::prove(server.pid).and(taken)
+            }
+            _ => taken,
+        }
     }
 
-    pub(crate) fn remove(self, directory: &Path) -> Result<(), Error> {
-        self.way().remove(directory)
+    pub(crate) fn remove(self, directory: &Path, volumes: &[String]) -> Result<(), Error> {
+        self.way().remove(directory, volumes)
+    }
+
+    pub(crate) fn check(self, volumes: &[String]) -> Result<(), Error> {
+        self.way().check(volumes)
+    }
+
+    /// Whether the server itself stands still while the copy is taken; else it runs on, and only its writes wait.
+    #[must_use]
+    pub const fn stops_the_server(self) -> bool {
+        matches!(self, Self::Btrfs | Self::Reflink)
     }
 }
 
@@ -111,7 +150,10 @@ impl FromStr for Choice {
         match known {
             Some(provider) => Ok(Self::Only(provider)),
             None if text == "auto" => Ok(Self::Auto),
-            None => Err(format!("auto, {}", Provider::ALL.map(Provider::name).join(", "))),
+            None => text.parse().map(Self::Stream).map_err(|()| {
+                let names = Provider::ALL.map(Provider::name).into_iter().chain(Program::ALL.map(Program::name));
+                format!("auto, {}", names.collect::<Vec<_>>().join(", "))
+            }),
         }
     }
 }
@@ -136,26 +178,41 @@ pub(crate) struct Prepared<'d> {
 
 /// Finds the provider to use.
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
+    let tried = match options.provider {
+        Choice::Only(provider) => vec![provider],
+        Choice::Auto => Provider::ALL.to_vec(),
+        Choice::Stream(program) => return Err(Error::OnlyAStream { program }),
+    };
     let server = datadir.server()?;
     if server.is_none() {
         check_complete(datadir.path())?;
     }
+    let began = Instant::now();
     let listing = Listing::of(datadir.path())?;
+    let listed = began.elapsed();
+    if server.is_some() {
+        // What is dirty after that is what a copy has to wait for.
+        write_out(datadir.path(), &listing);
+    }
     let elsewhere = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| elsewhere::of(server, datadir.path()))?;
-    let size = Size::of(datadir.path(), &listing, &elsewhere)?;
+    let size = Size { listed, ..Size::of(datadir.path(), &listing, &elsewhere)? };
     let source = Source { datadir, server, listing, elsewhere };
-    let tried = match options.provider {
-        Choice::Only(provider) => vec![provider],
-        Choice::Auto => Provider::ALL.to_vec(),
-    };
     let mut refused = Vec::new();
     for provider in tried {
-        let way = provider.way();
-        let estimate = size.estimate(provider, way.freezes() && source.server.is_some());
-        match way.place(&source, options).and_then(|place| within(&estimate, options).map(|()| place)) {
-            Ok(place) => return Ok(Prepared { source, provider, estimate, place }),
+        let found = provider.way().place(&source, options).and_then(|place| {
+            let costs = match provider {
+                // The copies' own directory may not be there yet.
+                Provider::Reflink => place.parent().and_then(Costs::measured_in),
+                _ => None,
+            };
+            let estimate = size.estimate(provider, &costs.unwrap_or(USUAL), source.server.is_some());
+            within(&estimate, options).map(|()| (place, estimate))
+        });
+        match found {
+            Ok((place, estimate)) => return Ok(Prepared { source, provider, estimate, place }),
             // Of no use to anyone who did not ask for that provider.
-            Err(Error::Runs { .. } | Error::NotBtrfs { .. }) if options.provider == Choice::Auto => {}
+            Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
+                if options.provider == Choice::Auto => {}
             Err(error) => refused.push((provider, error)),
         }
     }
@@ -196,5 +253,6 @@ fn freeze(prepared: &Prepared<'_>, options: &Options) -> Result<Option<Freeze>, 
     if source.datadir.server()?.map(|now| now.pid) != Some(server.pid) {
         return Err(Error::ServerGone { pid: server.pid });
     }
+    sending::refuse(server.pid)?;
     Freeze::begin(server, source.datadir.path(), &options.watchdog, options.max_freeze).map(Some)
 }

@@ -25,10 +25,6 @@ use crate::{
 pub(super) struct Reflink;
 
 impl Way for Reflink {
-    fn freezes(&self) -> bool {
-        true
-    }
-
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         location::for_clones(source.datadir.path(), options.place.as_deref())
     }
@@ -51,7 +47,7 @@ impl Way for Reflink {
         taking.finish(frozen, options.keep)
     }
 
-    fn remove(&self, _: &Path) -> Result<(), Error> {
+    fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -8,10 +8,6 @@ use crate::{Options, error::Error, still::Still};
 pub(super) struct Stopped;
 
 impl Way for Stopped {
-    fn freezes(&self) -> bool {
-        false
-    }
-
     fn place(&self, source: &Source<'_>, _: &Options) -> Result<PathBuf, Error> {
         let path = source.datadir.path().to_owned();
         match &source.server {
@@ -24,7 +20,7 @@ impl Way for Stopped {
         Ok(Still::stopped(prepared.source.datadir.path()))
     }
 
-    fn remove(&self, _: &Path) -> Result<(), Error> {
+    fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {
         Ok(())
     }
 }

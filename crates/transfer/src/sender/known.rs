@@ -65,12 +65,14 @@ impl Known {
                 continue;
             }
             let read = read.remove(&number).unwrap_or_default();
-            let whole = read.len() as u64 == chunks_of(bytes);
+            let read_whole = read.len() as u64 == chunks_of(bytes);
             let mut chunks = before.map_or_else(BTreeMap::new, |known| {
                 let counts = |(chunk, _): &(u64, Hash)| is_same_chunk(known.bytes, bytes, *chunk);
                 known.chunks().filter(counts).collect()
             });
             chunks.extend(read);
+            // A stream only adds to a file.
+            let whole = read_whole || planned.chunks.is_some() && chunks.len() as u64 == chunks_of(bytes);
             let seen = whole.then(|| plan.identity(planned));
             now.insert(planned.entry.path.clone(), KnownFile { bytes, seen, chunks });
         }

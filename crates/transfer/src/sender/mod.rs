@@ -1,6 +1,7 @@
 //! The donor's side.
 
 mod dial;
+pub mod flow;
 mod known;
 mod load;
 mod queue;
@@ -77,6 +78,8 @@ pub struct SendSettings {
 pub struct Sent {
     /// Hash of the list of files.
     pub tree: Hash,
+    /// Files, directories and links.
+    pub entries: usize,
     /// Name of the cipher suite.
     pub suite: &'static str,
     /// Speeds of the suites here and there, in MB/s.
@@ -100,7 +103,29 @@ pub fn send(
     settings: &SendSettings,
     progress: &Progress,
 ) -> Result<Sent, TransferError> {
+    send_proven(plan, destination, keys, settings, progress, &|| Ok(()))
+}
+
+/// The same for a source that may be void when all of it has been read: nothing is committed unless `prove` finds that it
+/// is not.
+///
+/// # Errors
+/// As [`send`], and what `prove` returns.
+pub fn send_proven(
+    plan: &Plan,
+    destination: &Destination,
+    keys: Option<&dyn KeySource>,
+    settings: &SendSettings,
+    progress: &Progress,
+    prove: &dyn Fn() -> Result<(), TransferError>,
+) -> Result<Sent, TransferError> {
     let mut session = Session::open(destination, settings, progress)?;
-    session.round(plan, keys, Source::Still)?;
+    // A source that is void may be one that cannot be read, either.
+    let sent = session.round(plan, keys, Source::Still);
+    if let Err(error) = prove() {
+        session.give_up(&error.to_string());
+        return Err(error);
+    }
+    sent?;
     session.finish()
 }

@@ -3,7 +3,10 @@
 
 use std::{ops::Range, sync::Mutex};
 
-use crate::{hash::chunks_of, plan::Plan};
+use crate::{
+    hash::chunks_of,
+    plan::{Plan, Planned},
+};
 
 /// Chunks of a range: enough for reads to be sequential, few enough to share a file.
 const RANGE_CHUNKS: u64 = 16;
@@ -24,32 +27,41 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 struct State {
-    /// Numbers and lengths of files, the largest last.
-    files: Vec<(usize, u64)>,
-    /// The next chunk of the last of these.
-    next: u64,
+    /// Numbers of files and their chunks, the largest last.
+    files: Vec<(usize, Range<u64>)>,
 }
 
 impl Queue {
     /// All files of the plan for which `wanted` says so.
     pub(super) fn new(plan: &Plan, wanted: impl Fn(usize) -> bool) -> Self {
         let files = plan.entries.iter().enumerate().filter(|(number, _)| wanted(*number));
-        let mut files: Vec<(usize, u64)> =
-            files.filter_map(|(number, planned)| Some((number, planned.file_bytes()?))).collect();
-        files.sort_by_key(|(number, bytes)| (*bytes, std::cmp::Reverse(*number)));
-        Self { state: Mutex::new(State { files, next: 0 }) }
+        let mut files: Vec<(usize, Range<u64>)> =
+            files.filter_map(|(number, planned)| Some((number, chunks(planned)?))).collect();
+        files.sort_by_key(|(number, chunks)| (chunks.end - chunks.start, std::cmp::Reverse(*number)));
+        Self { state: Mutex::new(State { files }) }
     }
 
     pub(super) fn next(&self) -> Option<Part> {
         let mut state = self.state.lock().ok()?;
-        let (file, bytes) = *state.files.last()?;
-        let (from, all) = (state.next, chunks_of(bytes));
-        let to = (from + RANGE_CHUNKS).min(all);
-        state.next = to;
-        if to == all {
+        let (file, chunks) = state.files.last_mut()?;
+        let part = Part { file: *file, chunks: chunks.start..(chunks.start + RANGE_CHUNKS).min(chunks.end) };
+        chunks.start = part.chunks.end;
+        if chunks.is_empty() {
             state.files.pop();
-            state.next = 0;
         }
-        Some(Part { file, chunks: from..to })
+        Some(part)
+    }
+}
+
+/// Chunks of a file that are there to be sent: of a stream those that have just come, which follow each other.
+fn chunks(planned: &Planned) -> Option<Range<u64>> {
+    let all = 0..chunks_of(planned.file_bytes()?);
+    match &planned.chunks {
+        None => Some(all),
+        Some(came) => match (came.first_key_value(), came.last_key_value()) {
+            (Some((first, _)), Some((last, _))) => Some(*first..*last + 1),
+            // An empty file has a chunk of no bytes.
+            _ => (planned.file_bytes() == Some(0)).then_some(all),
+        },
     }
 }

@@ -137,7 +137,8 @@ impl RedoFiles {
             };
             let source = SourceFile::open(plan, number)?;
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
-            let found = records.search(source.log(), &mut alive);
+            let Some(log) = source.log() else { continue };
+            let found = records.search(log, &mut alive);
             let found = found.map_err(|error| TransferError::Rekey { path: path(), reason: error.to_string() })?;
             if found {
                 let reason = "recovery would write keys back that were wrapped since the last checkpoint; \

@@ -193,7 +193,8 @@ impl<'s> Session<'s> {
         self.control.close();
         let suite = crate::tls::NAMES.get(self.agreed.suite).copied().unwrap_or_default();
         let (speeds, streams) = (self.agreed.speeds, self.agreed.streams);
-        Ok(Sent { tree, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })
+        let entries = self.manifest.as_ref().map_or(0, |manifest| manifest.entries.len());
+        Ok(Sent { tree, entries, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })
     }
 
     /// Gives up, and tells the other side why.

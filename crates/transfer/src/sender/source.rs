@@ -18,6 +18,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, chunk_bytes},
     plan::{Plan, Planned},
+    sender::flow::Chunks,
     wire::Segment,
 };
 
@@ -31,8 +32,15 @@ const PIECE_BYTES: usize = 128 << 10;
 pub(super) struct SourceFile<'p> {
     planned: &'p Planned,
     path: PathBuf,
-    reader: Reader,
+    from: From<'p>,
     bytes: u64,
+}
+
+/// Where its bytes are.
+#[derive(Debug)]
+enum From<'p> {
+    Disk(Reader),
+    Memory(&'p Chunks),
 }
 
 impl<'p> SourceFile<'p> {
@@ -47,12 +55,16 @@ impl<'p> SourceFile<'p> {
     pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
         let planned = plan.entries.get(number).ok_or(TransferError::Stopped)?;
         let path = plan.absolute(planned);
+        let bytes = planned.file_bytes().unwrap_or_default();
+        if let Some(chunks) = &planned.chunks {
+            return Ok(Self { planned, bytes, path, from: From::Memory(chunks) });
+        }
         let unreadable = |source| TransferError::Source { path: path.clone(), source };
         // A link or a pipe that took the file's place is neither followed nor waited for.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
         let file = File::options().read(true).custom_flags(flags).open(&path).map_err(unreadable)?;
-        let reader = Reader::new(file, &path);
-        Ok(Self { planned, bytes: planned.file_bytes().unwrap_or_default(), path, reader })
+        let from = From::Disk(Reader::new(file, &path));
+        Ok(Self { planned, bytes, path, from })
     }
 
     pub(super) const fn bytes(&self) -> u64 {
@@ -61,7 +73,8 @@ impl<'p> SourceFile<'p> {
 
     /// Whether the file is still the one of the plan.
     pub(super) fn check(&self) -> Result<(), TransferError> {
-        let metadata = self.reader.file().metadata();
+        let From::Disk(reader) = &self.from else { return Ok(()) };
+        let metadata = reader.file().metadata();
         let metadata = metadata.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
         match self.planned.change(&metadata) {
             Some(change) => Err(TransferError::Changed { path: self.path.clone(), change }),
@@ -79,7 +92,11 @@ impl<'p> SourceFile<'p> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let room = buffer.take(wanted);
-        match self.reader.file().read_exact_at(room, offset) {
+        let reader = match &self.from {
+            From::Disk(reader) => reader,
+            From::Memory(chunks) => return self.copy(chunks, chunk, room),
+        };
+        match reader.file().read_exact_at(room, offset) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(self.shorter()),
             Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
@@ -95,6 +112,10 @@ impl<'p> SourceFile<'p> {
     /// Reads a chunk, and makes its hash.
     pub(super) fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
         let wanted = chunk_bytes(self.bytes, chunk);
+        let reader = match &self.from {
+            From::Disk(reader) => reader,
+            From::Memory(chunks) => return self.copy(chunks, chunk, buffer.take(wanted)),
+        };
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let mut hasher = ChunkHasher::new(self.bytes, chunk);
         // Direct reads take whole blocks; the end of the file comes short.
@@ -104,7 +125,7 @@ impl<'p> SourceFile<'p> {
         while done < wanted {
             let end = (done + PIECE_BYTES).min(room.len());
             let piece = room.get_mut(done..end).unwrap_or_default();
-            let cached = self.reader.read_cached(offset + done as u64, piece).min(wanted - done);
+            let cached = reader.read_cached(offset + done as u64, piece).min(wanted - done);
             hasher.update(piece.get(..cached).unwrap_or_default());
             done += cached;
             if done < end.min(wanted) {
@@ -115,7 +136,7 @@ impl<'p> SourceFile<'p> {
             // From the last whole block on, in one read.
             let from = done - done % BLOCK_BYTES;
             let rest = room.get_mut(from..).unwrap_or_default();
-            let read = self.reader.read_disk(offset + from as u64, rest, 0);
+            let read = reader.read_disk(offset + from as u64, rest, 0);
             let read = read.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
             if from + read < wanted {
                 return Err(self.shorter());
@@ -125,12 +146,24 @@ impl<'p> SourceFile<'p> {
         Ok((room.get_mut(..wanted).unwrap_or_default(), hasher.finish()))
     }
 
+    /// A chunk that came of a stream.
+    fn copy<'b>(&self, chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<(&'b mut [u8], Hash), TransferError> {
+        let came = chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
+        if came.len() != room.len() {
+            return Err(TransferError::Stopped);
+        }
+        room.copy_from_slice(came);
+        let hash = crate::hash::chunk_hash(self.bytes, chunk, room);
+        Ok((room, hash))
+    }
+
     /// The beginning of the file.
     pub(super) fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
+        let From::Disk(reader) = &self.from else { return Ok(Vec::new()) };
         let mut head = vec![0; most];
         let mut read = 0;
         while let Some(room) = head.get_mut(read..).filter(|room| !room.is_empty()) {
-            match self.reader.read_at(read as u64, room) {
+            match reader.read_at(read as u64, room) {
                 Ok(0) => break,
                 Ok(count) => read += count,
                 Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
@@ -140,20 +173,21 @@ impl<'p> SourceFile<'p> {
         Ok(head)
     }
 
-    /// The file, to be read anywhere.
-    pub(super) const fn log(&self) -> &Reader {
-        &self.reader
+    /// The file, to be read anywhere; `None` of a stream.
+    pub(super) const fn log(&self) -> Option<&Reader> {
+        match &self.from {
+            From::Disk(reader) => Some(reader),
+            From::Memory(_) => None,
+        }
     }
 
     /// The parts of a chunk that are not holes; `None` if there is no hole.
     pub(super) fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
-        if !self.planned.sparse {
-            return Ok(None);
-        }
+        let (true, From::Disk(reader)) = (self.planned.sparse, &self.from) else { return Ok(None) };
         let from = chunk.saturating_mul(CHUNK_BYTES as u64);
         let end = from + chunk_bytes(self.bytes, chunk) as u64;
         let unreadable = |source| TransferError::Source { path: self.path.clone(), source };
-        let segments = segments(self.reader.file(), from, end).map_err(unreadable)?;
+        let segments = segments(reader.file(), from, end).map_err(unreadable)?;
         let whole = matches!(segments.as_slice(), [only] if only.from == 0 && u64::from(only.bytes) == end - from);
         Ok((!whole).then_some(segments))
     }

@@ -10,19 +10,17 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ::bench::{
-    ArmRecord, Environment, ExperimentRecord, Installation, Node, Program, Record, SCHEMA, Sample, Scratch, Stop,
-    Subject, Tree, Unit, Writer, median_interval,
+    Environment, Installation, Node, Program, Record, SCHEMA, Sample, Samples, Scratch, Subject, Tree, Unit, Writer,
 };
 use clap::{Args, ValueEnum};
-use report::{size, write_bench_samples};
+use report::size;
 
-use super::{Format, conditions, failure};
+use super::output::Output;
+use super::{conditions, failure};
 use crate::cli::sst::PROGRAM;
 use crate::cli::transfer::check_source;
 use crate::exit::Exit;
-use crate::output::file;
 use crate::output::message::Failure;
-use crate::output::progress::StatusLine;
 
 /// Measure how long nodes of a Galera cluster take to join, by this and by other methods
 ///
@@ -53,15 +51,8 @@ pub(crate) struct BenchSst {
     /// An option of all servers, such as --innodb-buffer-pool-size=1G (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<OsString>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// Write every sample to this file, as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    raw: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,10 +106,10 @@ struct Joined {
 impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         check_source(&self.datadir)?;
-        self.raw.as_deref().map_or(Ok(()), file::check_writable)?;
+        self.output.check()?;
         let environment = Environment::now(&self.datadir);
         let tree = Tree::of(&self.datadir).map_err(failure)?;
-        let status = StatusLine::new(self.quiet);
+        let status = self.output.status();
         let tools = Scratch::below(&std::env::temp_dir()).map_err(failure)?;
         let installation = self.installation(tools.path())?;
         let options = self.option_file(tools.path())?;
@@ -133,18 +124,23 @@ impl BenchSst {
                     let joined = place.join(&installation, &options, method)?;
                     for (experiment, time) in [(JOINED, joined.took), (STALLED, joined.longest)] {
                         let (experiment, arm, seconds) = (experiment.to_owned(), arm.clone(), time.as_secs_f64());
-                        samples.push(Sample { experiment, arm, round, position, amount: tree.bytes(), seconds });
+                        samples.push(Sample {
+                            experiment,
+                            arm,
+                            round,
+                            position,
+                            amount: tree.bytes(),
+                            seconds,
+                            detail: None,
+                        });
                     }
                 }
             }
             place.end()?;
         }
         status.clear();
-        if let Some(path) = &self.raw {
-            file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
-        }
         let record = self.record(environment, &tree, &samples);
-        self.format.write(&record)?;
+        self.output.write(&record, &samples)?;
         Ok(Exit::Clean)
     }
 
@@ -211,7 +207,8 @@ impl BenchSst {
             size(tree.bytes())
         ));
         notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
-        let experiments = [JOINED, STALLED].map(|name| self.experiment(name, samples)).into();
+        let of = |name| Samples::of_experiment(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
+        let experiments = [JOINED, STALLED].map(of).into();
         Record {
             schema: SCHEMA,
             environment,
@@ -221,36 +218,6 @@ impl BenchSst {
             experiments,
             opinions: Vec::new(),
             notes,
-        }
-    }
-
-    fn experiment(&self, name: &str, samples: &[Sample]) -> ExperimentRecord {
-        const SEED: u64 = 1;
-        let of_this: Vec<&Sample> = samples.iter().filter(|sample| sample.experiment == name).collect();
-        let mut names: Vec<&str> = Vec::new();
-        for sample in &of_this {
-            if !names.contains(&sample.arm.as_str()) {
-                names.push(&sample.arm);
-            }
-        }
-        let arms = names.into_iter().filter_map(|arm| {
-            let of_arm = || of_this.iter().filter(|sample| sample.arm == arm);
-            let amount = of_arm().map(|sample| sample.amount).max()?;
-            #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
-            let rates: Vec<f64> = of_arm().map(|sample| sample.amount as f64 / sample.seconds.max(1e-6)).collect();
-            let seconds: Vec<f64> = of_arm().map(|sample| sample.seconds).collect();
-            let (rate, seconds) = (median_interval(&rates, SEED)?, median_interval(&seconds, SEED)?);
-            Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds })
-        });
-        let (arms, rounds) = (arms.collect(), self.rounds.get());
-        ExperimentRecord {
-            name: name.to_owned(),
-            unit: Unit::Bytes,
-            rounds,
-            stopped: Stop::Rounds,
-            arms,
-            ratios: Vec::new(),
-            notes: Vec::new(),
         }
     }
 }

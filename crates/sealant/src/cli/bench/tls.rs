@@ -1,22 +1,21 @@
 //! `sealant bench tls`: what TLS costs the clients of a database server.
 
 use std::ffi::OsStr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::bench::{
     Carrier, Certificates, ClientKind, Daemon, Environment, Experiment, ExperimentRecord, KeyPairFiles, Oltp, Program,
-    Record, Relay, Rounds, SCHEMA, Sample, Scratch, Security, Subject, TlsSettings, TlsVersion, Unit, Way,
-    find_program, ssh_forward, stunnel_pair, tunnel_pair,
+    Record, Relay, SCHEMA, Sample, Scratch, Security, Subject, TlsSettings, TlsVersion, Unit, Way, find_program,
+    ssh_forward, stunnel_pair, tunnel_pair,
 };
 use ::cert::{Authority, KeyType, Order, Usage};
 use clap::Args;
-use report::{write_bench_html, write_bench_samples};
 
-use super::{Format, conditions, duration, failure};
+use super::effort::Effort;
+use super::output::Output;
+use super::{conditions, failure};
 use crate::exit::Exit;
-use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
@@ -56,24 +55,10 @@ pub(crate) struct BenchTls {
     /// How long each arm runs in each round, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=60_000))]
     span: u32,
-    /// Rounds of each experiment; default: until the intervals are narrow
-    #[arg(long, value_name = "N")]
-    rounds: Option<NonZeroU32>,
-    /// Time for each experiment: seconds, or with s, m or h
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    budget: Duration,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// Write every sample to this file, as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    raw: Option<PathBuf>,
-    /// Write a page with charts to this file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    html: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    effort: Effort,
+    #[command(flatten)]
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -102,13 +87,11 @@ const PUBLISHED: &str = "published in 2013, on another machine, one client, conn
 
 impl BenchTls {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        for path in self.raw.iter().chain(&self.html) {
-            file::check_writable(path)?;
-        }
+        self.output.check()?;
         let below = self.into.clone().unwrap_or_else(std::env::temp_dir);
         let environment = Environment::now(&below);
         let scratch = Scratch::below(&below).map_err(failure)?;
-        let status = StatusLine::new(self.quiet);
+        let status = self.output.status();
         status.show("starting a server");
         let site = Site::new(&self, &scratch)?;
         let Gathered { samples, experiments, missing } = site.measure(&status)?;
@@ -118,15 +101,9 @@ impl BenchTls {
         notes.push(PUBLISHED.to_owned());
         let family = if daemon.version().contains("MariaDB") { "MariaDB" } else { "MySQL" };
         let programs = vec![Program { name: family.to_owned(), version: Some(daemon.version().to_owned()) }];
-        if let Some(path) = &self.raw {
-            file::replace(path, &|out| Ok(write_bench_samples(&environment, &samples, out)?))?;
-        }
         let (subject, opinions) = (Subject::default(), Vec::new());
         let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
-        if let Some(path) = &self.html {
-            file::replace(path, &|out| Ok(write_bench_html(&record, out)?))?;
-        }
-        self.format.write(&record)?;
+        self.output.write(&record, &samples)?;
         Ok(Exit::Clean)
     }
 
@@ -222,10 +199,8 @@ impl<'a> Site<'a> {
         status: &StatusLine,
     ) -> Result<(Vec<Sample>, ExperimentRecord), Failure> {
         let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
-        let rounds = self.options.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
         // Each arm warms itself up.
-        let settings =
-            ::bench::Settings { rounds, budget: self.options.budget, warm_up: false, ..::bench::Settings::default() };
+        let settings = ::bench::Settings { warm_up: false, ..self.options.effort.settings() };
         let show = |progress: &::bench::Progress<'_>| {
             let round = progress.rounds.saturating_add(1);
             status.show(&format!("{}: round {round}, {}", progress.experiment, progress.arm));

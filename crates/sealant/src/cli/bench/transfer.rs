@@ -13,17 +13,16 @@ use ::bench::{
 use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use report::{size, write_bench_html, write_bench_samples};
+use report::size;
 use serde::Deserialize;
 
+use super::output::Output;
 use super::server::{Served, ServerOptions};
-use super::{Format, conditions, duration, failure};
+use super::{conditions, duration, failure};
 use crate::cli::transfer::check_source;
 use crate::cli::verify::KeyStores;
 use crate::exit::Exit;
-use crate::output::file;
 use crate::output::message::Failure;
-use crate::output::progress::StatusLine;
 
 /// Measure how fast a directory is copied, against what people use today
 ///
@@ -80,18 +79,8 @@ pub(crate) struct BenchTransfer {
     keys: KeyStores,
     #[command(flatten)]
     server: ServerOptions,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
-    /// Write every sample to this file, as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    raw: Option<PathBuf>,
-    /// Write a page with a chart to this file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    html: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
@@ -127,21 +116,16 @@ impl BenchTransfer {
         let server = served.as_ref().map(|served| &served.server);
         let site = Site { tree: &tree, scratch: &scratch, server, link: &link, without_aes: false };
         let samples = self.measure(site, &peers)?;
-        if let Some(path) = &self.raw {
-            file::replace(path, &|out| Ok(write_bench_samples(&environment, samples.all(), out)?))?;
-        }
         let mut record = self.record(environment, site, &peers, missing, &samples);
         record.notes.extend(served.iter().flat_map(|served| self.server_notes(served, &peers, &samples)));
-        self.write(&record)?;
+        self.output.write(&record, samples.all())?;
         Ok(Exit::Clean)
     }
 
     /// Finds out before a long run what is wrong.
     fn check(&self) -> Result<(), Failure> {
         check_source(&self.source)?;
-        for path in self.raw.iter().chain(&self.html) {
-            file::check_writable(path)?;
-        }
+        self.output.check()?;
         if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
             return Err(Failure::usage("--peers-without-aes: OpenSSL can be told so on x86-64 only"));
         }
@@ -224,7 +208,7 @@ impl BenchTransfer {
         for (name, peer, without_aes) in self.peer_arms(peers) {
             experiment = experiment.arm(arms::copy_by_peer(name, Site { without_aes, ..site }, peer));
         }
-        let status = StatusLine::new(self.quiet);
+        let status = self.output.status();
         let show = |progress: &::bench::Progress<'_>| {
             status.show(&format!("round {}, {}", progress.rounds.saturating_add(1), progress.arm));
         };
@@ -331,13 +315,6 @@ impl BenchTransfer {
             ))
         };
         arms.filter_map(note).collect()
-    }
-
-    fn write(&self, record: &Record) -> Result<(), Failure> {
-        if let Some(path) = &self.html {
-            file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
-        }
-        self.format.write(record)
     }
 }
 

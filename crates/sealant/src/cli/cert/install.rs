@@ -10,7 +10,7 @@ use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
 use super::check::endpoint;
-use crate::cli::change::{Going, LogFile, Server, Shape, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, Shape, confirm, not_logged, open_log};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 
@@ -49,7 +49,7 @@ pub(super) struct Install {
     #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint)]
     outside: Option<Endpoint>,
     #[command(flatten)]
-    going: Going,
+    consent: Consent,
     #[command(flatten)]
     log: LogFile,
     #[command(flatten)]
@@ -63,10 +63,10 @@ impl Install {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (target, options) = self.server.connection()?;
         let request = self.request();
-        if self.going.dry_run || !self.going.yes {
+        if self.consent.dry_run || !self.consent.yes {
             let log = not_logged(&target)?;
             let planned = plan(&target, &options, &request, &log).map_err(|error| failure(&error))?;
-            if self.going.dry_run {
+            if self.consent.dry_run {
                 self.write(&planned)?;
                 return Ok(Exit::Clean);
             }

@@ -115,6 +115,9 @@ fn write_run(run: &RunState, out: &mut dyn Write) -> std::io::Result<()> {
     } else {
         writeln!(out, "  at step {} of {}: {}", run.step, run.steps, run.what)?;
     }
+    if let (Activity::Running, Some(within)) = (run.activity, &run.within) {
+        writeln!(out, "    {within}")?;
+    }
     let mib = |bytes: u64| bytes >> 20;
     let end = if run.activity.is_alive() { Timestamp::now() } else { run.at };
     writeln!(

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use ::audit::finding::Severity;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use luks::{ReadAt, Report};
 use report::{write_luks_json, write_luks_table};
 
 use super::device;
 use crate::cli::audit::FailOn;
+use crate::cli::change::Format;
 use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::Failure;
@@ -40,14 +41,6 @@ pub(super) struct Audit {
     /// Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.luks/1
-    Json,
 }
 
 const EXAMPLES: &str = "\

@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal};
+use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal, stop_listening};
 use luks::device::{FileSystem, Guard, Host, reload};
 use serde_json::json;
 
 use super::error::{cryptsetup, device as failure};
 use super::header::volume;
-use crate::cli::change::confirm_plan;
+use crate::cli::change::{Consent, Format};
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
@@ -78,12 +78,8 @@ struct Install {
     allow_discards: bool,
     #[command(flatten)]
     place: Place,
-    /// Show what would be written, and write nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 #[derive(Debug, Args)]
@@ -135,7 +131,7 @@ impl Install {
         if self.place.is_this_system() {
             wanted.mounted(&host).map_err(failure)?;
         }
-        if !go(&edits, self.dry_run, self.yes)? {
+        if !go(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
         // One that is mounted was guarded when it was.
@@ -179,7 +175,7 @@ impl Place {
 }
 
 /// Shows the edits and asks; whether there is something to do.
-fn go(edits: &[Edit], dry_run: bool, yes: bool) -> Result<bool, Failure> {
+fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
     let mut text = String::new();
     for edit in edits {
         let state = if edit.added.is_empty() { " (stays as it is)" } else { "" };
@@ -188,12 +184,10 @@ fn go(edits: &[Edit], dry_run: bool, yes: bool) -> Result<bool, Failure> {
             let _ = writeln!(text, "  {line}");
         }
     }
-    if dry_run || yes {
+    if consent.yes {
         to_stdout(&|out| out.write_all(text.as_bytes()))?;
-    } else {
-        confirm_plan(&text)?;
     }
-    Ok(!dry_run)
+    consent.given(&text)
 }
 
 /// Prove that a reboot would bring the server back, and tell what keeps it down
@@ -215,14 +209,6 @@ struct Check {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.luks-boot/1
-    Json,
 }
 
 const CHECK_END: &str = "\
@@ -270,12 +256,8 @@ struct Remove {
     name: String,
     #[command(flatten)]
     place: Place,
-    /// Show what would go, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 const REMOVE_END: &str = "\
@@ -290,19 +272,18 @@ Exit codes:
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
         let removal = removal(&self.place.root, &self.name).map_err(failure)?;
-        let edits = removal.edits;
         for (table, line) in &removal.foreign {
             warning(&format!("{}: `{line}` stays: `boot install` did not write it so", table.display()));
         }
-        if edits.is_empty() {
+        if removal.edits.is_empty() {
             return Err(Failure::new(format!("{}: nothing was installed for it", self.name)));
         }
-        if !go(&edits, self.dry_run, self.yes)? {
+        if !go(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        apply(&edits).map_err(failure)?;
+        apply(&removal.edits).map_err(failure)?;
         if self.place.is_this_system() {
-            reload().map_err(failure)?;
+            reload().and_then(|()| stop_listening(&removal, &self.name)).map_err(failure)?;
         }
         hint("the mount point stays immutable; `chattr -i` opens it");
         Ok(Exit::Clean)

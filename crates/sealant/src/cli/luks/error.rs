@@ -8,12 +8,12 @@ use luks::key::KeyError;
 use crate::output::message::Failure;
 
 /// The program, or why there is none that can be used.
-pub(super) fn cryptsetup() -> Result<Cryptsetup, Failure> {
+pub(in crate::cli) fn cryptsetup() -> Result<Cryptsetup, Failure> {
     Cryptsetup::find().map_err(|error| backup(error.into()))
 }
 
 /// A header or a backup that cannot be used.
-pub(super) fn backup(error: BackupError) -> Failure {
+pub(in crate::cli) fn backup(error: BackupError) -> Failure {
     let hint = match &error {
         BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
             Some("backups are never overwritten; choose another name")
@@ -27,7 +27,7 @@ pub(super) fn backup(error: BackupError) -> Failure {
 }
 
 /// Keys that cannot be changed.
-pub(super) fn key(error: KeyError) -> Failure {
+pub(in crate::cli) fn key(error: KeyError) -> Failure {
     let hint = match &error {
         KeyError::Backup(_) | KeyError::Stopped => None,
         KeyError::Io { source, .. } => of_io(source),
@@ -41,7 +41,7 @@ pub(super) fn key(error: KeyError) -> Failure {
 }
 
 /// A disk or a volume that is not to be had.
-pub(super) fn device(error: DeviceError) -> Failure {
+pub(in crate::cli) fn device(error: DeviceError) -> Failure {
     let hint = match &error {
         DeviceError::Io { source, .. } => of_io(source),
         DeviceError::Cryptsetup(error) => of_cryptsetup(error),

@@ -10,7 +10,7 @@ use luks::device::{Creation, FileSystem, Host};
 
 use super::error::{cryptsetup, device as failure};
 use super::key::read;
-use crate::cli::change::confirm_plan;
+use crate::cli::change::Consent;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
@@ -59,12 +59,8 @@ pub(super) struct FormatVolume {
     /// Write over data that no signature explains
     #[arg(long)]
     destroy_unknown_data: bool,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,12 +124,8 @@ impl FormatVolume {
         creation.check().map_err(failure)?;
         self.check_key()?;
         let plan = self.plan(&creation.format);
-        if self.dry_run {
-            to_stdout(&|out| out.write_all(plan.as_bytes()))?;
+        if !self.consent.given(&plan)? {
             return Ok(Exit::Clean);
-        }
-        if !self.yes {
-            confirm_plan(&plan)?;
         }
         let key = if self.make_key { make_key(&self.key_file)? } else { read(&self.key_file)? };
         let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));

@@ -2,6 +2,7 @@
 
 mod rotate;
 mod serve;
+mod vault;
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 mod audit;
 mod boot;
 mod device;
-mod error;
+pub(super) mod error;
 mod format;
 mod header;
 mod key;

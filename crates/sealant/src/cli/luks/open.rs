@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::Mapping;
-use luks::device::{Guard, Host, Mounting, Opening, close, unmount};
+use luks::device::{Guard, Host, Mounting, Opening, close, hidden_below, unmount};
 
 use super::error::{cryptsetup, device as failure};
 use super::key::KeySource;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, hint, warning};
 
 /// Open a volume, and prove by the kernel's table that it is what its header says
 ///
@@ -113,7 +113,8 @@ Example:
 Exit codes:
   0  mounted and proven
   1  refused or failed
-  2  wrong usage";
+  2  wrong usage
+  3  it was mounted already, and files lie in plain below it";
 
 impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -131,6 +132,14 @@ impl Mount {
             warning(&format!(
                 "{directory}: its file system has no immutable flag; as root, a server could still write there in plain"
             ));
+        }
+        // Below a volume that was mounted just now there is nothing: its directory was empty.
+        if guard.is_none()
+            && let Ok(Some(name)) = hidden_below(&self.directory)
+        {
+            warning(&format!("{directory}: {} lies in plain below the volume", name.to_string_lossy()));
+            hint("stop the server, `sealant luks close --unmount`, `chattr -i`, move it, and mount again");
+            return Ok(Exit::Findings);
         }
         Ok(Exit::Clean)
     }

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use ::audit::collect::LiveOptions;
 use ::audit::collect::placement::{Placed, Placement, of_option_files, of_server};
 use ::audit::facts::host::{DiskLayer, Swap};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use luks::cryptsetup::Cryptsetup;
 use luks::device::{Block, Host, uses};
 use luks::plan::{Disk, Machine, Plan as Decision, Scene, State};
 use serde_json::json;
 
 use super::error::device as failure;
+use crate::cli::change::Format;
 use crate::cli::connect::{self, Login};
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
@@ -52,20 +53,12 @@ pub(super) struct Plan {
     /// Name of the volume to be
     #[arg(long, default_value = "mysqldata")]
     name: String,
-    /// The server's unit
-    #[arg(long, default_value = "mariadb.service")]
-    unit: String,
+    /// The server's unit; default: the one that is installed, or else the usual one of the server whose files these are
+    #[arg(long)]
+    unit: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.luks-plan/1
-    Json,
 }
 
 const END: &str = "\
@@ -96,7 +89,7 @@ impl Plan {
             disk,
             machine: machine(),
             name: self.name.clone(),
-            unit: self.unit.clone(),
+            unit: self.unit.clone().unwrap_or_else(|| unit(&placement.datadir).to_owned()),
         });
         to_stdout(&|out| match self.format {
             Format::Table => table(&decision, out),
@@ -120,6 +113,19 @@ impl Plan {
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
         of_server(&options).map_err(|error| connect::about(&options.target.endpoint, error))
     }
+}
+
+/// Where packages and administrators put units.
+const UNITS: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+
+/// MariaDB has Aria's control file in its data directory, which no MySQL has. MySQL's unit has two names: that of Debian
+/// and that of its makers.
+fn unit(datadir: &Path) -> &'static str {
+    if datadir.join("aria_log_control").exists() {
+        return "mariadb.service";
+    }
+    let is_installed = |name: &&str| UNITS.iter().any(|place| Path::new(place).join(name).exists());
+    ["mysql.service", "mysqld.service"].into_iter().find(is_installed).unwrap_or("mysql.service")
 }
 
 fn path(placed: &Placed) -> luks::plan::Path {

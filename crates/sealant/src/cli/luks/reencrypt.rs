@@ -10,7 +10,7 @@ use luks::reencrypt::{Reencrypt as Work, Step};
 
 use super::error::{cryptsetup, device as failure};
 use super::key::read;
-use crate::cli::change::confirm_plan;
+use crate::cli::change::Consent;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
@@ -50,12 +50,8 @@ pub(super) struct Reencrypt {
     /// cryptsetup measures for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// No status line on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -91,12 +87,8 @@ impl Reencrypt {
         };
         let ready = work.check().map_err(failure)?;
         let plan = self.plan(&ready.dropped);
-        if self.dry_run {
-            to_stdout(&|out| out.write_all(plan.as_bytes()))?;
+        if !self.consent.given(&plan)? {
             return Ok(Exit::Clean);
-        }
-        if !self.yes {
-            confirm_plan(&plan)?;
         }
         let line = StatusLine::new(self.quiet);
         let done = work.run(&ready, &mut |step| match step {

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use ::snapshot::{Keep, LEFT_OUT, LeftOut, Provider, Still, take};
+use ::snapshot::backup::Settings;
+use ::snapshot::{Choice, Keep, LEFT_OUT, LeftOut, Provider, Still, take};
+use ::transfer::TransferError;
 use clap::Args;
 use glob::Pattern;
 
-use super::milliseconds;
+use super::backup::Streamed;
 use super::source::{Freezing, Named, Source, failure};
 use crate::cli::encrypt::ended_by_signals;
 use crate::output::message::{Failure, info, warning};
@@ -33,22 +35,44 @@ pub(crate) struct Live {
     place: Option<PathBuf>,
     #[command(flatten)]
     freezing: Freezing,
+    /// Option file with the account for mariabackup or xtrabackup (--provider mariabackup)
+    #[arg(long, value_name = "FILE", requires = "live")]
+    backup_defaults: Option<PathBuf>,
+    /// mariabackup or xtrabackup itself [default: found on the path]
+    #[arg(long, value_name = "PROGRAM", requires = "live")]
+    backup_program: Option<PathBuf>,
 }
 
 /// What a copy should not take along: it is of one server, not of its data.
 const OF_ONE_SERVER: &str = "auto.cnf";
 
 impl Live {
+    /// The program whose stream goes in place of a copy, if that is asked for.
+    pub(crate) fn stream(&self) -> Result<Option<Streamed>, Failure> {
+        let Choice::Stream(program) = self.freezing.provider else { return Ok(None) };
+        let settings = Settings {
+            program,
+            path: self.backup_program.clone(),
+            defaults: self.backup_defaults.clone(),
+            socket: self.server.socket.clone(),
+        };
+        Streamed::of(&self.source()?.datadir()?, settings).map(Some)
+    }
+
+    fn source(&self) -> Result<Source, Failure> {
+        let datadir = self.datadir.clone().ok_or_else(|| Failure::usage("--live needs --datadir"))?;
+        Ok(Source { datadir, server: self.server.clone(), place: self.place.clone() })
+    }
+
     /// Takes the copy.
     pub(crate) fn take(&self) -> Result<Held, Failure> {
-        let datadir = self.datadir.clone().ok_or_else(|| Failure::usage("--live needs --datadir"))?;
-        let source = Source { datadir, server: self.server.clone(), place: self.place.clone() };
+        let source = self.source()?;
         let stop = ended_by_signals()?;
         let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)).map_err(failure)?;
         match still.provider() {
             Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
             provider => {
-                info(&format!("copy taken by {provider}; the server stood still for {}", milliseconds(still.frozen())));
+                info(&format!("copy taken by {provider}; {}", still.effect()));
             }
         }
         Ok(Held::new(still, stop))
@@ -85,6 +109,13 @@ impl Held {
             }
         });
         Self { root, still, over }
+    }
+
+    /// Makes sure that the copy is still of the instant that it was taken in.
+    pub(crate) fn prove(&self) -> Result<(), TransferError> {
+        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
+        let proven = still.as_ref().map_or(Ok(()), Still::prove);
+        proven.map_err(|error| TransferError::Void { reason: error.to_string() })
     }
 
     /// The copy's data directory.

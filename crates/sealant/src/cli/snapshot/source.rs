@@ -36,10 +36,10 @@ pub(crate) struct Named {
 /// How it may be copied.
 #[derive(Debug, Args)]
 pub(crate) struct Freezing {
-    /// Never let the server stand still for longer, for example 500ms
+    /// Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_span)]
     pub(crate) max_freeze: Duration,
-    /// auto, stopped, btrfs or reflink; auto takes the best that is sound here
+    /// auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) provider: Choice,
 }
@@ -91,13 +91,15 @@ fn next_step(error: &Error) -> Option<&'static str> {
             worth_saying.or(Some("stop the server and use its directory as it is"))
         }
         Error::NoClones { .. } => Some(
-            "keep the data on XFS (reflink=1), btrfs or ZFS, or stop the server for the copy, or use mariadb-backup \
-             or xtrabackup; copying files under locks is not sound and not offered",
+            "keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup \
+             (sealant send --live --provider mariabackup); copying files under locks is not sound and not offered",
         ),
         Error::OverBudget { .. } => Some(
             "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where nothing stands \
              still",
         ),
+        Error::Sending { .. } => Some("try again when that node has joined"),
+        Error::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
         Error::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
         Error::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
         Error::TablespaceElsewhere { .. } => {
@@ -106,6 +108,14 @@ fn next_step(error: &Error) -> Option<&'static str> {
         Error::Hidden { .. } => Some("run it as root"),
         Error::Signal { .. } => Some("run it as root or as the server's user"),
         Error::OutOfSight { .. } => Some("run it where the server's process can be seen, on the host of the container"),
+        Error::NoRoom { .. } => {
+            Some("make room in the volume group, or keep the data in a thin pool, whose snapshots take what they need")
+        }
+        Error::Overflowed { .. } => Some(
+            "try again when less is written, or make room in the volume group: a snapshot as large as its volume cannot become full",
+        ),
+        Error::NeedsRoot { .. } => Some("run it as root"),
+        Error::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),
         Error::InUse { .. } => Some("wait for that program, or end it"),
         _ => None,
     }

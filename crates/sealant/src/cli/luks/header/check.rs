@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use luks::backup::{self, Manifest};
 use luks::{Relation, compare};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key;
 use super::volume;
+use crate::cli::change::Format;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -33,14 +34,6 @@ pub(super) struct Check {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.luks-header-check/1
-    Json,
 }
 
 const END: &str = "\

@@ -8,19 +8,19 @@ use luks::backup::Repair as Plan;
 
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
-use crate::cli::change::confirm_plan;
+use crate::cli::change::Consent;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Repair a volume whose re-encryption was cut off in its last step, which cryptsetup neither opens nor resumes
+/// Repair a volume whose re-encryption was cut off at its end, which cryptsetup does not open or would encrypt twice
 ///
-/// `sealant luks audit` calls it `reencrypt-stuck`: all data has the new key, the old key's slot is gone, and the notes of
-/// the re-encryption still ask for it. The notes are dropped: the requirement, the backup segments, their digests and
-/// the slot of the re-encryption. The given key first has to open the repaired header on a copy; the header of now is
+/// All data has the new key, and the notes of the re-encryption still ask for the old one, whose slots may be gone:
+/// `sealant luks audit` says `reencrypt-stuck`, or that all data is rewritten. The notes are dropped: the requirement, the
+/// backup segments, their digests and key slots, and the slot of the re-encryption. The given key first has to open the repaired header on a copy; the header of now is
 /// saved; afterwards the key has to open the volume, or the saved header is put back.
 ///
-/// Refused in every other state: one in which cryptsetup can go on, data in several parts, a segment that does not cover the
+/// Refused in every other state: data that is not rewritten yet, or lies in several parts, a segment that does not cover the
 /// device, more than one volume key, no slot for it. The volume must not be open.
 #[derive(Debug, Args)]
 #[command(after_help = END, after_long_help = END)]
@@ -32,12 +32,8 @@ pub(super) struct Repair {
     /// New file for the header that is there now
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     save: Option<PathBuf>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 const END: &str = "\
@@ -53,13 +49,11 @@ impl Repair {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let plan = Plan::new(&self.device).map_err(failure)?;
         let text = self.words(&plan);
-        let Some(save) = self.save.as_ref().filter(|_| !self.dry_run) else {
-            to_stdout(&|out| out.write_all(text.as_bytes()))?;
+        let Some(save) = self.save.as_ref().filter(|_| !self.consent.dry_run) else {
+            self.consent.given(&text)?;
             return Ok(Exit::Clean);
         };
-        if !self.yes {
-            confirm_plan(&text)?;
-        }
+        self.consent.given(&text)?;
         let repaired = plan.run(&cryptsetup()?, &self.key.read()?, save).map_err(failure)?;
         to_stdout(&|out| {
             writeln!(out, "{}: header repaired; the key opens slot {}", self.device.display(), repaired.slot)?;

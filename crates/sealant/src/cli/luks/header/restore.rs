@@ -10,7 +10,7 @@ use luks::backup::Plan;
 
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
-use crate::cli::change::confirm_plan;
+use crate::cli::change::Consent;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
@@ -36,12 +36,8 @@ pub(super) struct Restore {
     /// The device has no header any more that could be compared. Nothing then proves that it is the backup's volume
     #[arg(long)]
     header_is_lost: bool,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 const END: &str = "\
@@ -63,12 +59,8 @@ impl Restore {
         })?;
         let save = self.save();
         let text = self.words(&plan, &save);
-        if self.dry_run {
-            to_stdout(&|out| out.write_all(text.as_bytes()))?;
+        if !self.consent.given(&text)? {
             return Ok(Exit::Clean);
-        }
-        if !self.yes {
-            confirm_plan(&text)?;
         }
         if matches!(plan.relation, Some(Relation::Stale { .. })) {
             warning("the backup has other key slots than the volume; keys that were removed since will open it again");

@@ -6,7 +6,7 @@ use clap::Args;
 use luks::key::{Rotation, Step, Stepped};
 
 use super::super::error::{cryptsetup, key as failure};
-use crate::cli::change::confirm_plan;
+use crate::cli::change::Consent;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
@@ -38,12 +38,8 @@ pub(super) struct Rotate {
     /// once; default: what cryptsetup measures for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, conflicts_with = "dry_run")]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 const END: &str = "\
@@ -58,17 +54,12 @@ Exit codes:
 
 impl Rotate {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let plan = self.plan();
-        if self.dry_run {
-            to_stdout(&|out| out.write_all(plan.as_bytes()))?;
-            return Ok(Exit::Clean);
-        }
         if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
         let cryptsetup = cryptsetup()?;
-        if !self.yes {
-            confirm_plan(&plan)?;
+        if !self.consent.given(&self.plan())? {
+            return Ok(Exit::Clean);
         }
         let rotation = Rotation {
             cryptsetup: &cryptsetup,

@@ -15,17 +15,18 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use zeroize::Zeroizing;
 
+use super::vault::Vault;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
 /// Larger is no key.
-const MAX_BYTES: u64 = 1 << 15;
+pub(super) const MAX_BYTES: u64 = 1 << 15;
 /// Between two runs of a program that failed.
-const AGAIN: Duration = Duration::from_secs(1);
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// How often something that is not there yet is looked for.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Write a key to the socket that is standard output, from a file on a stick or from a command
+/// Write a key to the socket that is standard output, from a file on a stick, from HashiCorp Vault or from a command
 ///
 /// `sealant luks boot install --key-from …` makes the socket and the service that run this when the volume is opened at
 /// boot, so that no key lies on the disks of this host. It waits for the file, or for the device that it is on, as long as
@@ -35,16 +36,18 @@ const POLL: Duration = Duration::from_millis(100);
 pub(super) struct Serve {
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    vault: Vault,
     /// The file is on this device, such as a USB stick: it is mounted read-only for the moment
     #[arg(long, value_name = "DEVICE", requires = "file")]
     on: Option<PathBuf>,
-    /// Seconds to wait for the file, its device or the command
+    /// Seconds to wait for the file, its device, Vault or the command
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     wait: u64,
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false, conflicts_with = "vault_addr")]
 struct Source {
     /// File with the key, exact bytes; with --on its path on that device
     #[arg(long, value_name = "FILE")]
@@ -58,6 +61,8 @@ const END: &str = "\
 Examples:
   sealant luks key serve --file data.key --on /dev/disk/by-label/KEYS | wc --bytes
   sealant luks key serve --command /etc/sealant/fetch-key | wc --bytes
+  sealant luks key serve --vault-addr https://vault.example:8200 --vault-path secret/data/mysqldata \
+    --vault-token-file /etc/sealant/vault-token --vault-ca /etc/sealant/vault-ca.pem | wc --bytes
 
 Exit codes:
   0  written
@@ -74,7 +79,13 @@ impl Serve {
             (Some(file), _, Some(device)) => on_device(device, file, deadline)?,
             (Some(file), _, None) => of_file(file, deadline)?,
             (None, Some(program), _) => of_program(program, deadline)?,
-            (None, None, _) => return Err(Failure::usage("no source of the key is named")),
+            (None, None, _) => match &self.vault.vault_addr {
+                Some(address) => self.vault.key(address, deadline)?,
+                None => {
+                    let failure = Failure::usage("no source of the key is named");
+                    return Err(failure.hint("give --file, --command or --vault-addr"));
+                }
+            },
         };
         let mut out = std::io::stdout().lock();
         let written = out.write_all(&key).and_then(|()| out.flush());
@@ -93,7 +104,7 @@ fn wait_for(path: &Path, deadline: Instant) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_file(path: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
+pub(super) fn of_file(path: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
     wait_for(path, deadline)?;
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     // A pipe without a writer would be waited for without end.

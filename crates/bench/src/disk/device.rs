@@ -1,0 +1,83 @@
+//! The disk that is measured on, and whether the kernel has device-mapper.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, find_program, program};
+
+/// A block device; an image becomes one by a loop device of ours, which goes when this does.
+#[derive(Debug)]
+pub struct Disk {
+    path: PathBuf,
+    is_loop: bool,
+}
+
+impl Disk {
+    /// The disk of a path.
+    ///
+    /// # Errors
+    /// [`Error::File`]; [`Error::Program`] if there is no loop device for an image.
+    pub fn of(path: &Path) -> Result<Self, Error> {
+        let kind = fs::metadata(path).map_err(Error::file(path))?.file_type();
+        if kind.is_block_device() {
+            return Ok(Self { path: path.to_owned(), is_loop: false });
+        }
+        load("loop");
+        // Not every file system lets the page cache be left out.
+        let path = attach(path, &["--direct-io=on"]).or_else(|_| attach(path, &[]))?;
+        Ok(Self { path, is_loop: true })
+    }
+
+    /// Its device file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is a file behind a loop device: the file system below it is measured too.
+    #[must_use]
+    pub fn is_loop(&self) -> bool {
+        self.is_loop
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if self.is_loop {
+            let _ = losetup(&[OsStr::new("--detach"), self.path.as_os_str()]);
+        }
+    }
+}
+
+fn attach(image: &Path, options: &[&str]) -> Result<PathBuf, Error> {
+    let options = ["--find", "--show"].iter().chain(options).map(|option| OsStr::new(*option));
+    let args: Vec<&OsStr> = options.chain([image.as_os_str()]).collect();
+    Ok(PathBuf::from(losetup(&args)?.trim()))
+}
+
+fn losetup(args: &[&OsStr]) -> Result<String, Error> {
+    let place = find_program(OsStr::new("losetup")).unwrap_or_else(|| PathBuf::from("/usr/sbin/losetup"));
+    let mut command = Command::new(place);
+    let output = program::output(command.args(args))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(program::failed(&command, String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Whether the kernel has device-mapper with dm-crypt; its modules are loaded if they are there.
+#[must_use]
+pub fn device_mapper() -> bool {
+    load("dm-crypt");
+    let misc = fs::read_to_string("/proc/misc").unwrap_or_default();
+    misc.lines().any(|line| line.trim().ends_with(" device-mapper"))
+}
+
+/// Loads a module, if it is one and not there yet; what needs it says so if it is missing.
+fn load(module: &str) {
+    let modprobe = find_program(OsStr::new("modprobe")).unwrap_or_else(|| PathBuf::from("/usr/sbin/modprobe"));
+    let _ = program::finish(Command::new(modprobe).args(["--quiet", module]));
+}

@@ -1,0 +1,52 @@
+//! Lines added to an option file of a server, which is put into place whole.
+
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+use place::Placing;
+
+/// Puts lines at the end of an option file, where they count more than what is above them, and makes the file if there is none. Its
+/// owner and mode stay; a link, as Debian's `/etc/mysql/my.cnf` is one, goes on pointing to it.
+pub(crate) fn append(path: &Path, lines: &str) -> io::Result<()> {
+    let file = match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return place::place(path, lines.as_bytes(), Placing::PUBLIC);
+        }
+        other => other?,
+    };
+    let mut all = fs::read(&file)?;
+    if all.last().is_some_and(|last| *last != b'\n') {
+        all.push(b'\n');
+    }
+    all.extend_from_slice(lines.as_bytes());
+    let is = fs::metadata(&file)?;
+    let placing = Placing { mode: is.mode() & 0o7777, owner: Some((is.uid(), is.gid())), replace: true };
+    place::place(&file, &all, placing)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn lines_come_last_and_mode_and_link_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("my.cnf"), directory.path().join("link.cnf"));
+        append(&file, "[mariadb]\n").unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o644);
+        fs::write(&file, "[mariadb]\nport = 1").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        append(&link, "port = 2\n").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "[mariadb]\nport = 1\nport = 2\n");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(append(&directory.path().join("none/my.cnf"), "x").is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! What lies below a mount: files that were written to a directory before something was mounted on it. Nobody sees them
+//! there, and they lie in plain on the disk below.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::mount::{OpenTreeFlags, open_tree};
+
+/// The name of something in the directory itself, whatever is mounted on it; none if it is empty. Nothing is changed: the
+/// file system around it is looked at through a copy of its mount that stands in no table. Needs root, and Linux 5.2.
+///
+/// # Errors
+/// What the system reports.
+pub fn hidden_below(directory: &Path) -> io::Result<Option<OsString>> {
+    let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { return Ok(None) };
+    // Without AT_RECURSIVE, what is mounted further down is not in the copy.
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let around = open_tree(CWD, parent, flags)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let below = openat(&around, name, flags, Mode::empty())?;
+    for entry in Dir::read_from(&below)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_without_a_mount_is_seen_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("mysql");
+        std::fs::create_dir(&inner).unwrap();
+        // Only root may copy mounts.
+        let empty = hidden_below(&inner);
+        if empty.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+            return;
+        }
+        assert_eq!(empty.unwrap(), None);
+        std::fs::write(inner.join("ibdata1"), "").unwrap();
+        assert_eq!(hidden_below(&inner).unwrap().as_deref(), Some(OsStr::new("ibdata1")));
+    }
+}

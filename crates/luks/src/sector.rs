@@ -1,0 +1,582 @@
+//! Sectors as dm-crypt encrypts them, in this process: what a cipher set costs the processor, without device-mapper.
+//!
+//! Each sector is encrypted by itself, with an IV made of its number, which counts 512 bytes whatever the sector's size.
+//! Source: Linux `drivers/md/dm-crypt.c` (`crypt_iv_*_gen`) and
+//! `Documentation/admin-guide/device-mapper/dm-crypt.rst`; XTS is IEEE Std 1619-2007.
+
+use std::fmt;
+
+use aes::cipher::array::Array;
+use aes::cipher::consts::U16;
+use aes::cipher::{
+    BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure,
+    BlockCipherEncrypt, BlockSizeUser, InOut, InOutBuf, KeyInit,
+};
+use aes::{Aes128, Aes256, Block};
+use aws_lc_rs::digest::{SHA256, digest};
+
+use crate::cipher::Cipher as Specification;
+
+/// Bytes of a block of AES.
+const BLOCK_BYTES: usize = 16;
+/// Blocks that go through the cipher together: enough for back ends that take 64 at once, of small sectors too, and few
+/// enough to stay in the first-level cache with their tweaks.
+const TOGETHER: usize = 256;
+
+/// Why sectors cannot be encrypted so here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SectorError {
+    /// Another algorithm than AES, another mode than XTS, CBC and ECB, or another IV than dm-crypt's common ones.
+    #[error("{0} is not among what this program encrypts itself: AES in XTS, CBC and ECB")]
+    Unknown(String),
+    /// XTS splits its key in two, and half of this one is no key of AES.
+    #[error("XTS takes two keys, and half of {0} bits is no AES key")]
+    HalfKey(u32),
+    /// AES has no such key.
+    #[error("{0} bits are no AES key")]
+    KeyBits(u32),
+}
+
+/// A cipher with its key and IV, ready for sectors. Its keys are wiped when it goes.
+pub struct SectorCipher {
+    mode: Mode,
+}
+
+enum Mode {
+    Xts { data: Aes, tweak: Aes },
+    Cbc { data: Aes, iv: Iv },
+    Ecb { data: Aes },
+}
+
+enum Aes {
+    Of128(Box<Aes128>),
+    Of256(Box<Aes256>),
+}
+
+enum Iv {
+    Null,
+    /// The lower 32 bits of the sector's number, little-endian.
+    Plain,
+    /// All 64 bits of it.
+    Plain64,
+    /// The number of the cipher's block, from 1, big-endian at the end of the IV.
+    Benbi,
+    /// The number, encrypted with the hash of the key.
+    Essiv(Box<Aes256>),
+}
+
+impl fmt::Debug for SectorCipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SectorCipher")
+    }
+}
+
+impl SectorCipher {
+    /// The cipher of a specification such as `aes-xts-plain64`, with a volume key.
+    ///
+    /// # Errors
+    /// [`SectorError`].
+    pub fn new(specification: &str, key: &[u8]) -> Result<Self, SectorError> {
+        let parsed = Specification::parse(specification);
+        let unknown = || SectorError::Unknown(specification.to_owned());
+        if !parsed.is_aes() {
+            return Err(unknown());
+        }
+        let mode = match (parsed.mode(), parsed.iv()) {
+            ("xts", "plain64") => {
+                let (data, tweak) = key.split_at(key.len() / 2);
+                let half = |_| SectorError::HalfKey(bits(key));
+                Mode::Xts { data: Aes::new(data).map_err(half)?, tweak: Aes::new(tweak).map_err(half)? }
+            }
+            // ECB has no IV: dm-crypt drops the name of one.
+            ("ecb", _) => Mode::Ecb { data: Aes::new(key)? },
+            ("cbc", iv) => {
+                let iv = match iv {
+                    "null" => Iv::Null,
+                    "plain" => Iv::Plain,
+                    "plain64" => Iv::Plain64,
+                    "benbi" => Iv::Benbi,
+                    "essiv" if specification.ends_with("essiv:sha256") => Iv::essiv(key),
+                    _ => return Err(unknown()),
+                };
+                Mode::Cbc { data: Aes::new(key)?, iv }
+            }
+            _ => return Err(unknown()),
+        };
+        Ok(Self { mode })
+    }
+
+    /// Encrypts the sectors that `data` consists of; `first` is the number of its first 512 bytes on the volume. What
+    /// fills no sector stays.
+    pub fn encrypt(&self, first: u64, sector_bytes: usize, data: &mut [u8]) {
+        let sectors = Sectors::new(first, sector_bytes, data);
+        match &self.mode {
+            Mode::Xts { data, tweak } => data.encrypt_with(Xts::new(sectors, tweak)),
+            Mode::Cbc { data, iv } => data.encrypt_with(Chain { ivs: iv.all(&sectors), sectors }),
+            Mode::Ecb { data } => data.encrypt_with(Each(sectors.blocks)),
+        }
+    }
+
+    /// Decrypts the sectors that `data` consists of.
+    pub fn decrypt(&self, first: u64, sector_bytes: usize, data: &mut [u8]) {
+        let sectors = Sectors::new(first, sector_bytes, data);
+        match &self.mode {
+            Mode::Xts { data, tweak } => data.decrypt_with(Xts::new(sectors, tweak)),
+            Mode::Cbc { data, iv } => data.decrypt_with(Chain { ivs: iv.all(&sectors), sectors }),
+            Mode::Ecb { data } => data.decrypt_with(Each(sectors.blocks)),
+        }
+    }
+}
+
+fn bits(key: &[u8]) -> u32 {
+    u32::try_from(key.len()).unwrap_or(u32::MAX).saturating_mul(8)
+}
+
+/// Sectors in a row.
+struct Sectors<'d> {
+    blocks: &'d mut [Block],
+    /// Blocks of each of them.
+    each: usize,
+    /// The number of the first one, and how much further on each is than the one before.
+    first: u64,
+    step: u64,
+}
+
+impl<'d> Sectors<'d> {
+    fn new(first: u64, bytes: usize, data: &'d mut [u8]) -> Self {
+        let each = (bytes / BLOCK_BYTES).max(1);
+        let (blocks, _) = Array::slice_as_chunks_mut(data);
+        let whole = blocks.len().saturating_sub(blocks.chunks_exact(each).remainder().len());
+        let (blocks, _) = blocks.split_at_mut(whole);
+        Self { blocks, each, first, step: u64::try_from(bytes / 512).unwrap_or_default().max(1) }
+    }
+
+    /// Their numbers, which count 512 bytes.
+    fn numbers(&self) -> impl Iterator<Item = u64> + use<> {
+        let (first, step) = (self.first, self.step);
+        let count = u64::try_from(self.blocks.chunks_exact(self.each).len()).unwrap_or_default();
+        (0..count).map(move |at| first.wrapping_add(at.wrapping_mul(step)))
+    }
+
+    /// Blocks of whole sectors that go through the cipher together.
+    fn together(&self) -> usize {
+        self.each.saturating_mul(TOGETHER.checked_div(self.each).unwrap_or_default().max(1))
+    }
+}
+
+impl Aes {
+    fn new(key: &[u8]) -> Result<Self, SectorError> {
+        let refused = |_| SectorError::KeyBits(bits(key));
+        match key.len() {
+            16 => Aes128::new_from_slice(key).map(|cipher| Self::Of128(Box::new(cipher))).map_err(refused),
+            32 => Aes256::new_from_slice(key).map(|cipher| Self::Of256(Box::new(cipher))).map_err(refused),
+            _ => Err(SectorError::KeyBits(bits(key))),
+        }
+    }
+
+    fn encrypt_with(&self, work: impl BlockCipherEncClosure<BlockSize = U16>) {
+        match self {
+            Self::Of128(cipher) => cipher.encrypt_with_backend(work),
+            Self::Of256(cipher) => cipher.encrypt_with_backend(work),
+        }
+    }
+
+    fn decrypt_with(&self, work: impl BlockCipherDecClosure<BlockSize = U16>) {
+        match self {
+            Self::Of128(cipher) => cipher.decrypt_with_backend(work),
+            Self::Of256(cipher) => cipher.decrypt_with_backend(work),
+        }
+    }
+}
+
+/// Blocks that do not depend on each other, as many at once as the back end takes.
+#[inline(always)]
+fn encrypt_all<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, blocks: &mut [Block]) {
+    let (many, few) = InOutBuf::from(blocks).into_chunks();
+    for blocks in many {
+        backend.encrypt_par_blocks(blocks);
+    }
+    backend.encrypt_tail_blocks(few);
+}
+
+/// The same the other way.
+#[inline(always)]
+fn decrypt_all<B: BlockCipherDecBackend<BlockSize = U16>>(backend: &B, blocks: &mut [Block]) {
+    let (many, few) = InOutBuf::from(blocks).into_chunks();
+    for blocks in many {
+        backend.decrypt_par_blocks(blocks);
+    }
+    backend.decrypt_tail_blocks(few);
+}
+
+/// Blocks by themselves.
+struct Each<'d>(&'d mut [Block]);
+
+impl BlockSizeUser for Each<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Each<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        encrypt_all(backend, self.0);
+    }
+}
+
+impl BlockCipherDecClosure for Each<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
+        decrypt_all(backend, self.0);
+    }
+}
+
+/// Cipher block chaining from inside the cipher's back end, which is where the wide registers of the processor may be used.
+struct Chain<'d> {
+    sectors: Sectors<'d>,
+    /// One for each sector.
+    ivs: Vec<Block>,
+}
+
+impl BlockSizeUser for Chain<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Chain<'_> {
+    /// Every block waits for the one before.
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        for (sector, iv) in self.sectors.blocks.chunks_exact_mut(self.sectors.each).zip(&self.ivs) {
+            let mut previous = *iv;
+            for block in sector {
+                mix(&mut previous, block);
+                backend.encrypt_block(InOut::from(&mut previous));
+                *block = previous;
+            }
+        }
+    }
+}
+
+impl BlockCipherDecClosure for Chain<'_> {
+    /// Many blocks at once: each needs the ciphertext before it, which is there.
+    #[inline(always)]
+    fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
+        let (together, each) = (self.sectors.together(), self.sectors.each);
+        let mut sealed = vec![Block::default(); together];
+        let mut ivs = self.ivs.iter();
+        for blocks in self.sectors.blocks.chunks_mut(together) {
+            sealed.iter_mut().zip(&*blocks).for_each(|(kept, block)| *kept = *block);
+            decrypt_all(backend, blocks);
+            for ((sector, sealed), iv) in blocks.chunks_exact_mut(each).zip(sealed.chunks_exact(each)).zip(&mut ivs) {
+                let Some((first, others)) = sector.split_first_mut() else { continue };
+                mix(first, iv);
+                mix_all(others, sealed);
+            }
+        }
+    }
+}
+
+/// XTS from inside the cipher's back end.
+struct Xts<'d> {
+    sectors: Sectors<'d>,
+    /// Those of the first block of each sector.
+    tweaks: Vec<Block>,
+}
+
+impl BlockSizeUser for Xts<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Xts<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        self.between(|blocks| encrypt_all(backend, blocks));
+    }
+}
+
+impl BlockCipherDecClosure for Xts<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
+        self.between(|blocks| decrypt_all(backend, blocks));
+    }
+}
+
+/// Tweaks that are computed side by side, since each is x⁸ times the one eight before.
+const CHAINS: usize = 8;
+
+/// Tweaks of so many blocks in a row, in halves: compilers make wide instructions of that.
+#[derive(Clone, Copy)]
+struct Tweaks {
+    low: [u64; CHAINS],
+    high: [u64; CHAINS],
+}
+
+impl Tweaks {
+    /// From the first one on: each is the one before times x, modulo x¹²⁸ + x⁷ + x² + x + 1.
+    #[inline(always)]
+    fn from(first: u128) -> Self {
+        let mut next = first;
+        let all = [(); CHAINS].map(|()| {
+            let own = next;
+            next = (own << 1) ^ (0u128.wrapping_sub(own >> 127) & 0x87);
+            own
+        });
+        let half = |tweak: u128| u64::try_from(tweak & u128::from(u64::MAX)).unwrap_or_default();
+        Self { low: all.map(half), high: all.map(|tweak| half(tweak >> 64)) }
+    }
+
+    /// Those of the next blocks: what falls out at the top comes in again times x⁷ + x² + x + 1.
+    #[inline(always)]
+    fn step(&mut self) {
+        for (low, high) in self.low.iter_mut().zip(&mut self.high) {
+            let out = *high >> 56;
+            *high = (*high << 8) | (*low >> 56);
+            *low = (*low << 8) ^ out ^ (out << 1) ^ (out << 2) ^ (out << 7);
+        }
+    }
+
+    /// As bytes, one tweak after the other.
+    #[inline(always)]
+    fn write(&self, blocks: &mut [Block; CHAINS]) {
+        for (block, (low, high)) in blocks.iter_mut().zip(self.low.iter().zip(&self.high)) {
+            let (first, second) = block.0.split_at_mut(8);
+            first.copy_from_slice(&low.to_le_bytes());
+            second.copy_from_slice(&high.to_le_bytes());
+        }
+    }
+
+    /// Those of a sector.
+    #[inline(always)]
+    fn fill(mut self, sector: &mut [Block]) {
+        let (many, few) = sector.as_chunks_mut();
+        for blocks in many {
+            self.write(blocks);
+            self.step();
+        }
+        let mut last = [Block::default(); CHAINS];
+        self.write(&mut last);
+        few.iter_mut().zip(last).for_each(|(block, tweak)| *block = tweak);
+    }
+}
+
+impl<'d> Xts<'d> {
+    fn new(sectors: Sectors<'d>, cipher: &Aes) -> Self {
+        let mut tweaks: Vec<Block> = sectors.numbers().map(|number| Array(u128::from(number).to_le_bytes())).collect();
+        cipher.encrypt_with(Each(&mut tweaks));
+        Self { sectors, tweaks }
+    }
+
+    /// Mixes the tweaks in before and after `turn`, each that of the block before times x in GF(2¹²⁸).
+    #[inline(always)]
+    fn between(self, turn: impl Fn(&mut [Block])) {
+        let (together, each) = (self.sectors.together(), self.sectors.each);
+        let mut tweaks = vec![Block::default(); together];
+        let mut firsts = self.tweaks.iter();
+        for blocks in self.sectors.blocks.chunks_mut(together) {
+            for (sector, first) in
+                tweaks.chunks_exact_mut(each).zip(firsts.by_ref().take(blocks.chunks_exact(each).len()))
+            {
+                Tweaks::from(u128::from_le_bytes(first.0)).fill(sector);
+            }
+            mix_all(blocks, &tweaks);
+            turn(blocks);
+            mix_all(blocks, &tweaks);
+        }
+    }
+}
+
+/// As one row of bytes, which compilers make wide instructions of; of blocks, and of integers, they do not.
+#[inline(always)]
+fn mix_all(blocks: &mut [Block], with: &[Block]) {
+    let bytes = Array::slice_as_flattened_mut(blocks).iter_mut();
+    bytes.zip(Array::slice_as_flattened(with)).for_each(|(byte, with)| *byte ^= with);
+}
+
+#[inline(always)]
+fn mix(block: &mut Block, with: &Block) {
+    block.0.iter_mut().zip(&with.0).for_each(|(byte, with)| *byte ^= with);
+}
+
+impl Iv {
+    /// `essiv:sha256`: a key of 256 bits, whatever that of the data.
+    fn essiv(key: &[u8]) -> Self {
+        let salt: [u8; 32] = digest(&SHA256, key).as_ref().try_into().unwrap_or([0; 32]);
+        Self::Essiv(Box::new(Aes256::new(&Array(salt))))
+    }
+
+    /// The IV of each sector.
+    fn all(&self, sectors: &Sectors<'_>) -> Vec<Block> {
+        let mut ivs: Vec<Block> = sectors.numbers().map(|number| Array(self.of(number))).collect();
+        if let Self::Essiv(cipher) = self {
+            cipher.encrypt_blocks(&mut ivs);
+        }
+        ivs
+    }
+
+    /// The IV of a sector, in the order of its bytes in memory; before encryption, where it is encrypted.
+    fn of(&self, number: u64) -> [u8; BLOCK_BYTES] {
+        match self {
+            Self::Null => [0; BLOCK_BYTES],
+            Self::Plain => (u128::from(number) & u128::from(u32::MAX)).to_le_bytes(),
+            Self::Plain64 | Self::Essiv(_) => u128::from(number).to_le_bytes(),
+            // 32 blocks of 16 bytes in 512 bytes.
+            Self::Benbi => u128::from(number.wrapping_mul(32).wrapping_add(1)).to_be_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::cipher::{AES_128, AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
+
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digit = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+        (0..text.len()).step_by(2).map(digit).collect()
+    }
+
+    #[test]
+    fn xts_vectors_of_the_standard() {
+        // IEEE Std 1619-2007, annex B, vector 2; the first and the last blocks of vectors 4 and 10.
+        let key = hex("1111111111111111111111111111111122222222222222222222222222222222");
+        let mut data = vec![0x44; 32];
+        SectorCipher::new("aes-xts-plain64", &key).unwrap().encrypt(0x33_3333_3333, 32, &mut data);
+        assert_eq!(data, hex("c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0"));
+
+        let key = hex("2718281828459045235360287471352631415926535897932384626433832795");
+        let plain: Vec<u8> = (0..512).map(|at| (at % 256) as u8).collect();
+        let (cipher, mut data) = (SectorCipher::new("aes-xts-plain64", &key).unwrap(), plain.clone());
+        cipher.encrypt(0, 512, &mut data);
+        assert_eq!(data[..16], hex("27a7479befa1d476489f308cd4cfa6e2"));
+        assert_eq!(data[496..], hex("0a282df920147beabe421ee5319d0568"));
+        cipher.decrypt(0, 512, &mut data);
+        assert_eq!(data, plain);
+
+        let key = hex(
+            "27182818284590452353602874713526624977572470936999595749669676273141592653589793238462643383279502884197169399375105820974944592",
+        );
+        let (cipher, mut data) = (SectorCipher::new("aes-xts-plain64", &key).unwrap(), plain);
+        cipher.encrypt(0xff, 512, &mut data);
+        assert_eq!(data[..16], hex("1c3b3a102f770386e4836c99e370cf9b"));
+        assert_eq!(data[496..], hex("c4f36ffda9fcea70b9c6e693e148c151"));
+    }
+
+    /// XTS as the standard writes it down: block after block.
+    fn textbook_xts(key: &[u8], number: u64, sector: &mut [u8]) {
+        let (data, tweak) = key.split_at(32);
+        let (data, tweak) = (Aes256::new_from_slice(data).unwrap(), Aes256::new_from_slice(tweak).unwrap());
+        let mut factor = Array(u128::from(number).to_le_bytes());
+        tweak.encrypt_block(&mut factor);
+        for bytes in sector.chunks_exact_mut(16) {
+            let mut block = Array(std::array::from_fn(|at| bytes[at] ^ factor.0[at]));
+            data.encrypt_block(&mut block);
+            bytes
+                .iter_mut()
+                .zip(block.0.iter().zip(factor.0))
+                .for_each(|(byte, (block, factor))| *byte = block ^ factor);
+            let carries = factor.0.map(|byte| byte >> 7);
+            factor.0.iter_mut().for_each(|byte| *byte <<= 1);
+            factor.0.iter_mut().skip(1).zip(carries).for_each(|(byte, carry)| *byte |= carry);
+            factor.0[0] ^= 0x87 * carries[15];
+        }
+    }
+
+    #[test]
+    fn sectors_that_go_through_the_cipher_together_are_what_each_is_alone() {
+        let key: Vec<u8> = (0..64).collect();
+        let plain: Vec<u8> = (0..5 * 4096 + 1536).map(|at: u32| ((at * 37) >> 4) as u8).collect();
+        let cipher = SectorCipher::new("aes-xts-plain64", &key).unwrap();
+        for sector_bytes in [32, 512, 1024, 2048, 4096, 8192] {
+            let (number, step) = (0xffff_ff01, (sector_bytes as u64 / 512).max(1));
+            let mut expected = plain.clone();
+            for (sector, at) in expected.chunks_exact_mut(sector_bytes).zip(0..) {
+                textbook_xts(&key, number + at * step, sector);
+            }
+            let mut data = plain.clone();
+            cipher.encrypt(number, sector_bytes, &mut data);
+            assert!(data == expected, "{sector_bytes}");
+            cipher.decrypt(number, sector_bytes, &mut data);
+            assert!(data == plain, "{sector_bytes}");
+        }
+    }
+
+    /// What another implementation makes of sealed sectors, one at a time.
+    fn opened_by_another(key: &[u8], iv: [u8; 16], sealed: &[u8]) -> Vec<u8> {
+        let algorithm = if key.len() == 16 { &AES_128 } else { &AES_256 };
+        let key = DecryptingKey::cbc(UnboundCipherKey::new(algorithm, key).unwrap()).unwrap();
+        let mut data = sealed.to_vec();
+        key.decrypt(&mut data, DecryptionContext::Iv128(iv.into())).unwrap().to_vec()
+    }
+
+    #[test]
+    fn cbc_sectors_are_what_another_implementation_opens_with_the_iv_of_dm_crypt() {
+        let plain: Vec<u8> = (0..8192u32).map(|at| ((at * 31) >> 3) as u8).collect();
+        let number = 0x1_0000_0007u64;
+        // With sectors of 4096 bytes the second one is 8 further on.
+        let last = |number: u64| -> [(&str, [u8; 16]); 4] {
+            let mut benbi = [0; 16];
+            benbi[8..].copy_from_slice(&(number * 32 + 1).to_be_bytes());
+            let mut plain = [0; 16];
+            plain[..4].copy_from_slice(&number.to_le_bytes()[..4]);
+            [
+                ("aes-cbc-null", [0; 16]),
+                ("aes-cbc-plain", plain),
+                ("aes-cbc-plain64", u128::from(number).to_le_bytes()),
+                ("aes-cbc-benbi", benbi),
+            ]
+        };
+        for key in [vec![7; 16], vec![9; 32]] {
+            for ((name, iv), (_, next)) in last(number).into_iter().zip(last(number + 8)) {
+                let cipher = SectorCipher::new(name, &key).unwrap();
+                let mut data = plain.clone();
+                cipher.encrypt(number, 4096, &mut data);
+                assert_eq!(opened_by_another(&key, iv, &data[..4096]), plain[..4096], "{name}");
+                assert_eq!(opened_by_another(&key, next, &data[4096..]), plain[4096..], "{name}");
+                cipher.decrypt(number, 4096, &mut data);
+                assert_eq!(data, plain, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn essiv_is_the_number_under_the_hash_of_the_key() {
+        let key = vec![3; 32];
+        let mut iv = [Array(5u128.to_le_bytes())];
+        Aes::new(digest(&SHA256, &key).as_ref()).unwrap().encrypt_with(Each(&mut iv));
+        let plain = vec![1; 512];
+        let cipher = SectorCipher::new("aes-cbc-essiv:sha256", &key).unwrap();
+        let mut data = plain.clone();
+        cipher.encrypt(5, 512, &mut data);
+        assert_eq!(opened_by_another(&key, iv[0].0, &data), plain);
+        cipher.decrypt(5, 512, &mut data);
+        assert_eq!(data, plain);
+    }
+
+    #[test]
+    fn ecb_shows_equal_blocks_whatever_its_iv_is_called() {
+        let mut data = vec![0; 1024];
+        SectorCipher::new("aes-ecb-benbi", &[1; 16]).unwrap().encrypt(9, 512, &mut data);
+        assert!(data.chunks(16).all(|block| block == &data[..16]) && data[..16] != [0; 16]);
+    }
+
+    #[test]
+    fn a_bare_algorithm_means_cbc_plain() {
+        let seal = |name: &str| {
+            let mut data = vec![0; 512];
+            SectorCipher::new(name, &[1; 16]).unwrap().encrypt(9, 512, &mut data);
+            data
+        };
+        assert_eq!(seal("aes"), seal("aes-cbc-plain"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_so() {
+        let error = |name: &str, bytes: usize| SectorCipher::new(name, &vec![0; bytes]).unwrap_err();
+        assert_eq!(error("aes-xts-plain64", 16), SectorError::HalfKey(128));
+        assert_eq!(error("aes-cbc-plain", 24), SectorError::KeyBits(192));
+        for name in ["serpent-xts-plain64", "aes-ctr-plain64", "aes-cbc-essiv:sha1", "xchacha12,aes-adiantum-plain64"] {
+            assert!(matches!(error(name, 32), SectorError::Unknown(_)), "{name}");
+        }
+    }
+}

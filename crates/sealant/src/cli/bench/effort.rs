@@ -1,0 +1,27 @@
+//! How long is measured.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use ::bench::{Rounds, Settings};
+use clap::Args;
+
+use super::duration;
+
+/// Rounds, or time.
+#[derive(Debug, Args)]
+pub(super) struct Effort {
+    /// Rounds of each experiment; default: until the intervals are narrow
+    #[arg(long, value_name = "N")]
+    pub(super) rounds: Option<NonZeroU32>,
+    /// Time for each experiment: seconds, or with s, m or h
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    budget: Duration,
+}
+
+impl Effort {
+    pub(super) fn settings(&self) -> Settings {
+        let rounds = self.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
+        Settings { rounds, budget: self.budget, ..Settings::default() }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a measurement leaves: a table or JSON, a page with charts, every sample.
+
+use std::path::PathBuf;
+
+use ::bench::{Record, Sample};
+use clap::{Args, ValueEnum};
+use report::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+
+use crate::output::file;
+use crate::output::message::Failure;
+use crate::output::progress::StatusLine;
+
+/// Where it goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct Output {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Write every sample to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    raw: Option<PathBuf>,
+    /// Write a page with charts to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// No status line on stderr
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For scripts, schema sealant.bench/1
+    Json,
+}
+
+impl Output {
+    /// Finds out before a long run whether the files can be written.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.raw.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
+    }
+
+    pub(super) fn status(&self) -> StatusLine {
+        StatusLine::new(self.quiet)
+    }
+
+    /// The samples first: they are what cannot be had again.
+    pub(super) fn write(&self, record: &Record, samples: &[Sample]) -> Result<(), Failure> {
+        if let Some(path) = &self.raw {
+            file::replace(path, &|out| Ok(write_bench_samples(&record.environment, samples, out)?))?;
+        }
+        if let Some(path) = &self.html {
+            file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
+        }
+        file::to_stdout(&|out| {
+            let written = match self.format {
+                Format::Table => write_bench_table(record, out),
+                Format::Json => write_bench_json(record, out),
+            };
+            written.map_err(std::io::Error::from)
+        })
+    }
+}

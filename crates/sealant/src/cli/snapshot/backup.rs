@@ -1,0 +1,92 @@
+//! The stream of a backup, as a source that is sent; and what the receiver has to know of it.
+
+use std::os::unix::fs::MetadataExt;
+use std::process::ChildStdout;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::snapshot::DataDir;
+use ::snapshot::backup::{Backup, Program, Settings};
+use ::transfer::TransferError;
+use ::transfer::sender::flow::xbstream::XbStream;
+use ::transfer::sender::flow::{Dress, Flow, Piece};
+
+use super::source::failure;
+use crate::output::message::Failure;
+
+/// What the sender tells the receiver, with the name of the program behind it.
+const UNPREPARED: &str = "unprepared backup by ";
+
+/// A backup that is to be sent.
+pub(crate) struct Streamed {
+    settings: Settings,
+    datadir: DataDir,
+    /// A stream says nothing of owners and permissions.
+    pub(crate) dress: Dress,
+}
+
+impl Streamed {
+    pub(super) fn of(datadir: &DataDir, settings: Settings) -> Result<Self, Failure> {
+        let path = datadir.path();
+        let metadata = std::fs::metadata(path);
+        let metadata = metadata.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        if datadir.server().map_err(failure)?.is_none() {
+            return Err(Failure::new(format!("{}: no server runs on it that could be backed up", path.display()))
+                .hint("send the directory itself: sealant send DIR CODE"));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let dress = Dress {
+            file_mode: 0o660,
+            directory_mode: 0o700,
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            modified: i64::try_from(now).unwrap_or_default(),
+        };
+        Ok(Self { settings, datadir: datadir.clone(), dress })
+    }
+
+    /// Starts the program.
+    pub(crate) fn begin(&self) -> Result<BackupFlow, TransferError> {
+        let begun = Backup::begin(self.datadir.path(), &self.settings);
+        let (backup, stream) = begun.map_err(|error| TransferError::Void { reason: error.to_string() })?;
+        Ok(BackupFlow { stream: XbStream::new(stream), backup })
+    }
+
+    /// What the receiver has to know.
+    pub(crate) fn note(&self) -> String {
+        format!("{UNPREPARED}{}", self.settings.program)
+    }
+
+    /// For the user.
+    pub(crate) fn program(&self) -> Program {
+        self.settings.program
+    }
+}
+
+/// By which program what was received has to be prepared; `None` if it need not be.
+pub(crate) fn unprepared_by(notes: &[String]) -> Option<Program> {
+    notes.iter().find_map(|note| note.strip_prefix(UNPREPARED)?.parse().ok())
+}
+
+/// The stream, which is whole only if its program says so.
+pub(crate) struct BackupFlow {
+    stream: XbStream<ChildStdout>,
+    backup: Backup,
+}
+
+impl Flow for BackupFlow {
+    fn next(&mut self) -> Result<Option<Piece>, TransferError> {
+        let finish =
+            |backup: &mut Backup| backup.finish().map_err(|error| TransferError::Void { reason: error.to_string() });
+        match self.stream.next() {
+            Ok(None) => finish(&mut self.backup).map(|()| None),
+            // A program that fails leaves half a chunk behind, and knows why.
+            Err(cut @ TransferError::Stream { ends_early: true, .. }) => finish(&mut self.backup).and(Err(cut)),
+            other => other,
+        }
+    }
+
+    fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
+        let program = self.backup.stopper();
+        Box::new(move || program.stop())
+    }
+}

@@ -1,0 +1,224 @@
+//! A backup that a program of the server's maker streams, where no copy of one instant can be had: mariabackup and
+//! xtrabackup. What comes is not of one instant: it has to be prepared before a server may start on it.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use crate::error::Error;
+
+/// A program that streams backups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Of MariaDB.
+    MariaBackup,
+    /// Of Percona, for MySQL.
+    XtraBackup,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::MariaBackup, Self::XtraBackup];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MariaBackup => "mariabackup",
+            Self::XtraBackup => "xtrabackup",
+        }
+    }
+
+    /// What it is called on disk.
+    #[must_use]
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::MariaBackup => "mariadb-backup",
+            Self::XtraBackup => "xtrabackup",
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Program {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|program| program.name() == text).ok_or(())
+    }
+}
+
+/// How a backup is made.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// By which program.
+    pub program: Program,
+    /// Where that is, if not on the path.
+    pub path: Option<PathBuf>,
+    /// Option file with the account for it.
+    pub defaults: Option<PathBuf>,
+    /// Socket of the server.
+    pub socket: Option<PathBuf>,
+}
+
+/// A backup that is being made. The program ends with this value.
+#[derive(Debug)]
+pub struct Backup {
+    file: String,
+    child: Stopper,
+    log: Option<JoinHandle<String>>,
+}
+
+/// Ends the program from anywhere.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<Mutex<Child>>);
+
+impl Stopper {
+    /// Ends it, if it has not ended.
+    pub fn stop(&self) {
+        // One that has ended needs no signal.
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
+    }
+
+    /// Its exit status, if it has ended.
+    fn ended(&self) -> Option<std::io::Result<std::process::ExitStatus>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).try_wait().transpose()
+    }
+}
+
+impl Backup {
+    /// Begins one of the server of a data directory; what it writes is a stream of chunks in the xbstream format.
+    ///
+    /// # Errors
+    /// [`Error::NoTool`], or [`Error::Backup`] if it cannot be started.
+    pub fn begin(datadir: &Path, settings: &Settings) -> Result<(Self, ChildStdout), Error> {
+        let file = settings.path.clone().unwrap_or_else(|| settings.program.file().into());
+        let mut command = Command::new(&file);
+        if let Some(defaults) = &settings.defaults {
+            command.arg(with("--defaults-file=", defaults));
+        }
+        command.args(["--backup", "--stream=xbstream"]).arg(with("--datadir=", datadir));
+        if let Some(socket) = &settings.socket {
+            command.arg(with("--socket=", socket));
+        }
+        let file = file.display().to_string();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let failed = |reason: String| Error::Backup { program: file.clone(), reason };
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::NoTool { program: settings.program.file() },
+            _ => failed(error.to_string()),
+        })?;
+        let (stream, log) = (child.stdout.take(), child.stderr.take());
+        let (Some(stream), Some(log)) = (stream, log) else { return Err(failed("it has no output".to_owned())) };
+        let log = thread::spawn(move || reason_in(BufReader::new(log)));
+        let child = Stopper(Arc::new(Mutex::new(child)));
+        Ok((Self { file, child, log: Some(log) }, stream))
+    }
+
+    /// Ends the program from elsewhere.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.child.clone()
+    }
+
+    /// Waits until it has ended, and makes sure that it found its backup whole. Its stream has to be read to the end before.
+    ///
+    /// # Errors
+    /// [`Error::Backup`] with its own words if it did not.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let status = loop {
+            match self.child.ended() {
+                Some(status) => break status,
+                None => thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let said = self.log.take().and_then(|log| log.join().ok()).unwrap_or_default();
+        let failed = |reason| Error::Backup { program: self.file.clone(), reason };
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) if said.is_empty() => Err(failed(status.to_string())),
+            Ok(_) => Err(failed(said)),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+impl Drop for Backup {
+    fn drop(&mut self) {
+        self.child.stop();
+        let _ = self.child.0.lock().unwrap_or_else(PoisonError::into_inner).wait();
+    }
+}
+
+/// The line of a log that says why: the last that calls itself an error, or the last of all.
+pub fn reason_in(log: impl BufRead) -> String {
+    let (mut last, mut error) = (String::new(), None);
+    for line in log.split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim().to_owned();
+        let lower = line.to_ascii_lowercase();
+        if lower.contains("error") || lower.contains("failed") {
+            error = Some(line.clone());
+        }
+        if !line.is_empty() {
+            last = line;
+        }
+    }
+    error.unwrap_or(last)
+}
+
+fn with(option: &str, path: &Path) -> std::ffi::OsString {
+    let mut text = std::ffi::OsString::from(option);
+    text.push(path);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Read, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    /// A stand-in that fails as it is told to; real programs are in the tests of the whole.
+    fn settings(directory: &Path, script: &str) -> Settings {
+        let path = directory.join("program");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        Settings { program: Program::MariaBackup, path: Some(path), defaults: None, socket: Some("/s".into()) }
+    }
+
+    #[test]
+    fn a_program_that_fails_says_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo \"$@\"; echo '[00] Failed to connect' >&2; echo 'bye' >&2; exit 1";
+        let (mut backup, mut stream) =
+            Backup::begin(Path::new("/d"), &settings(directory.path(), script)).expect("it starts");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "--backup --stream=xbstream --datadir=/d --socket=/s\n");
+        let reason = backup.finish().unwrap_err().to_string();
+        assert!(reason.ends_with("program: [00] Failed to connect"), "{reason}");
+    }
+
+    #[test]
+    fn a_program_ends_with_its_backup() {
+        let directory = tempfile::tempdir().unwrap();
+        let (backup, mut stream) =
+            Backup::begin(Path::new("/d"), &settings(directory.path(), "exec sleep 600")).unwrap();
+        drop(backup);
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+        let missing = Settings { path: Some("/nowhere/mariadb-backup".into()), ..settings(directory.path(), "") };
+        assert!(matches!(Backup::begin(Path::new("/d"), &missing), Err(Error::NoTool { .. })));
+    }
+}

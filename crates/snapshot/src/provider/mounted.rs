@@ -1,0 +1,63 @@
+//! Snapshots that have to be mounted to be read.
+
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{error::Error, mounts::Mounts, tools::Tools};
+
+/// Where they are mounted: a directory that only root can change, since whoever could would choose what is mounted over.
+const DIRECTORY: &str = "/run/sealant/snapshots";
+
+/// Where the snapshot of a copy is mounted.
+pub(crate) fn point(name: &std::ffi::OsStr) -> PathBuf {
+    Path::new(DIRECTORY).join(name)
+}
+
+pub(super) fn needs_root(provider: &'static str) -> Result<(), Error> {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Error::NeedsRoot { provider }) }
+}
+
+/// Mounts a device, or whatever the file system calls it, for reading.
+pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(point);
+    made.map_err(|source| Error::Place { path: point.to_owned(), source })?;
+    mount_at(tools, kind, option, source, point)
+}
+
+/// The same, where a directory is already.
+pub(super) fn mount_at(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
+    let options = ["ro,nosuid,nodev,noexec", option].into_iter().filter(|option| !option.is_empty());
+    let options = options.collect::<Vec<_>>().join(",");
+    let args = ["-t", kind, "-o", &options, source].map(|arg| arg.as_ref() as &std::ffi::OsStr);
+    tools.run("mount", args.into_iter().chain([point.as_os_str()])).map(drop)
+}
+
+/// Unmounts a device wherever it is mounted.
+pub(super) fn unmount_device(tools: &Tools, number: &str) -> Result<(), Error> {
+    unmount(tools, own_mounts()?.of_device(number).map(|mount| mount.point.clone()))
+}
+
+/// Unmounts what is mounted for a copy.
+pub(super) fn unmount_all(tools: &Tools, point: &Path) -> Result<(), Error> {
+    unmount(tools, own_mounts()?.below(point).map(|mount| mount.point.clone()))
+}
+
+fn own_mounts() -> Result<Mounts, Error> {
+    Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+}
+
+fn unmount(tools: &Tools, points: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
+    points.into_iter().try_for_each(|point| match tools.run("umount", [&point]) {
+        // LVM's own daemon unmounts a snapshot that became full.
+        Err(_) if own_mounts()?.below(&point).next().is_none() => Ok(()),
+        done => done.map(drop),
+    })
+}
+
+/// Takes away an empty place.
+pub(crate) fn forget(name: &std::ffi::OsStr) -> io::Result<()> {
+    fs::remove_dir(point(name))
+}

@@ -1,0 +1,221 @@
+//! Snapshots of the ZFS data sets that the data is in.
+//!
+//! A snapshot holds everything that was written by a call that had returned, and several of one pool that are made by one
+//! command are of one instant: so a data directory may lie in several data sets. Source: `zfs-snapshot(8)`.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Prepared, Source, Way,
+    covered::{nothing_outside, shows_what_is_mounted},
+    mounted,
+};
+use crate::{
+    Options,
+    error::Error,
+    listing::Listing,
+    location::{self, ZFS},
+    mounts::Mounts,
+    stall::Stall,
+    still::{Still, Taking},
+    tools::Tools,
+};
+
+pub(super) struct Zfs;
+
+impl Way for Zfs {
+    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+        let datadir = source.datadir.path();
+        let is_zfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == ZFS);
+        if !is_zfs {
+            return Err(Error::NotZfs { path: datadir.to_owned(), kind: location::kind_of(datadir) });
+        }
+        nothing_outside(source)?;
+        data_sets(&mounts()?, datadir, &source.listing)?;
+        mounted::needs_root("zfs")?;
+        location::writable(datadir, options.place.as_deref())
+    }
+
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+        let datadir = prepared.source.datadir.path();
+        let tools = Tools::default();
+        let sets = data_sets(&mounts()?, datadir, &prepared.source.listing)?;
+        let within = sets.first().map(|set| set.within.clone()).unwrap_or_default();
+        let mut taking = Taking::begin_mounted(&prepared.place, datadir, &within, prepared.provider, options)?;
+        let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, taking.volume_name())).collect();
+        taking.uses(names.clone())?;
+        super::write_out(datadir, &prepared.source.listing);
+        let stall = Stall::watch(datadir);
+        let made = snapshot(&tools, &names);
+        let waited = stall.end();
+        made?;
+        mount_all(&tools, &sets, &names, taking.mount_point())?;
+        shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
+        taking.finish(waited, options.keep)
+    }
+
+    fn remove(&self, directory: &Path, volumes: &[String]) -> Result<(), Error> {
+        let tools = Tools::default();
+        mounted::unmount_all(&tools, &mounted::point(directory.file_name().unwrap_or_default()))?;
+        volumes.iter().try_for_each(|name| destroy(&tools, name))
+    }
+}
+
+/// A data set that holds part of the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DataSet {
+    name: String,
+    /// Of the first one: the data directory in it. Of others: where they are in the first.
+    within: PathBuf,
+}
+
+fn mounts() -> Result<Mounts, Error> {
+    Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+}
+
+/// The data set of the data directory, and those that are mounted in it.
+fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<DataSet>, Error> {
+    let otherwise = |path: &Path| Error::TwoFileSystems { path: path.to_owned() };
+    let own = mounts.holding(datadir).ok_or_else(|| otherwise(datadir))?;
+    let pool = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+    let mut sets = vec![DataSet { name: own.source.clone(), within: own.within(datadir) }];
+    for directory in &listing.directories {
+        let path = datadir.join(directory);
+        let mount = mounts.holding(&path).ok_or_else(|| otherwise(&path))?;
+        if sets.iter().any(|set| set.name == mount.source) {
+            continue;
+        }
+        // Only a whole data set, mounted there, is shown by its snapshot in the same place.
+        let whole = mount.point == path && mount.within(&path) == Path::new("");
+        if mount.kind != "zfs" || pool(&mount.source) != pool(&own.source) || !whole {
+            return Err(otherwise(&path));
+        }
+        sets.push(DataSet { name: mount.source.clone(), within: own.within(datadir).join(directory) });
+    }
+    Ok(sets)
+}
+
+/// Makes all snapshots at once.
+fn snapshot(tools: &Tools, names: &[String]) -> Result<(), Error> {
+    tools.run("zfs", ["snapshot"].into_iter().chain(names.iter().map(String::as_str))).map(drop)
+}
+
+/// Mounts each where its data set is.
+fn mount_all(tools: &Tools, sets: &[DataSet], names: &[String], point: &Path) -> Result<(), Error> {
+    for (number, (set, name)) in sets.iter().zip(names).enumerate() {
+        match number {
+            0 => mounted::mount(tools, "zfs", "", name, point)?,
+            _ => mounted::mount_at(tools, "zfs", "", name, &point.join(&set.within))?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes one snapshot.
+fn destroy(tools: &Tools, name: &str) -> Result<(), Error> {
+    // The record is in a directory that the server's user may write to; `%` and `,` would name more than one.
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.: /".contains(&byte);
+    let ours = name.split_once('@').is_some_and(|(set, snapshot)| {
+        !set.starts_with('-')
+            && set.bytes().all(known)
+            && snapshot.starts_with("sealant-")
+            && snapshot.bytes().all(known)
+    });
+    if !ours {
+        return Err(Error::NotOurs { name: name.to_owned() });
+    }
+    match tools.run("zfs", ["destroy", name]) {
+        Err(Error::Tool { reason, .. }) if reason.contains("could not find any snapshots to destroy") => Ok(()),
+        done => done.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    const TABLE: &str = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+        2 1 0:41 / /tank/mysql rw - zfs tank/mysql rw,xattr\n\
+        3 2 0:42 / /tank/mysql/data/#innodb_redo rw - zfs tank/redo rw,xattr\n\
+        4 2 0:43 / /tank/mysql/data/other rw - zfs dozer/other rw,xattr\n\
+        5 2 8:1 /x /tank/mysql/data/bound rw - ext4 /dev/sda1 rw\n";
+
+    fn listing(names: &[&str]) -> Listing {
+        Listing { directories: names.iter().map(PathBuf::from).collect(), ..Listing::default() }
+    }
+
+    fn sets(names: &[&str]) -> Result<Vec<DataSet>, Error> {
+        data_sets(&Mounts::parse(TABLE), Path::new("/tank/mysql/data"), &listing(names))
+    }
+
+    #[test]
+    fn data_sets_of_one_pool_are_of_one_instant_and_others_are_not() {
+        let set = |name: &str, within: &str| DataSet { name: name.to_owned(), within: within.into() };
+        let found = sets(&["#innodb_redo", "shop"]).unwrap();
+        assert_eq!(found, [set("tank/mysql", "data"), set("tank/redo", "data/#innodb_redo")]);
+        for other in ["other", "bound"] {
+            let refused = sets(&["shop", other]);
+            assert!(matches!(&refused, Err(Error::TwoFileSystems { path }) if path.ends_with(other)), "{refused:?}");
+        }
+    }
+
+    /// A stand-in for `zfs` and `mount` that holds them to what their manuals say, and writes down its calls: there is no
+    /// ZFS in the kernels that the tests run on.
+    fn stand_in(directory: &Path) -> Tools {
+        let zfs = r#"#!/bin/sh
+            cd "$(dirname "$0")" || exit 1
+            echo "zfs $*" >>calls
+            case $1 in
+            snapshot)
+                shift
+                for name; do
+                    case $name in tank/mysql@*|tank/redo@*) ;; *) echo "cannot open '$name'" >&2; exit 1 ;; esac
+                    grep -qxF "$name" snapshots 2>/dev/null && { echo "cannot create snapshot '$name': dataset already exists" >&2; exit 1; }
+                done
+                for name; do echo "$name" >>snapshots; done ;;
+            destroy)
+                [ $# = 2 ] || exit 2
+                grep -qxF "$2" snapshots || { echo "could not find any snapshots to destroy; check snapshot names." >&2; exit 1; }
+                grep -vxF "$2" snapshots >left; mv left snapshots ;;
+            *) exit 2 ;;
+            esac"#;
+        let mount = "#!/bin/sh\necho \"mount $*\" >>\"$(dirname \"$0\")/calls\"\n";
+        for (name, text) in [("zfs", zfs), ("mount", mount)] {
+            fs::write(directory.join(name), text).unwrap();
+            fs::set_permissions(directory.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        Tools::in_directory(directory)
+    }
+
+    #[test]
+    fn the_calls_are_what_the_manual_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let (tools, point) = (stand_in(directory.path()), directory.path().join("point"));
+        let sets = sets(&["#innodb_redo"]).unwrap();
+        let names = ["tank/mysql@sealant-1", "tank/redo@sealant-1"].map(str::to_owned);
+        snapshot(&tools, &names).unwrap();
+        let again = snapshot(&tools, &names).unwrap_err().to_string();
+        assert_eq!(again, "zfs: cannot create snapshot 'tank/mysql@sealant-1': dataset already exists");
+        mount_all(&tools, &sets, &names, &point).unwrap();
+        destroy(&tools, &names[0]).unwrap();
+        // Gone already is as good.
+        destroy(&tools, &names[0]).unwrap();
+        for name in
+            ["tank/mysql", "tank/mysql@nightly", "tank/mysql@sealant-1%sealant-2", "-r@sealant-1", "t@sealant-1,n"]
+        {
+            assert!(matches!(destroy(&tools, name), Err(Error::NotOurs { .. })), "{name}");
+        }
+        let calls = fs::read_to_string(directory.path().join("calls")).unwrap();
+        let expected = format!(
+            "zfs snapshot tank/mysql@sealant-1 tank/redo@sealant-1\n\
+             zfs snapshot tank/mysql@sealant-1 tank/redo@sealant-1\n\
+             mount -t zfs -o ro,nosuid,nodev,noexec tank/mysql@sealant-1 {0}\n\
+             mount -t zfs -o ro,nosuid,nodev,noexec tank/redo@sealant-1 {0}/data/#innodb_redo\n\
+             zfs destroy tank/mysql@sealant-1\nzfs destroy tank/mysql@sealant-1\n",
+            point.display()
+        );
+        assert_eq!(calls, expected);
+    }
+}

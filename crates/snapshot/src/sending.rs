@@ -1,0 +1,243 @@
+//! A node of a cluster in the middle of sending write-sets to another that joins.
+//!
+//! A signal that stops a process ends a `send(2)` that waits for room, with as much as was taken by then. Galera's sender
+//! of write-sets (IST) takes that for all of it: `AsioTcpStreamEngine::write` of galerautils calls `send` once,
+//! `AsioStreamReact::write` only asserts that nothing is left, which a release does not, and `send_ordered` of IST does
+//! not look (source of 26.4.18; seen with 26.4.23). The joiner waits for the rest of that write-set for ever. It begins to read
+//! only when its state transfer is over, so that more than the two sockets hold, some MiB, waits as long as the
+//! transfer takes. Clients' connections are no matter: servers send the rest.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{fs::OFlags, process::Pid};
+
+use crate::{error::Error, process::of_process};
+
+/// What is on its way is acknowledged by then, unless nobody takes it.
+const PATIENCE: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Makes sure that a stop would cut nothing off.
+///
+/// # Errors
+/// [`Error::Sending`].
+pub(crate) fn refuse(server: Pid) -> Result<(), Error> {
+    if sends(server) { Err(Error::Sending { pid: server }) } else { Ok(()) }
+}
+
+/// Makes sure that a stop that is over has cut nothing off: what waits now may have waited then.
+///
+/// # Errors
+/// [`Error::CutOff`].
+pub(crate) fn prove(server: Pid) -> Result<(), Error> {
+    if sends(server) { Err(Error::CutOff { pid: server }) } else { Ok(()) }
+}
+
+fn sends(server: Pid) -> bool {
+    has_provider(server) && is_sending(server)
+}
+
+/// Whether a thread waits in a call that sends on a connection that the process made. What has been sent waits there as well
+/// for a peer that does not read, and does no harm.
+fn is_sending(process: Pid) -> bool {
+    let waiting = waiting(process);
+    if waiting.is_empty() {
+        return false;
+    }
+    let calls = calls(process);
+    // Hidden from this user, so that it may be (kernel.yama.ptrace_scope).
+    calls.is_none_or(|calls| calls.iter().any(|(call, fd)| SENDING.contains(call) && waiting.contains_key(fd)))
+}
+
+/// Whether the process has Galera's library, under whatever name it comes.
+fn has_provider(server: Pid) -> bool {
+    let is_provider = |line: &str| line.rsplit('/').next().is_some_and(|name| name.contains("galera"));
+    fs::read_to_string(of_process(server).join("maps")).is_ok_and(|maps| maps.lines().any(is_provider))
+}
+
+/// Connections that the process made and sends by waiting, and that have had something unsent or unacknowledged for a while:
+/// descriptors and sockets.
+fn waiting(process: Pid) -> BTreeMap<u64, u64> {
+    let began = Instant::now();
+    let mut found = filled(process);
+    while !found.is_empty() && began.elapsed() < PATIENCE {
+        thread::sleep(LOOK);
+        let now = filled(process);
+        found.retain(|fd, socket| now.get(fd) == Some(socket));
+    }
+    found
+}
+
+/// Those that have something unsent or unacknowledged now.
+fn filled(process: Pid) -> BTreeMap<u64, u64> {
+    let connections = connections(process);
+    let listening: BTreeSet<u16> =
+        connections.iter().filter(|line| line.state == LISTENS).map(|line| line.local_port).collect();
+    let full = |line: &&Connection| line.sends() && line.unsent_bytes > 0 && !listening.contains(&line.local_port);
+    let full: BTreeSet<u64> = connections.iter().filter(full).map(|line| line.socket).collect();
+    // Few have any: the descriptors are looked at only then.
+    let mut found = if full.is_empty() { BTreeMap::new() } else { blocking(process) };
+    found.retain(|_, socket| full.contains(socket));
+    found
+}
+
+/// Descriptors of the process and their sockets, if calls on them wait; others are tried again by whoever uses them.
+fn blocking(process: Pid) -> BTreeMap<u64, u64> {
+    let directory = of_process(process);
+    let items = fs::read_dir(directory.join("fd")).into_iter().flatten().flatten();
+    let sockets = items.filter_map(|item| {
+        let target = fs::read_link(item.path()).ok()?;
+        let socket = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
+        let info = fs::read_to_string(directory.join("fdinfo").join(item.file_name())).ok()?;
+        waits(&info).then_some((item.file_name().to_str()?.parse().ok()?, socket))
+    });
+    sockets.collect()
+}
+
+/// Calls by which a process sends.
+const SENDING: [i64; 4] = [libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_write, libc::SYS_writev];
+
+/// The calls that threads of the process wait in, and their first arguments; `None` if they are hidden.
+fn calls(process: Pid) -> Option<Vec<(i64, u64)>> {
+    let mut calls = Vec::new();
+    for task in fs::read_dir(of_process(process).join("task")).ok()? {
+        match fs::read_to_string(task.ok()?.path().join("syscall")) {
+            Ok(text) => calls.extend(call(&text)),
+            // A thread that has ended meanwhile.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENOENT)) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(calls)
+}
+
+/// A line of `/proc/PID/task/TID/syscall`: number and arguments, `running`, or -1 outside of calls. Source: proc_pid_syscall(5).
+fn call(text: &str) -> Option<(i64, u64)> {
+    let mut words = text.split_ascii_whitespace();
+    let number = words.next()?.parse().ok().filter(|number| *number >= 0)?;
+    Some((number, u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?))
+}
+
+/// Whether `/proc/PID/fdinfo/N` is of a descriptor whose calls wait.
+fn waits(info: &str) -> bool {
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & OFlags::NONBLOCK.bits() == 0)
+}
+
+/// A line of `/proc/PID/net/tcp`.
+#[derive(Debug, PartialEq, Eq)]
+struct Connection {
+    local_port: u16,
+    state: u8,
+    unsent_bytes: u64,
+    socket: u64,
+}
+
+// Source: `net/tcp_states.h` of Linux.
+const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
+const LISTENS: u8 = 10;
+
+impl Connection {
+    /// Source: proc_pid_net(5) and `get_tcp4_sock` of Linux: number, local and remote address, state, bytes to send and
+    /// to read, timer, retransmissions, user, timeout, inode; all but the last four in hexadecimal digits.
+    fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let &[_, local, _, state, queues, _, _, _, _, socket, ..] = words.as_slice() else { return None };
+        Some(Self {
+            local_port: u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()?,
+            state: u8::from_str_radix(state, 16).ok()?,
+            unsent_bytes: u64::from_str_radix(queues.split_once(':')?.0, 16).ok()?,
+            socket: socket.parse().ok()?,
+        })
+    }
+
+    fn sends(&self) -> bool {
+        matches!(self.state, ESTABLISHED | CLOSE_WAIT)
+    }
+}
+
+/// TCP in the network namespace of the process.
+fn connections(process: Pid) -> Vec<Connection> {
+    let directory = of_process(process).join("net");
+    let lists = ["tcp", "tcp6"].map(|name| fs::read_to_string(directory.join(name)).unwrap_or_default());
+    lists.iter().flat_map(|list| list.lines().filter_map(Connection::parse)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::{TcpListener, TcpStream},
+        os::fd::AsRawFd,
+    };
+
+    use rustix::process::getpid;
+
+    use super::*;
+
+    #[test]
+    fn lines_of_the_kernel_are_read() {
+        let line = "   5: 0100007F:9F2E 0100007F:74E6 01 00000010:00000000 00:00000000 00000000     0        0 4711 2 0 20 4 30 10 -1";
+        let expected = Connection { local_port: 0x9f2e, state: ESTABLISHED, unsent_bytes: 16, socket: 4711 };
+        assert_eq!(Connection::parse(line), Some(expected));
+        for other in [
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+            "",
+            "5:",
+        ] {
+            assert_eq!(Connection::parse(other), None, "{other}");
+        }
+        assert_eq!(call("44 0x4 0x7f05 0x40 0x0 0x0 0x0 0x7ffc 0x7f"), Some((44, 4)));
+        assert!(["running", "-1 0x7ffc 0x7f", ""].into_iter().all(|text| call(text).is_none()));
+        assert!(waits("pos:\t0\nflags:\t02\n") && !waits("pos:\t0\nflags:\t04002\n") && !waits(""));
+    }
+
+    /// A connection, and its other end.
+    fn pair() -> (TcpStream, TcpStream, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let out = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let taken = listener.accept().unwrap().0;
+        (out, taken, listener)
+    }
+
+    fn has(found: &BTreeMap<u64, u64>, stream: &TcpStream) -> bool {
+        found.contains_key(&u64::try_from(stream.as_raw_fd()).unwrap())
+    }
+
+    #[test]
+    fn a_send_that_nobody_takes_shows_until_it_is_taken() {
+        const MUCH: usize = 64 << 20;
+        // More than the other end takes unread, and less than this one keeps.
+        let (mut small, mut small_end, _listener) = pair();
+        small.write_all(&vec![7; 256 << 10]).unwrap();
+        assert!(has(&waiting(getpid()), &small) && !is_sending(getpid()));
+        let (mut out, mut taken, _listener) = pair();
+        let sender = out.try_clone().unwrap();
+        let sending = thread::spawn(move || out.write_all(&vec![7; MUCH]));
+        while calls(getpid()).unwrap().iter().all(|(call, _)| *call != libc::SYS_sendto) {
+            thread::sleep(LOOK);
+        }
+        assert!(is_sending(getpid()));
+        // Who accepted a connection is a server to its clients, and one whose calls do not wait is tried again.
+        assert!(!has(&waiting(getpid()), &taken));
+        sender.set_nonblocking(true).unwrap();
+        assert!(!has(&waiting(getpid()), &sender));
+        sender.set_nonblocking(false).unwrap();
+        std::io::copy(&mut (&mut taken).take(MUCH as u64), &mut std::io::sink()).unwrap();
+        sending.join().unwrap().unwrap();
+        std::io::copy(&mut (&mut small_end).take(256 << 10), &mut std::io::sink()).unwrap();
+        assert!(!is_sending(getpid()));
+    }
+
+    #[test]
+    fn only_galera_is_looked_at() {
+        assert!(!has_provider(getpid()));
+        assert!(refuse(getpid()).is_ok() && prove(getpid()).is_ok());
+    }
+}

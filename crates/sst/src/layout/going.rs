@@ -1,0 +1,122 @@
+//! What goes: from the server's own files, or from a copy of them.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use glob::Pattern;
+use transfer::plan::{Plan, Selection};
+
+use super::{DATA, Layout, tree::list};
+use crate::error::SstError;
+
+/// What a server that was cut off needs besides, to finish or undo a statement that it was in.
+const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
+/// What is in directories of databases or beside them, and does not go.
+const LEFT_OUT: [&str; 11] = [
+    ".*",
+    "lost+found",
+    "#innodb_temp",
+    "*/#sql-temptable-*",
+    "*/galera.cache",
+    "*/gcache.page.*",
+    "*/*.err",
+    "*/*.pid",
+    "*/*.sock",
+    "*/sealant-manifest*",
+    "*/.sealant-staging",
+];
+
+impl Layout {
+    /// Looks at everything that goes from the server's own files.
+    ///
+    /// # Errors
+    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data that lies elsewhere.
+    pub fn plan(&self) -> Result<Plan, SstError> {
+        self.plan_at(&self.datadir, &[])
+    }
+
+    /// Looks at everything that goes from a copy of the data directory, of one instant; with the name of its
+    /// newest binary log, if there is one.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_of_copy(&self, copy: &Path) -> Result<(Plan, Option<String>), SstError> {
+        let mut plan = self.plan_at(copy, &RECOVERY)?;
+        let Some(log) = self.last_binlog(copy)? else { return Ok((plan, None)) };
+        let name = log.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+        let names = Pattern::new(&Pattern::escape(&name)).map(|name| vec![name]).unwrap_or_default();
+        plan.add(log.parent().unwrap_or(copy), &names)?;
+        Ok((plan, Some(name)))
+    }
+
+    /// The newest binary log in a copy of the data directory.
+    fn last_binlog(&self, copy: &Path) -> Result<Option<PathBuf>, SstError> {
+        let Some(index) = &self.binlog_index else { return Ok(None) };
+        let in_copy = |path: &Path| path.strip_prefix(&self.datadir).map(|below| copy.join(below)).ok();
+        let index = in_copy(index).unwrap_or_else(|| index.clone());
+        let text = fs::read_to_string(&index).map_err(SstError::file(&index, "cannot be read"))?;
+        let last = text.lines().rfind(|line| !line.is_empty());
+        Ok(last.and_then(|line| in_copy(&self.datadir.join(line.trim_start_matches("./")))))
+    }
+
+    fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
+        let pattern = |text: &str| Pattern::new(text).ok();
+        let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
+        let mut exclude: Vec<Pattern> = LEFT_OUT.iter().copied().filter_map(pattern).collect();
+        let mut others = Vec::new();
+        for place in &self.places {
+            match place.directory.strip_prefix(&self.datadir) {
+                Ok(below) if below.as_os_str().is_empty() => include.extend(place.names.iter().cloned()),
+                Ok(below) => {
+                    exclude.extend(place.names.iter().filter_map(|name| below_of(below, name.as_str())));
+                    others.push((root.join(below), &place.names));
+                }
+                Err(_) => others.push((place.directory.clone(), &place.names)),
+            }
+        }
+        // The temporary tablespace is with the system tablespace; a table of such a name is in a directory of its own.
+        let home = self.places.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
+        exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, "ibtmp[0-9]*")));
+        for spared in self.spared.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
+            exclude.extend(below_of(spared, "*"));
+            // Statements that only read change it, too.
+            exclude.extend(spared.to_str().and_then(|spared| Pattern::new(&Pattern::escape(spared)).ok()));
+        }
+        let mut plan = Plan::of(root, &Selection { include, exclude })?;
+        for (directory, names) in others {
+            plan.add(&directory, names)?;
+        }
+        check(root, &plan)?;
+        Ok(plan)
+    }
+}
+
+/// Data behind links and in directories of tables' own would be missing on the other side.
+fn check(root: &Path, plan: &Plan) -> Result<(), SstError> {
+    if let Some(path) = plan.outward.first() {
+        let reason = "a link that leads out of the data directory; what it points at would not be sent";
+        return Err(SstError::Outside { path: path.clone(), reason });
+    }
+    // A link in the data directory itself is none of the files that go.
+    if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir()) {
+        let reason = "a database behind a link, which would not be sent";
+        return Err(SstError::Outside { path, reason });
+    }
+    let elsewhere =
+        plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
+    match elsewhere {
+        Some(planned) => {
+            let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
+            Err(SstError::Outside { path: plan.absolute(planned), reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A pattern for what is below a directory.
+fn below_of(directory: &Path, name: &str) -> Option<Pattern> {
+    Pattern::new(&format!("{}/{name}", Pattern::escape(directory.to_str()?))).ok()
+}

@@ -1,0 +1,143 @@
+//! What came takes the place of what was there.
+
+use std::{collections::BTreeSet, ffi::OsStr, fs, io, os::unix::fs::PermissionsExt, path::Path};
+
+use glob::Pattern;
+
+use super::{
+    DATA, Layout, Place,
+    tree::{is_directory, list, matches, remove_matching, remove_tree},
+};
+use crate::error::SstError;
+
+/// Files of a joiner's old data that must not meet the new, and are not sent.
+const OLD: [&str; 6] =
+    ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
+
+impl Layout {
+    /// Puts what was staged in the place of what was there. `binlog` is the name of the donor's newest binary
+    /// log, if that came along.
+    pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), SstError> {
+        for place in &self.places {
+            fs::create_dir_all(&place.directory).map_err(SstError::file(&place.directory, "cannot be made"))?;
+        }
+        self.remove_old()?;
+        let staging = self.staging();
+        let failed = |source| SstError::File { path: staging.clone(), doing: "cannot be listed", source };
+        let mut touched = BTreeSet::from([self.datadir.as_path()]);
+        for item in fs::read_dir(&staging).map_err(failed)? {
+            let name = item.map_err(failed)?.file_name();
+            if name == transfer::plan::MANIFEST {
+                continue;
+            }
+            let from = staging.join(&name);
+            let to = match (binlog, &self.binlog) {
+                // A database may have any name.
+                _ if is_directory(&from) => &self.datadir,
+                (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
+                _ => self.home_of(&name),
+            };
+            touched.insert(to);
+            put(&from, &to.join(&name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
+        }
+        if let Some(name) = binlog {
+            self.write_index(name)?;
+        }
+        remove_tree(&staging)?;
+        for directory in touched {
+            let synced = fs::File::open(directory).and_then(|directory| directory.sync_all());
+            synced.map_err(SstError::file(directory, "cannot be written to disk"))?;
+        }
+        Ok(())
+    }
+
+    /// The joiner's list of binary logs is the one that came.
+    fn write_index(&self, name: &str) -> Result<(), SstError> {
+        let (Some(own), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
+        let log = own.with_file_name(name);
+        // As servers write it: below the data directory relative to that.
+        let line = match log.strip_prefix(&self.datadir) {
+            Ok(below) => format!("./{}\n", below.display()),
+            Err(_) => format!("{}\n", log.display()),
+        };
+        let written = fs::write(index, line).and_then(|()| {
+            fs::set_permissions(index, PermissionsExt::from_mode(0o660))?;
+            fs::File::open(index)?.sync_all()
+        });
+        written.map_err(SstError::file(index, "cannot be written"))
+    }
+
+    /// The directory that a file belongs to.
+    fn home_of(&self, name: &OsStr) -> &Path {
+        let place = self.places.iter().find(|place| matches(&place.names, name));
+        place.map_or(&self.datadir, |place| &place.directory)
+    }
+
+    /// Removes the data that was there, and nothing of the node itself.
+    fn remove_old(&self) -> Result<(), SstError> {
+        let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
+        let data: Vec<Pattern> = data.chain(self.places.iter().flat_map(|place| place.names.clone())).collect();
+        for path in list(&self.datadir)? {
+            let name = path.file_name().unwrap_or_default();
+            let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
+            let hidden = name.as_encoded_bytes().starts_with(b".") || name == "lost+found";
+            let directory = kind.is_dir() && !hidden && !self.is_spared(&path);
+            if directory || kind.is_symlink() && !hidden && path.is_dir() || !kind.is_dir() && matches(&data, name) {
+                remove_tree(&path)?;
+            }
+        }
+        for place in self.elsewhere() {
+            remove_matching(&place.directory, &place.names)?;
+        }
+        self.remove_binlogs()
+    }
+
+    fn is_spared(&self, path: &Path) -> bool {
+        let places = self.places.iter().map(|place| &place.directory);
+        places.chain(&self.spared).any(|spared| spared.starts_with(path))
+    }
+
+    /// What the joiner logged belongs to the data that it had.
+    fn remove_binlogs(&self) -> Result<(), SstError> {
+        let Some(binlog) = &self.binlog else { return Ok(()) };
+        let (Some(directory), Some(base)) = (binlog.parent(), binlog.file_name().and_then(OsStr::to_str)) else {
+            return Ok(());
+        };
+        let base = Pattern::escape(base);
+        let names = ["[0-9]*", "state", "index"].map(|ending| Pattern::new(&format!("{base}.{ending}")).ok());
+        remove_matching(directory, &names.into_iter().flatten().collect::<Vec<_>>())?;
+        match &self.binlog_index {
+            Some(index) => remove_tree(index),
+            None => Ok(()),
+        }
+    }
+
+    /// Places that are not the data directory itself.
+    fn elsewhere(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|place| place.directory != self.datadir)
+    }
+}
+
+/// Moves a file, on another file system by a copy that takes its place when it is whole. What is in a directory goes into
+/// the one that was spared.
+fn put(from: &Path, to: &Path) -> io::Result<()> {
+    if is_directory(from) && is_directory(to) {
+        for item in fs::read_dir(from)? {
+            let name = item?.file_name();
+            put(&from.join(&name), &to.join(&name))?;
+        }
+        fs::File::open(to)?.sync_all()?;
+        return fs::remove_dir(from);
+    }
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let mut beside = to.as_os_str().to_owned();
+            beside.push(".sealant_in");
+            fs::copy(from, &beside)?;
+            fs::File::open(&beside)?.sync_all()?;
+            fs::rename(&beside, to)?;
+            fs::remove_file(from)
+        }
+        moved => moved,
+    }
+}

@@ -1,0 +1,46 @@
+//! Files and directories: what is there, and away with it.
+
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use glob::Pattern;
+
+use crate::error::SstError;
+
+pub(super) fn matches(names: &[Pattern], name: &OsStr) -> bool {
+    names.iter().any(|pattern| pattern.matches_path(Path::new(name)))
+}
+
+pub(super) fn list(directory: &Path) -> Result<Vec<PathBuf>, SstError> {
+    let items = fs::read_dir(directory).and_then(|items| items.map(|item| Ok(item?.path())).collect());
+    items.map_err(SstError::file(directory, "cannot be listed"))
+}
+
+pub(super) fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(), SstError> {
+    if !directory.is_dir() {
+        return Ok(());
+    }
+    let matches = |path: &PathBuf| !is_directory(path) && matches(names, path.file_name().unwrap_or_default());
+    let old = list(directory)?.into_iter().filter(matches);
+    old.into_iter().try_for_each(|path| remove_tree(&path))
+}
+
+/// Removes a file, a link or a directory with all that is in it; one that is not there is as good.
+pub(crate) fn remove_tree(path: &Path) -> Result<(), SstError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(SstError::file(path, "cannot be removed")),
+    }
+}
+
+pub(super) fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}

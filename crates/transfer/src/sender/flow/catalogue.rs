@@ -1,0 +1,291 @@
+//! The files of a stream: as they come, and as they are listed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    time::SystemTime,
+};
+
+use super::{Chunks, Dress, Flow, Piece};
+use crate::{
+    error::TransferError,
+    hash::CHUNK_BYTES,
+    path::RelativePath,
+    plan::{MANIFEST, Plan, Planned, STAGING},
+    wire::{Entry, Kind},
+};
+
+/// Files that may be under way at the same time: a backup has one for each of its threads, and its logs.
+const MAX_OPEN: usize = 64;
+/// Files of a stream; as many as a receiver takes.
+const MAX_FILES: usize = 4 << 20;
+/// No file is longer: that of an InnoDB tablespace is 256 TiB at most.
+const MAX_FILE_BYTES: u64 = 1 << 48;
+
+/// What came of one file.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    path: RelativePath,
+    /// Bytes of it that may be listed: whole chunks, or all of it.
+    bytes: u64,
+    over: bool,
+    chunks: Chunks,
+}
+
+/// Files that are under way, and the names of those that are over.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    files: HashMap<RelativePath, Coming>,
+    over: HashSet<RelativePath>,
+}
+
+/// A file that is under way.
+#[derive(Debug, Default)]
+struct Coming {
+    bytes: u64,
+    /// Chunks that wait.
+    chunks: Chunks,
+}
+
+impl Coming {
+    /// Adds bytes at the end.
+    fn add(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let chunk = self.chunks.entry(self.bytes / CHUNK_BYTES as u64).or_default();
+            let (now, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES - chunk.len()));
+            chunk.extend_from_slice(now);
+            self.bytes += now.len() as u64;
+            bytes = rest;
+        }
+    }
+
+    /// Takes what may be sent. The hash of a file's only chunk is of another kind than that of the first of several, so the
+    /// first waits until it is known which it is.
+    fn take(&mut self, over: bool) -> Option<(u64, Chunks)> {
+        const CHUNK: u64 = CHUNK_BYTES as u64;
+        if over {
+            return Some((self.bytes, std::mem::take(&mut self.chunks)));
+        }
+        let whole = self.bytes / CHUNK;
+        if whole < 2 {
+            return None;
+        }
+        let rest = self.chunks.split_off(&whole);
+        Some((whole * CHUNK, std::mem::replace(&mut self.chunks, rest)))
+    }
+}
+
+impl Open {
+    /// Reads on until so many bytes have come, or the stream is over, which is told by `None` the next time.
+    pub(super) fn gather(
+        &mut self,
+        flow: &mut dyn Flow,
+        most_bytes: usize,
+    ) -> Result<Option<Vec<Gathered>>, TransferError> {
+        let (mut came, mut gathered, mut ended) = (0, Vec::new(), false);
+        while came < most_bytes {
+            match flow.next()? {
+                Some(Piece::Bytes { path, offset, bytes }) => {
+                    came += bytes.len();
+                    let file = self.file(path, Some(offset), bytes.len() as u64)?;
+                    file.add(&bytes);
+                }
+                Some(Piece::End { path }) => {
+                    self.file(path.clone(), None, 0)?;
+                    gathered.extend(self.files.remove(&path).and_then(|mut file| part(&path, &mut file, true)));
+                    self.over.insert(path);
+                }
+                None => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        if let Some(path) = self.files.keys().next().filter(|_| ended) {
+            return Err(unsound(path, "the stream ended in the middle of it"));
+        }
+        let under_way = self.files.iter_mut().filter_map(|(path, file)| part(path, file, false));
+        gathered.extend(under_way.filter(|part| !part.chunks.is_empty()));
+        Ok(if ended && gathered.is_empty() { None } else { Some(gathered) })
+    }
+
+    /// The file that a piece belongs to; it may be the first of it.
+    fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut Coming, TransferError> {
+        let first = path.first().as_encoded_bytes();
+        if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {
+            return Err(unsound(&path, "a name that only this program uses"));
+        }
+        if self.over.contains(&path) {
+            return Err(unsound(&path, "it comes again after its end"));
+        }
+        if !self.files.contains_key(&path) && (self.files.len() >= MAX_OPEN || self.over.len() >= MAX_FILES) {
+            return Err(unsound(&path, "too many files at the same time"));
+        }
+        let at = self.files.get(&path).map_or(0, |file| file.bytes);
+        if offset.is_some_and(|offset| offset != at) {
+            return Err(unsound(&path, "its bytes do not come one after the other"));
+        }
+        if at.saturating_add(more) > MAX_FILE_BYTES {
+            return Err(unsound(&path, "it is too long"));
+        }
+        Ok(self.files.entry(path).or_default())
+    }
+}
+
+fn part(path: &RelativePath, file: &mut Coming, over: bool) -> Option<Gathered> {
+    let (bytes, chunks) = file.take(over)?;
+    Some(Gathered { path: path.clone(), bytes, over, chunks })
+}
+
+fn unsound(path: &RelativePath, reason: &'static str) -> TransferError {
+    TransferError::Stream { reason: format!("{path}: {reason}"), ends_early: false }
+}
+
+/// All files of a stream so far.
+pub(super) struct Catalogue {
+    dress: Dress,
+    began: SystemTime,
+    files: BTreeMap<RelativePath, File>,
+    directories: BTreeSet<RelativePath>,
+}
+
+/// A file of it.
+struct File {
+    /// Stands for the inode that a file has.
+    number: u64,
+    bytes: u64,
+    over: bool,
+}
+
+impl Catalogue {
+    pub(super) fn new(dress: Dress) -> Self {
+        let (files, directories) = (BTreeMap::new(), BTreeSet::new());
+        Self { dress, began: SystemTime::now(), files, directories }
+    }
+
+    /// The list as it is now, with the bytes of what is new.
+    pub(super) fn plan(&mut self, window: Vec<Gathered>) -> Result<Plan, TransferError> {
+        let mut chunks: HashMap<RelativePath, Chunks> = HashMap::new();
+        for part in window {
+            let mut above = part.path.parent();
+            while let Some(directory) = above {
+                above = directory.parent();
+                self.directories.insert(directory);
+            }
+            let number = self.files.len() as u64;
+            let file = self.files.entry(part.path.clone()).or_insert(File { number, bytes: 0, over: false });
+            (file.bytes, file.over) = (part.bytes, part.over);
+            chunks.entry(part.path).or_default().extend(part.chunks);
+        }
+        if let Some(both) = self.directories.iter().find(|path| self.files.contains_key(path)) {
+            return Err(unsound(both, "it is a file and a directory"));
+        }
+        let files = self.files.iter().map(|(path, file)| {
+            let entry = self.entry(path, Kind::File { bytes: file.bytes }, self.dress.file_mode);
+            Planned::streamed(entry, file.number, chunks.remove(path).unwrap_or_default())
+        });
+        let directories = self.directories.iter().map(|path| {
+            let entry = self.entry(path, Kind::Directory, self.dress.directory_mode);
+            Planned::streamed(entry, 0, Chunks::new())
+        });
+        Ok(Plan::streamed(files.chain(directories).collect(), self.began))
+    }
+
+    /// The list of all files, each of which has to be over.
+    pub(super) fn whole(&mut self) -> Result<Plan, TransferError> {
+        if let Some((path, _)) = self.files.iter().find(|(_, file)| !file.over) {
+            return Err(unsound(path, "the stream ended in the middle of it"));
+        }
+        if self.files.is_empty() {
+            return Err(TransferError::Stream { reason: "nothing came".to_owned(), ends_early: true });
+        }
+        self.plan(Vec::new())
+    }
+
+    fn entry(&self, path: &RelativePath, kind: Kind, mode: u32) -> Entry {
+        let Dress { uid, gid, modified, .. } = self.dress;
+        Entry { path: path.clone(), kind, mode, uid, gid, modified: (modified, 0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream of these pieces.
+    struct Pieces(std::vec::IntoIter<Piece>);
+
+    impl Flow for Pieces {
+        fn next(&mut self) -> Result<Option<Piece>, TransferError> {
+            Ok(self.0.next())
+        }
+    }
+
+    fn path(text: &str) -> RelativePath {
+        RelativePath::parse(text.as_bytes()).unwrap()
+    }
+
+    fn bytes(of: &str, offset: u64, count: usize) -> Piece {
+        Piece::Bytes { path: path(of), offset, bytes: vec![7; count] }
+    }
+
+    fn end(of: &str) -> Piece {
+        Piece::End { path: path(of) }
+    }
+
+    fn windows(pieces: Vec<Piece>, most: usize) -> Result<Vec<Vec<Gathered>>, TransferError> {
+        let (mut flow, mut open) = (Pieces(pieces.into_iter()), Open::default());
+        std::iter::from_fn(|| open.gather(&mut flow, most).transpose()).collect()
+    }
+
+    const MIB: u64 = CHUNK_BYTES as u64;
+
+    #[test]
+    fn files_are_listed_by_whole_chunks_until_they_end() {
+        let pieces = vec![
+            bytes("db/t.ibd", 0, CHUNK_BYTES + 10),
+            bytes("small", 0, 5),
+            bytes("db/t.ibd", MIB + 10, CHUNK_BYTES),
+            end("small"),
+            bytes("db/t.ibd", 2 * MIB + 10, 1),
+            end("db/t.ibd"),
+        ];
+        let windows = windows(pieces, CHUNK_BYTES).unwrap();
+        let seen = |part: &Gathered| {
+            (part.path.to_string(), part.bytes, part.over, part.chunks.keys().copied().collect::<Vec<_>>())
+        };
+        let seen: Vec<Vec<_>> = windows.iter().map(|window| window.iter().map(seen).collect()).collect();
+        let expected = [
+            vec![],
+            vec![("db/t.ibd".to_owned(), 2 * MIB, false, vec![0, 1])],
+            vec![("small".to_owned(), 5, true, vec![0]), ("db/t.ibd".to_owned(), 2 * MIB + 11, true, vec![2])],
+        ];
+        assert_eq!(seen, expected);
+        let dress = Dress { file_mode: 0o660, directory_mode: 0o700, uid: 1, gid: 2, modified: 3 };
+        let mut catalogue = Catalogue::new(dress);
+        let mut last = None;
+        for window in windows {
+            assert!(matches!(catalogue.whole(), Err(TransferError::Stream { .. })));
+            last = Some(catalogue.plan(window).unwrap());
+        }
+        let paths = |plan: &Plan| plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect::<Vec<_>>();
+        assert_eq!(paths(&last.unwrap()), ["db", "db/t.ibd", "small"]);
+        assert_eq!(catalogue.whole().unwrap().bytes, 2 * MIB + 16);
+    }
+
+    #[test]
+    fn streams_that_cannot_be_are_refused() {
+        let refused = |pieces: Vec<Piece>| match windows(pieces, CHUNK_BYTES).map(drop) {
+            Err(TransferError::Stream { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused(vec![bytes("a", 5, 1)]).contains("one after the other"));
+        assert!(refused(vec![bytes("a", 0, 1), bytes("a", 0, 1)]).contains("one after the other"));
+        assert!(refused(vec![end("a"), bytes("a", 0, 1)]).contains("after its end"));
+        assert!(refused(vec![bytes("a", 0, 1)]).contains("in the middle"));
+        assert!(refused(vec![end("sealant-manifest")]).contains("only this program"));
+        assert!(refused((0..=MAX_OPEN).map(|n| bytes(&n.to_string(), 0, 1)).collect()).contains("same time"));
+        let window = windows(vec![end("a"), end("a/b")], 1).unwrap().pop().unwrap();
+        let dress = Dress { file_mode: 0, directory_mode: 0, uid: 0, gid: 0, modified: 0 };
+        assert!(Catalogue::new(dress).plan(window).is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! `sealant encrypt` and `sealant rotate` where a disk is full, or becomes full meanwhile: told in a sentence, nothing lost, and the same command
+//! finishes when there is room.
+
+mod support;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use harness::{KeyringPlace, Kind, Server, require};
+
+use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, clear_mysql, files_with_marker, log, start};
+use crate::support::proof::Proof;
+use crate::support::rotation::{Rotating, TABLES, encrypting};
+use crate::support::tmpfs::Tmpfs;
+
+/// A small disk, and a server with nothing encrypted on it.
+struct Small {
+    server: Server,
+    disk: Tmpfs,
+    _place: tempfile::TempDir,
+}
+
+impl Small {
+    /// `None` where this user may not mount, or MySQL is missing.
+    fn of(size: &str) -> Option<Self> {
+        require(Kind::MySql97)?;
+        let place = tempfile::tempdir().expect("a directory");
+        let disk = Tmpfs::mount(place.path().join("disk"), size)?;
+        let server = clear_mysql().within(&disk.0).start().expect("MySQL starts");
+        Some(Self { server, disk, _place: place })
+    }
+
+    /// Takes all room but for this many MiB.
+    fn fill(&self, but_for: u64) {
+        fill(&self.disk.0, but_for << 20);
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.disk.0.join("filler")).expect("it was there");
+    }
+}
+
+fn fill(directory: &Path, but_for: u64) {
+    let file = File::create(directory.join("filler")).expect("a file");
+    let block = vec![1; 4096];
+    while (&file).write_all(&block).is_ok() {}
+    let size = file.metadata().expect("a size").len();
+    file.set_len(size.saturating_sub(but_for)).expect("shorter");
+}
+
+#[test]
+fn tables_that_have_no_room_are_told_and_done_when_there_is() {
+    let Some(at) = Small::of("900M") else { return };
+    at.server.sql(MYSQL_TABLES).expect("tables are made");
+    let before = at.server.sql(SUMS).expect("sums");
+    at.fill(40);
+    let ended = Ended::of(&at.server, "run", &["--purge-binlogs"]);
+    assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report);
+    assert!(ended.failures().contains("make room and run it again"), "{}", ended.failures());
+    assert_eq!(at.server.sql(SUMS).expect("sums"), before);
+    at.make_room();
+    Ended::of(&at.server, "run", &["--purge-binlogs"]).is_done();
+    assert_eq!(at.server.sql(SUMS).expect("sums"), before);
+    assert_eq!(files_with_marker(at.server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
+    let Some(at) = Small::of("900M") else { return };
+    at.server.sql(MYSQL_TABLES).expect("tables are made");
+    let before = at.server.sql(SUMS).expect("sums");
+    let mut child = start(&at.server, &["--purge-binlogs"]);
+    while !fs::read_to_string(log(&at.server)).unwrap_or_default().contains("ALTER TABLE") {
+        assert_eq!(child.try_wait().expect("its state"), None, "it comes to that statement");
+        sleep(Duration::from_millis(1));
+    }
+    at.fill(0);
+    // Some statements wait for room, as the server has them.
+    sleep(Duration::from_secs(8));
+    at.make_room();
+    let code = child.wait().expect("it ends").code();
+    assert!(matches!(code, Some(0 | 1 | 3)), "{code:?}");
+    assert_eq!(at.server.sql(SUMS).expect("sums"), before);
+    Ended::of(&at.server, "run", &["--purge-binlogs"]).is_done();
+    assert_eq!(at.server.sql(SUMS).expect("sums"), before);
+    assert_eq!(files_with_marker(at.server.datadir()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_keyring_that_cannot_be_written_is_not_lost_and_a_rerun_rotates() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(disk) = Tmpfs::mount(place.path().join("disk"), "64k") else { return };
+    let keyring = disk.0.join("keyring");
+    let server = encrypting().keyring(KeyringPlace::Path(keyring.clone())).start().expect("MySQL starts");
+    server.sql(TABLES).expect("tables are made");
+    up_to_the_end_of_a_block(&server, &keyring);
+    fill(&disk.0, 0);
+    let at = Rotating::on(server);
+    let before = fs::read(&keyring).expect("a keyring");
+    at.run("full.age", &["--master-key"]).refused(1, "bytes are free on its disk", "make room");
+    Ended::of(&at.server, "run", &[]).refuses(1, "bytes are free on its disk");
+    assert!(fs::read(&keyring).expect("a keyring") == before, "it is as it was");
+    Proof::mysql(&[at.server.datadir()], Some(&keyring)).is_sound();
+    fs::remove_file(disk.0.join("filler")).expect("it was there");
+    at.run("full.age", &["--master-key"]).is_done();
+    Proof::mysql(&[at.server.datadir()], Some(&keyring)).is_sound();
+    at.opens_everything("full.age");
+}
+
+/// Makes keys until the next one needs another block of the disk.
+fn up_to_the_end_of_a_block(server: &Server, keyring: &Path) {
+    let size = || fs::metadata(keyring).expect("a keyring").len();
+    loop {
+        let before = size();
+        server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+        let key = size() - before;
+        if size() % 4096 + key > 4096 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_backup_that_has_no_room_stops_the_rotation() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let Some(disk) = Tmpfs::mount(at.path("small"), "64k") else { return };
+    fill(&disk.0, 0);
+    let newest = at.newest();
+    at.run("small/b.age", &["--master-key"]).refused(1, "cannot be written", "");
+    assert_eq!(at.newest(), newest);
+    let left: Vec<_> = fs::read_dir(&disk.0).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["filler"]);
+}

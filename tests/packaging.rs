@@ -1,0 +1,95 @@
+//! The package and `make install`, of the program that was built for the tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_sealant");
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether a program of Debian's is here, without which there is nothing to test.
+fn is_here(program: &str) -> bool {
+    let here = Command::new(program).arg("--version").output().is_ok();
+    assert!(here || std::env::var_os("CI").is_none(), "{program} is missing");
+    here
+}
+
+#[track_caller]
+fn runs(command: &mut Command) -> Output {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// What a server has after an installation below `prefix`.
+#[track_caller]
+fn is_complete(root: &Path, prefix: &str) {
+    let below = |path: &str| root.join(prefix.trim_start_matches('/')).join(path);
+    let link = below("bin/wsrep_sst_sealant");
+    assert_eq!(fs::read_link(&link).expect("a link"), Path::new("sealant"));
+    // By that name it is the state transfer, which knows no `--version` and says so in the server's form.
+    let called = Command::new(&link).args(["--role", "nobody"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&called.stderr).into_owned();
+    assert!(!called.status.success() && called.stdout.is_empty(), "nothing but the protocol on stdout");
+    assert!(said.starts_with("WSREP_SST: [ERROR] sealant: the server's call cannot be understood"), "{said}");
+    let unit = fs::read_to_string(below("lib/systemd/system/sealant-tunnel-far.service")).expect("a unit");
+    assert!(unit.contains(&format!("ExecStart={prefix}/bin/sealant ")), "{unit}");
+    for path in [
+        "lib/systemd/system/sealant-tunnel-near.socket",
+        "lib/sysusers.d/sealant.conf",
+        "share/bash-completion/completions/sealant",
+        "share/zsh/site-functions/_sealant",
+        "share/fish/vendor_completions.d/sealant.fish",
+    ] {
+        assert!(below(path).exists(), "{path}");
+    }
+    let pages = fs::read_dir(below("share/man/man1")).expect("man pages").count();
+    assert_eq!(pages, fs::read_dir(top().join("docs/man")).expect("man pages").count());
+}
+
+#[test]
+fn the_package_holds_all_of_it() {
+    if !is_here("dpkg-deb") || !is_here("objdump") {
+        return;
+    }
+    let desk = tempfile::tempdir().expect("a directory");
+    let made = runs(Command::new(top().join("packaging/deb")).arg(BINARY).arg(desk.path()));
+    let package = String::from_utf8(made.stdout).expect("a path").trim().to_owned();
+    let field = |name: &str| {
+        let output = runs(Command::new("dpkg-deb").args(["--field", &package, name]));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!((field("Package"), field("Version")), ("sealant".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
+    assert!(field("Depends").starts_with("libc6 (>= 2."), "{}", field("Depends"));
+    let listed = runs(Command::new("dpkg-deb").args(["--contents", &package]));
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let foreign = listed.lines().filter(|line| !line.contains(" root/root ")).collect::<Vec<_>>();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    let root = desk.path().join("root");
+    runs(Command::new("dpkg-deb").args(["--extract", &package]).arg(&root));
+    is_complete(&root, "/usr");
+    runs(Command::new("sh").args(["-c", "cd \"$0\" && md5sum --quiet -c"]).arg(&root).stdin({
+        let sums = desk.path().join("control");
+        runs(Command::new("dpkg-deb").args(["--control", &package]).arg(&sums));
+        fs::File::open(sums.join("md5sums")).expect("sums")
+    }));
+    let page = runs(Command::new("gzip").arg("-dc").arg(root.join("usr/share/man/man1/sealant.1.gz")));
+    assert!(page.stdout.starts_with(b".ie "), "a man page");
+    assert!(root.join("usr/share/doc/sealant/copyright").exists());
+}
+
+#[test]
+fn make_install_puts_all_of_it_below_a_prefix() {
+    let desk = tempfile::tempdir().expect("a directory");
+    let mut make = Command::new("make");
+    make.arg("--directory").arg(top()).args(["install", "PREFIX=/opt/sealant"]);
+    make.arg(format!("BINARY={BINARY}")).arg(format!("DESTDIR={}", desk.path().display()));
+    runs(&mut make);
+    is_complete(desk.path(), "/opt/sealant");
+    let wrong = Command::new(top().join("packaging/deb")).arg("/nowhere").output().expect("it starts");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("usage: packaging/deb"));
+}
