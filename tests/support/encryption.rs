@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::schema::has_its_schema;
 use super::{run, sealant};
 
+const LOG: &str = "statements.jsonl";
+
 /// What no file may hold afterwards.
 pub(crate) const MARKER: &[u8] = b"CLEARTEXT-MARKER";
 
@@ -75,10 +77,15 @@ pub(crate) struct Ended {
 
 impl Ended {
     pub(crate) fn of(server: &Server, verb: &str, more: &[&str]) -> Self {
-        let log = log(server);
+        Self::with_state_in(server.dir(), server, verb, more)
+    }
+
+    /// A run that keeps its state and log there, and not beside the server.
+    pub(crate) fn with_state_in(place: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
+        let log = place.join(LOG);
         let mut all = arguments(server, verb);
         if verb == "run" {
-            let state = server.dir().to_str().expect("ASCII");
+            let state = place.to_str().expect("ASCII");
             all.extend(["--yes", "--log", log.to_str().expect("ASCII"), "--state-dir", state]);
         }
         all.extend(more);
@@ -122,7 +129,7 @@ impl Ended {
 }
 
 pub(crate) fn log(server: &Server) -> PathBuf {
-    server.dir().join("statements.jsonl")
+    server.dir().join(LOG)
 }
 
 /// Files below the data directory that hold the marker, without the temporary tablespaces that MySQL
