@@ -312,9 +312,10 @@ fn the_server_stops_sending_to_a_client_that_was_killed() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT REPEAT%'";
-    for _ in 0..3 {
+    // In the midst of its result, and before the first row of it.
+    for from in ["seq_1_to_1000000000", "(SELECT SLEEP(2) LIMIT 1) begin JOIN seq_1_to_1000000000"].repeat(2) {
         let mut client = site.near.client(&site.server, "root", "");
-        client.args(["--quick", "-e", "SELECT REPEAT('x', 1000) FROM seq_1_to_1000000000", "mysql"]);
+        client.args(["--quick", "-e", &format!("SELECT REPEAT('x', 1000) FROM {from}"), "mysql"]);
         let mut client = client.stdout(std::process::Stdio::null()).spawn().expect("it starts");
         assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
         client.kill().expect("it is ours");
@@ -325,13 +326,62 @@ fn the_server_stops_sending_to_a_client_that_was_killed() {
 }
 
 #[test]
-fn far_ends_are_used_in_their_order() {
+fn clients_that_vanish_in_a_statement_hold_up_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    let servers = [1, 2]
-        .map(|id| Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts"));
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO = 'SELECT SLEEP(600)'";
+    let start = || site.near.client(&site.server, "root", "").args(["-e", "SELECT SLEEP(600)"]).spawn();
+    let mut clients: Vec<_> = (0..5).map(|_| start().expect("it starts")).collect();
+    assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "5")));
+    for client in &mut clients {
+        client.kill().expect("it is ours");
+        client.wait().expect("it is ours");
+    }
+    (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
+    assert_eq!(site.server.value(running).expect("a count"), "5", "the server has not noticed");
+}
+
+/// Two servers that say 1 and 2.
+fn numbered() -> [Server; 2] {
+    [1, 2].map(|id| Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts"))
+}
+
+#[test]
+fn who_is_silent_is_left_for_the_next_in_time() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let servers = numbered();
     let (place, ports) = (Place::new(), [free_port(), free_port()]);
     let first = place.far(&servers[0], ports[0], &[]);
     let _second = place.far(&servers[1], ports[1], &[]);
+    // A connection whose greeting is here already would hang with the server, as any that is open.
+    let options = ["--health-interval", "1s", "--connect-timeout", "2s", "--wait", "60s", "--warm-max", "0"];
+    let near = place.near(&ports, &options);
+    let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
+    let server = i32::try_from(servers[0].pid().expect("it runs")).expect("a process id");
+    for pid in [first.pid(), server] {
+        assert!(eventually(|| id() == "1"), "{}", near.end.log());
+        // A session that hangs with it must not speak for it.
+        let mut held = UnixStream::connect(&near.socket).expect("connected");
+        assert_eq!(first_byte(&mut held), Some(10));
+        let signal = |signal| {
+            let pid = rustix::process::Pid::from_raw(pid).expect("a process id");
+            rustix::process::kill_process(pid, signal).expect("it is there");
+        };
+        signal(Signal::STOP);
+        let said = id();
+        signal(Signal::CONT);
+        assert_eq!(said, "2", "{}", near.end.log());
+    }
+    assert_eq!(near.counted("clients_refused_total"), 0, "{}", near.end.log());
+}
+
+#[test]
+fn far_ends_are_used_in_their_order() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let servers = numbered();
+    let (place, ports) = (Place::new(), [free_port(), free_port()]);
+    let first = place.far(&servers[0], ports[0], &[]);
+    let second = place.far(&servers[1], ports[1], &[]);
     let near = place.near(&ports, &["--health-interval", "1s"]);
     let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
     assert_eq!(id(), "1");
@@ -340,9 +390,21 @@ fn far_ends_are_used_in_their_order() {
     for _ in 0..10 {
         assert_eq!(id(), "2");
     }
-    let _first = place.far(&servers[0], ports[0], &[]);
+    let first = place.far(&servers[0], ports[0], &[]);
     assert!(eventually(|| id() == "1"), "{}", near.end.log());
     assert!(near.counted("failovers_total") >= 2);
+    // One that was away while the other was, too, is known to be back when it is needed.
+    first.stop();
+    second.stop();
+    assert!(eventually(|| id().contains("sealant tunnel")), "{}", near.end.log());
+    let first = place.far(&servers[0], ports[0], &[]);
+    assert!(eventually(|| id() == "1"), "{}", near.end.log());
+    let _second = place.far(&servers[1], ports[1], &[]);
+    thread::sleep(Duration::from_secs(3));
+    let refused = near.counted("clients_refused_total");
+    first.stop();
+    assert!(eventually(|| id() == "2"), "{}", near.end.log());
+    assert_eq!(near.counted("clients_refused_total"), refused, "{}", near.end.log());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{
     Credentials, credentials::Reloadable, far, greeting, link::Link, local::Local, message, metrics::Counters, pump,
-    pump::Pump,
+    pump::Pump, wire::Wire,
 };
 
 /// A server's first packet, and text for operators.
@@ -69,7 +69,8 @@ impl Hostile {
             let (client, server) = tokio::join!(self.connect(client), self.accept(server));
             let (mut ours, mut theirs) = if at_near { (client, server) } else { (server, client) };
             let (local, mut outside) = UnixStream::pair().expect("a pair");
-            let mut local = Local::from(local);
+            let local = local.into_std().expect("it is open").into();
+            let mut local = Local::from(Wire::new(local).expect("it can be watched"));
             let counters = Counters::default();
             let pumping = async {
                 if at_near {

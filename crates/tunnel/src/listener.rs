@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs},
+    os::fd::{AsFd, AsRawFd},
     os::unix::{
         fs::{FileTypeExt, MetadataExt, PermissionsExt},
         net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream},
@@ -11,9 +12,17 @@ use std::{
 };
 
 use listenfd::ListenFd;
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use rustix::net::{SocketFlags, accept_with, sockopt::set_tcp_nodelay};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    net::{TcpListener, TcpSocket},
+};
 
-use crate::{Error, local::Local};
+use crate::{
+    Error,
+    local::Local,
+    wire::{Wire, watched},
+};
 
 /// `sun_path` has 108 bytes, the last of which is a zero.
 const LONGEST_PATH_BYTES: usize = 107;
@@ -32,8 +41,8 @@ pub enum Listen {
 /// A listener.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener, Option<SocketFile>),
+    Tcp(AsyncFd<StdTcpListener>),
+    Unix(AsyncFd<StdUnixListener>, Option<SocketFile>),
 }
 
 /// The file of a socket that we made; it goes with us, unless it is another's by then.
@@ -68,42 +77,59 @@ impl Listener {
         for number in 0..given.len() {
             if let Ok(Some(listener)) = given.take_unix_listener(number) {
                 listener.set_nonblocking(true).map_err(system)?;
-                found.push(Self::Unix(UnixListener::from_std(listener).map_err(system)?, None));
+                found.push(Self::Unix(readable(listener).map_err(system)?, None));
             } else if let Some(listener) = given.take_tcp_listener(number).map_err(system)? {
                 listener.set_nonblocking(true).map_err(system)?;
-                found.push(Self::Tcp(TcpListener::from_std(listener).map_err(system)?));
+                found.push(Self::tcp(listener).map_err(system)?);
             }
         }
         Ok(found)
     }
 
+    /// What is accepted there inherits its options: packets of a protocol of questions and answers must not wait for
+    /// more.
+    fn tcp(listener: StdTcpListener) -> io::Result<Self> {
+        let _ = set_tcp_nodelay(&listener, true);
+        Ok(Self::Tcp(readable(listener)?))
+    }
+
     /// Whether hosts other than this one can reach it.
     pub(crate) fn is_reachable(&self) -> bool {
         match self {
-            Self::Tcp(listener) => listener.local_addr().is_ok_and(|address| !address.ip().is_loopback()),
+            Self::Tcp(listener) => listener.get_ref().local_addr().is_ok_and(|address| !address.ip().is_loopback()),
             Self::Unix(..) => false,
         }
     }
 
     /// The next connection.
     pub(crate) async fn accept(&self) -> io::Result<Local> {
-        Ok(match self {
-            Self::Tcp(listener) => listener.accept().await?.0.into(),
-            Self::Unix(listener, _) => listener.accept().await?.0.into(),
-        })
+        match self {
+            Self::Tcp(listener) => accept(listener).await,
+            Self::Unix(listener, _) => accept(listener).await,
+        }
     }
+}
+
+fn readable<T: AsFd + AsRawFd>(listener: T) -> io::Result<AsyncFd<T>> {
+    watched(listener, Interest::READABLE)
+}
+
+async fn accept<T: AsFd + AsRawFd>(listener: &AsyncFd<T>) -> io::Result<Local> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let accepted = listener.async_io(Interest::READABLE, |listener| Ok(accept_with(listener, flags)?)).await?;
+    Ok(Wire::new(accepted)?.into())
 }
 
 impl std::fmt::Display for Listener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Tcp(listener) => match listener.local_addr() {
+            Self::Tcp(listener) => match listener.get_ref().local_addr() {
                 Ok(address) => address.fmt(f),
                 Err(_) => f.write_str("a port"),
             },
             Self::Unix(_, Some(file)) => file.path.display().fmt(f),
             Self::Unix(listener, None) => {
-                let address = listener.local_addr().ok();
+                let address = listener.get_ref().local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 write!(f, "{}", path.unwrap_or_else(|| Path::new("a socket")).display())
             }
@@ -124,11 +150,12 @@ pub(crate) fn resolve(address: &str) -> Result<Vec<SocketAddr>, Error> {
 }
 
 fn tcp(address: SocketAddr) -> Result<Listener, Error> {
-    Ok(Listener::Tcp(listen_on(address)?))
+    let listening = listen_on(address)?;
+    Listener::tcp(listening).map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
-/// A listener for links or clients.
-pub(crate) fn listen_on(address: SocketAddr) -> Result<TcpListener, Error> {
+/// A listener for links or clients that does not block.
+pub(crate) fn listen_on(address: SocketAddr) -> Result<StdTcpListener, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AddrInUse => Error::InUse { address: address.to_string() },
         _ => Error::Listen { address: address.to_string(), source },
@@ -137,7 +164,7 @@ pub(crate) fn listen_on(address: SocketAddr) -> Result<TcpListener, Error> {
     let socket = socket.map_err(failed)?;
     socket.set_reuseaddr(true).map_err(failed)?;
     socket.bind(address).map_err(failed)?;
-    socket.listen(BACKLOG).map_err(failed)
+    socket.listen(BACKLOG).and_then(TcpListener::into_std).map_err(failed)
 }
 
 fn unix(path: &Path, mode: u32) -> Result<Listener, Error> {
@@ -152,7 +179,7 @@ fn unix(path: &Path, mode: u32) -> Result<Listener, Error> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
     let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
     listener.set_nonblocking(true).map_err(failed)?;
-    let listener = UnixListener::from_std(listener).map_err(failed)?;
+    let listener = readable(listener).map_err(failed)?;
     Ok(Listener::Unix(listener, Some(SocketFile { path: path.to_owned(), inode })))
 }
 

@@ -8,15 +8,17 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpStream, UnixStream},
+    net::TcpStream,
 };
 
-use crate::far::Secure;
+use crate::{far::Secure, wire::Wire};
 
 /// A connection on this side of the link.
 pub(crate) enum Local {
+    /// To a client, or to a server's socket.
+    Wire(Wire),
+    /// To a server's port.
     Tcp(TcpStream),
-    Unix(UnixStream),
     /// Over TLS, to a server.
     Secure(Box<Secure>),
 }
@@ -29,9 +31,9 @@ impl From<TcpStream> for Local {
     }
 }
 
-impl From<UnixStream> for Local {
-    fn from(stream: UnixStream) -> Self {
-        Self::Unix(stream)
+impl From<Wire> for Local {
+    fn from(wire: Wire) -> Self {
+        Self::Wire(wire)
     }
 }
 
@@ -44,12 +46,22 @@ impl From<Secure> for Local {
 impl Local {
     /// Until there is something to read, or the other side has gone.
     pub(crate) async fn readable(&self) {
-        let _ = match self {
-            Self::Tcp(stream) => stream.readable().await,
-            Self::Unix(stream) => stream.readable().await,
+        match self {
+            Self::Wire(wire) => wire.readable().await,
+            Self::Tcp(stream) => drop(stream.readable().await),
             // Its greeting has been read.
-            Self::Secure(_) => return,
-        };
+            Self::Secure(_) => {}
+        }
+    }
+
+    /// Whether what was written is the system's: it reaches the other side though this one is closed.
+    pub(crate) fn takes_all_at_once(&self) -> bool {
+        !matches!(self, Self::Secure(_))
+    }
+
+    /// Whether it is known without waiting that the other side has said its last.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self, Self::Wire(wire) if wire.has_ended())
     }
 }
 
@@ -57,7 +69,7 @@ impl AsyncRead for Local {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Wire(wire) => wire.poll_read(cx, buffer),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -67,14 +79,14 @@ impl AsyncWrite for Local {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Wire(wire) => wire.poll_write(cx, bytes),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(_) | Self::Unix(_) => Poll::Ready(Ok(())),
+            Self::Wire(_) | Self::Tcp(_) => Poll::Ready(Ok(())),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
@@ -82,7 +94,7 @@ impl AsyncWrite for Local {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Wire(wire) => Poll::Ready(wire.end()),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }

@@ -21,6 +21,12 @@ use crate::{
     metrics::Counters,
 };
 
+/// Whether a client says that it is done: a packet of one byte, number 0, command 1; also as the compressed protocol
+/// sends it.
+fn is_quit(bytes: &[u8]) -> bool {
+    matches!(bytes, [1, 0, 0, 0, 1] | [5, 0, 0, _, 0, 0, 0, 1, 0, 0, 0, 1])
+}
+
 /// How a session ended, the link being good for the next one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -39,7 +45,7 @@ pub(crate) struct Pump<'p> {
     counters: &'p Counters,
     /// The client has said something.
     busy: Option<&'p AtomicBool>,
-    /// Is told when the local side sends no more: the session will be over soon. Says whether the far end shall
+    /// Is told when the local side is done: the session will be over at once. Says whether the far end shall
     /// fetch the next server connection at once.
     ending: Option<&'p (dyn Fn() -> bool + Send + Sync)>,
     /// The next server connection is asked for already (far end).
@@ -55,6 +61,10 @@ pub(crate) struct Pump<'p> {
     shut: bool,
     /// The local side takes no more; what comes for it is dropped.
     deaf: bool,
+    /// The server has said something since the client last spoke.
+    answered: bool,
+    /// The last that the client said was that it is done, and nothing was under way then.
+    quit: bool,
     /// The next server connection is asked for (near end).
     asked: bool,
     /// The far end was told to let go of the server (near end).
@@ -78,6 +88,8 @@ impl<'p> Pump<'p> {
             link_done: false,
             shut: false,
             deaf: false,
+            answered: false,
+            quit: false,
             asked: false,
             hung_up: false,
             ended: None,
@@ -87,11 +99,12 @@ impl<'p> Pump<'p> {
 
     /// Bytes for the local side that are here already.
     pub(crate) fn begin_with(mut self, bytes: Vec<u8>) -> Self {
+        self.answered = !bytes.is_empty();
         self.to_local = bytes;
         self
     }
 
-    /// Tells when the local side sends no more, and asks for the next server connection if that says so.
+    /// Tells when the local side is done, and asks for the next server connection if that says so.
     pub(crate) fn telling(mut self, ending: &'p (dyn Fn() -> bool + Send + Sync)) -> Self {
         self.ending = Some(ending);
         self
@@ -154,6 +167,12 @@ impl<'p> Pump<'p> {
             _ => others.push(Message { kind, payload: payload.to_vec() }),
         });
         self.to_local = came;
+        if !self.to_local.is_empty() {
+            match self.busy {
+                None => self.answered = true,
+                Some(_) => self.client_said(is_quit(&self.to_local)),
+            }
+        }
         self.counters.received(self.to_local.len());
         if let Some(busy) = self.busy.filter(|_| !self.to_local.is_empty()) {
             busy.store(true, Relaxed);
@@ -209,6 +228,11 @@ impl<'p> Pump<'p> {
         self.written = 0;
         if self.link_done && !self.shut {
             self.shut = true;
+            if self.quit && self.busy.is_some() && self.local.takes_all_at_once() {
+                // The server has it, and has nothing to add.
+                self.local_done = true;
+                return true;
+            }
             // Shutting down a socket never waits.
             let _ = Pin::new(&mut *self.local).poll_shutdown(cx);
         }
@@ -257,22 +281,41 @@ impl<'p> Pump<'p> {
         };
         if count > 0 {
             self.counters.sent(count);
-            return Poll::Ready(self.seal(scratch, count));
+            match self.busy {
+                None => self.client_said(is_quit(scratch.plain.get(1..=count).unwrap_or_default())),
+                Some(_) => self.answered = true,
+            }
+            self.seal(scratch, count)?;
+            // It closes right after that mostly, and both go out together.
+            let ends = self.busy.is_none() && self.quit && self.local.has_ended();
+            return Poll::Ready(if ends { self.local_ends() } else { Ok(()) });
         }
+        Poll::Ready(self.local_ends())
+    }
+
+    fn client_said(&mut self, quit: bool) {
+        self.quit = self.answered && quit;
+        self.answered = false;
+    }
+
+    /// The local side sends no more.
+    fn local_ends(&mut self) -> Result<(), Error> {
         self.local_done = true;
         self.hang_up()?;
         if self.hung_up {
-            return Poll::Ready(Ok(()));
+            return Ok(());
         }
         // If the near end has said its last, it hears that all is over, and needs no word of this.
         if self.busy.is_none() || !self.link_done {
             self.link.queue(Kind::Fin, &[])?;
         }
-        if self.ending.is_some_and(|ending| ending()) {
+        // Of a client that just goes away nobody knows when its server connection will be free: the server may work
+        // on its statement for long, and has to hear of it as soon as it answers.
+        if self.quit && self.ending.is_some_and(|ending| ending()) {
             self.link.queue(Kind::Attach, &[])?;
             self.asked = true;
         }
-        Poll::Ready(Ok(()))
+        Ok(())
     }
 
     /// A client that is gone needs no more of its result: the server hears so, as it would without a tunnel. Once the

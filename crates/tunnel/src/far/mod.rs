@@ -220,14 +220,12 @@ fn trusted_user(options: &FarOptions) -> Option<&'static str> {
 }
 
 fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {
-    let inherited = Listener::inherited()?;
-    let mut found: Vec<TcpListener> = inherited
-        .into_iter()
-        .filter_map(|listener| match listener {
-            Listener::Tcp(listener) => Some(listener),
-            Listener::Unix(..) => None,
-        })
-        .collect();
+    let mut found = Vec::new();
+    for listener in Listener::inherited()? {
+        if let Listener::Tcp(listener) = listener {
+            found.push(listener.into_inner());
+        }
+    }
     if found.is_empty() {
         for address in &options.listen {
             for address in listener::resolve(address)? {
@@ -235,7 +233,8 @@ fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {
             }
         }
     }
-    Ok(found)
+    let system = |source| Error::System { what: "the listener cannot be used", source };
+    found.into_iter().map(|listener| TcpListener::from_std(listener).map_err(system)).collect()
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {

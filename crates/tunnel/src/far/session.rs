@@ -18,7 +18,7 @@ use server::Certificate;
 use tls13::Handshake;
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    net::{TcpStream, UnixStream},
+    net::TcpStream,
     sync::watch,
     time::{sleep, timeout},
 };
@@ -37,6 +37,7 @@ use crate::{
     proxy,
     pump::{self, End},
     socket::watch_peer,
+    wire::Wire,
 };
 
 /// A link that holds no server connection and says nothing for so long is gone: near ends ask now and then.
@@ -191,9 +192,9 @@ async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Resu
 
 /// A server with many connections waiting at its socket makes others wait, which this kind of socket tells as an
 /// error to who does not want to wait.
-async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
+async fn connect_socket(path: &Path) -> io::Result<Local> {
     loop {
-        match UnixStream::connect(path).await {
+        match Wire::connect(path).map(Local::from) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(2)).await,
             other => return other,
         }
@@ -206,7 +207,7 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
             ServerAddress::Socket(path) => {
                 let mut stream = connect_socket(path).await?;
                 introduce(shared, &mut stream, address, here).await?;
-                stream.into()
+                stream
             }
             ServerAddress::Port(server) => {
                 let mut stream = TcpStream::connect(server).await?;
@@ -273,6 +274,6 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, here, here).await.map_err(|error| failed(&error))? {
         Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),
-        Local::Tcp(_) | Local::Unix(_) => Ok(()),
+        Local::Tcp(_) | Local::Wire(_) => Ok(()),
     }
 }

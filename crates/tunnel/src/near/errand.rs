@@ -33,17 +33,22 @@ pub(super) async fn run(pool: Arc<Pool>, made: Made) {
         Ok(link) => link,
         Err(error) => return Pool::not_opened(&pool, made.far, &error.to_string()),
     };
-    pool.opened(made.far);
+    pool.opened();
     if matches!(serve(&pool, made, &mut link).await, Ok(())) {
         link.close().await;
     }
 }
 
-/// Tries a far end that failed: link, server, greeting.
+/// Tries a far end that failed or is silent: link, server, greeting.
 pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
-    match try_server(&pool, far).await {
-        Ok(()) => Pool::answers(&pool, far),
-        Err(error) => pool.still_down(far, &error.to_string()),
+    let patience = pool.shared().options.connect_timeout;
+    match timeout(patience, try_server(&pool, far)).await {
+        Ok(Ok(())) => Pool::answers(&pool, far),
+        Ok(Err(error)) => Pool::is_down(&pool, far, &error.to_string()),
+        Err(_) => {
+            let why = format!("no server connection within {} s", patience.as_secs());
+            Pool::is_down(&pool, far, &why);
+        }
     }
 }
 

@@ -93,6 +93,8 @@ struct State {
     ending: usize,
     demand: Demand,
     refused_until: Option<Instant>,
+    /// Since when links wait for the far end in use without a word from it.
+    unanswered_since: Option<Instant>,
     next_probe: Instant,
     reported: usize,
     /// How often certificates were read again.
@@ -120,6 +122,7 @@ impl Pool {
             ending: 0,
             demand: Demand::default(),
             refused_until: None,
+            unanswered_since: None,
             next_probe: now,
             reported: usize::MAX,
             certificates: 0,
@@ -224,13 +227,10 @@ impl Pool {
     }
 
     /// A link was opened.
-    pub(super) fn opened(&self, far: usize) {
+    pub(super) fn opened(&self) {
         count(&self.counters().links_total);
         let mut state = self.lock();
         state.opening = state.opening.saturating_sub(1);
-        if let Some(known) = state.fars.get_mut(far) {
-            known.failures = 0;
-        }
     }
 
     /// A link could not be opened.
@@ -267,6 +267,7 @@ impl Pool {
     /// A server connection is ready.
     pub(super) fn attached(pool: &Arc<Self>, made: Made, took: Duration) -> Ready {
         let mut state = pool.lock();
+        state.unanswered_since = None;
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
         pool.is_up(&mut state, made.far);
@@ -288,6 +289,7 @@ impl Pool {
     pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
+        state.unanswered_since = None;
         state.attaching = state.attaching.saturating_sub(1);
         pool.is_up(&mut state, far);
         state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
@@ -409,32 +411,37 @@ impl Pool {
         pool.shrink(&mut state, now);
     }
 
-    /// Tries far ends again that failed and would be preferred.
+    /// Tries far ends again that failed, and the one in use if it is silent.
     fn probe(self: &Arc<Self>, state: &mut State, now: Instant) {
-        if now < state.next_probe || state.stopping {
+        let silent = state.is_silent(now, self.shared.options.health_interval);
+        if state.stopping || (now < state.next_probe && !silent) {
             return;
         }
         state.next_probe = now + self.shared.options.health_interval;
-        let active = state.active().unwrap_or(usize::MAX);
+        let active = state.active();
         for (number, far) in state.fars.iter_mut().enumerate() {
-            if far.down.is_some() && number < active && !far.probing {
+            if !far.probing && (far.down.is_some() || (silent && active == Some(number))) {
                 far.probing = true;
                 tokio::spawn(errand::probe(Arc::clone(self), number));
             }
         }
     }
 
-    /// A far end was tried again, in vain.
-    pub(super) fn still_down(&self, far: usize, why: &str) {
-        if let Some(known) = self.lock().fars.get_mut(far) {
+    /// A far end was tried, in vain.
+    pub(super) fn is_down(pool: &Arc<Self>, far: usize, why: &str) {
+        let mut state = pool.lock();
+        if let Some(known) = state.fars.get_mut(far) {
             known.probing = false;
-            known.down = Some(why.to_owned());
+            // The trial went all the way: there is no second one, even if sessions are open that hang.
+            known.failures = FAILURES;
         }
+        pool.failed(&mut state, far, why);
     }
 
-    /// A far end was tried again, and answers.
+    /// A far end was tried, and answers.
     pub(super) fn answers(pool: &Arc<Self>, far: usize) {
         let mut state = pool.lock();
+        state.unanswered_since = None;
         pool.is_up(&mut state, far);
         pool.supply(&mut state, Instant::now());
     }
@@ -492,6 +499,15 @@ impl State {
     /// The first far end that is not known to fail.
     fn active(&self) -> Option<usize> {
         self.fars.iter().position(|far| far.down.is_none())
+    }
+
+    /// Whether links have waited for so long, and nothing came for any of them.
+    fn is_silent(&mut self, now: Instant, patience: Duration) -> bool {
+        if self.attaching + self.opening == 0 {
+            self.unanswered_since = None;
+            return false;
+        }
+        now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= patience
     }
 
     /// Why nobody can be served, if so.

@@ -1,0 +1,174 @@
+//! A plain connection on this host's side: to a client, or to a server's unix socket.
+//!
+//! The runtime's own streams ask to be woken for reading and writing alike, and a unix socket becomes writable
+//! each time its peer reads: a wake-up for nothing with every packet. This one writes without asking, and asks only
+//! when the system takes no more.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    path::Path,
+    task::{Context, Poll, ready},
+};
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
+    shutdown, socket_with,
+};
+use tokio::io::{Interest, ReadBuf, unix::AsyncFd};
+
+/// A connected stream socket that does not block.
+pub(crate) struct Wire {
+    socket: AsyncFd<OwnedFd>,
+    /// The same socket, while more waits to be written than the system takes.
+    full: Option<AsyncFd<OwnedFd>>,
+}
+
+impl Wire {
+    /// Of a socket that does not block.
+    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+        Ok(Self { socket: watched(socket, Interest::READABLE)?, full: None })
+    }
+
+    /// To a unix socket. If too many wait there already, this is [`io::ErrorKind::WouldBlock`].
+    pub(crate) fn connect(path: &Path) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(path)?)?;
+        Self::new(socket)
+    }
+
+    /// Until there is something to read, or the other side has gone.
+    pub(crate) async fn readable(&self) {
+        let _ = self.socket.readable().await;
+    }
+
+    /// Whether the other side has said its last, and all of that has been read.
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut byte = [0; 1];
+        let peeked = recv(&self.socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        matches!(peeked, Ok((_, 0)))
+    }
+
+    pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let mut ready = ready!(self.socket.poll_read_ready(cx))?;
+            let room = buffer.initialize_unfilled();
+            let length = room.len();
+            match recv(&self.socket, room, RecvFlags::empty()) {
+                Ok((count, _)) => {
+                    buffer.advance(count);
+                    // Less than there was room for: that was all. An end that came along stays noted.
+                    if count < length {
+                        ready.clear_ready();
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    if count == bytes.len() {
+                        self.full = None;
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => ready!(self.poll_room(cx))?,
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    /// Until the system may take more, after it took none.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let full = match self.full.take() {
+            Some(full) => full,
+            None => {
+                let again = self.socket.get_ref().as_fd().try_clone_to_owned()?;
+                watched(again, Interest::WRITABLE)?
+            }
+        };
+        let full = self.full.insert(full);
+        // What was known before is of before the attempt.
+        ready!(full.poll_write_ready(cx))?.clear_ready();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn end(&self) -> io::Result<()> {
+        Ok(shutdown(&self.socket, Shutdown::Write)?)
+    }
+}
+
+/// Has the runtime watch a descriptor.
+#[expect(deprecated, reason = "its replacement is unsafe, for descriptors that change; that of an owner never does")]
+pub(crate) fn watched<T: AsFd + AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    AsyncFd::with_interest(owner, interest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::poll_fn,
+        io::{Read, Write},
+        os::unix::net::UnixStream,
+        time::Duration,
+    };
+
+    use super::*;
+
+    fn pair() -> (Wire, UnixStream) {
+        let (one, other) = UnixStream::pair().unwrap();
+        one.set_nonblocking(true).unwrap();
+        (Wire::new(one.into()).unwrap(), other)
+    }
+
+    async fn read(wire: &Wire) -> Vec<u8> {
+        let mut room = [0; 100];
+        let mut buffer = ReadBuf::new(&mut room);
+        poll_fn(|cx| wire.poll_read(cx, &mut buffer)).await.unwrap();
+        buffer.filled().to_vec()
+    }
+
+    #[tokio::test]
+    async fn an_end_that_came_with_the_last_bytes_is_seen() {
+        let (wire, mut other) = pair();
+        assert!(!wire.has_ended());
+        other.write_all(b"last").unwrap();
+        drop(other);
+        assert!(!wire.has_ended(), "there is something to read");
+        assert_eq!(read(&wire).await, b"last");
+        assert!(wire.has_ended());
+        assert_eq!(read(&wire).await, b"");
+    }
+
+    #[tokio::test]
+    async fn what_the_system_does_not_take_waits_until_it_does() {
+        let (mut wire, mut other) = pair();
+        let sent: Vec<u8> = (0..4_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
+        let expected = sent.clone();
+        let reader = std::thread::spawn(move || {
+            let (mut got, mut piece) = (Vec::new(), vec![0; 50_000]);
+            while let Ok(count @ 1..) = other.read(&mut piece) {
+                got.extend_from_slice(&piece[..count]);
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            got
+        });
+        let mut rest = sent.as_slice();
+        while !rest.is_empty() {
+            let count = poll_fn(|cx| wire.poll_write(cx, rest)).await.unwrap();
+            rest = &rest[count..];
+        }
+        wire.end().unwrap();
+        assert!(reader.join().unwrap() == expected);
+    }
+}
