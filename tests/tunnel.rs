@@ -23,7 +23,7 @@ const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
 struct Site {
     server: Server,
     near: Near,
-    _far: support::tunnel::End,
+    far: support::tunnel::End,
     far_port: u16,
     place: Place,
 }
@@ -34,7 +34,7 @@ impl Site {
         let (place, port) = (Place::new(), free_port());
         let far = place.far(&server, port, &["--allow", "app"]);
         let near = place.near(&[port], near);
-        Self { server, near, _far: far, far_port: port, place }
+        Self { server, near, far, far_port: port, place }
     }
 
     fn value(&self, sql: &str) -> String {
@@ -156,7 +156,7 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
             let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a line");
             line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number")
         };
-        of(&site.near.end) + of(&site._far)
+        of(&site.near.end) + of(&site.far)
     };
     assert_eq!(site.value("SELECT 1"), "1");
     let before = memory();
@@ -411,7 +411,7 @@ fn far_ends_are_used_in_their_order() {
 fn a_stopping_end_lets_sessions_end() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
-    let Site { server, near, _far: far, place: _place, .. } = site;
+    let Site { server, near, far, place: _place, .. } = site;
     let asking = |sql: &'static str| {
         let mut client = near.client(&server, "root", "");
         thread::spawn(move || succeeds(client.args(["-e", sql])))
@@ -426,7 +426,7 @@ fn a_stopping_end_lets_sessions_end() {
     assert_eq!(slow.join().expect("it ends"), "0\t7\n");
     drop((near, server));
 
-    let Site { server, near, _far, place: _place, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
+    let Site { server, near, far: _far, place: _place, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
     let mut client = near.client(&server, "root", "");
     let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 8"])));
     waits(&server);
@@ -467,6 +467,19 @@ fn certificates_are_read_again_when_told() {
     fs::write(site.place.path("app.key"), key).expect("written");
     site.near.end.signal(Signal::HUP);
     assert!(eventually(|| ask().0), "{}", site.near.end.log());
+}
+
+#[test]
+fn links_do_not_outlive_what_they_were_judged_by() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &["--warm-max", "0"]);
+    (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
+    let opened = site.near.counted("links_total");
+    site.far.signal(Signal::HUP);
+    site.far.wait_for(&|log| log.contains("certificates are read again"));
+    (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
+    assert!(site.near.counted("links_total") > opened, "{}", site.near.end.log());
+    assert_eq!(site.near.counted("clients_refused_total"), 0, "{}", site.near.end.log());
 }
 
 #[test]

@@ -9,7 +9,10 @@ use std::os::unix::fs::MetadataExt;
 use std::{
     net::SocketAddr,
     path::PathBuf,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -110,6 +113,10 @@ pub(crate) struct Shared {
     door: Door,
     stop: watch::Receiver<bool>,
     stop_sender: watch::Sender<bool>,
+    /// The certificates are others.
+    reloaded: watch::Sender<()>,
+    /// The server's TLS failed the last time.
+    unfit: Arc<AtomicBool>,
     log: Arc<Log>,
 }
 
@@ -134,7 +141,19 @@ impl Far {
         }
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let counters = Arc::new(Counters::default());
-        let shared = Shared { options, config, to_server, counters, door, stop, stop_sender, log: Arc::clone(&log) };
+        let (reloaded, unfit) = (watch::channel(()).0, Arc::default());
+        let shared = Shared {
+            options,
+            config,
+            to_server,
+            counters,
+            door,
+            stop,
+            stop_sender,
+            reloaded,
+            unfit,
+            log: Arc::clone(&log),
+        };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
     }
 
@@ -147,7 +166,9 @@ impl Far {
     /// Tries once whether the server can be reached, and tells why not.
     pub async fn try_server(&self) -> Option<String> {
         let tried = tokio::time::timeout(TRIAL, session::try_server(&self.shared)).await;
-        tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err()
+        let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
+        self.shared.unfit.store(failure.is_some(), Relaxed);
+        failure
     }
 
     /// Serves until it is told to stop.
@@ -180,7 +201,8 @@ impl Shared {
                     reloadable.set(config);
                 }
                 count(&self.counters.reloads_total);
-                (self.log)("certificates are read again; links that are open keep theirs");
+                let _ = self.reloaded.send(());
+                (self.log)("certificates are read again; links that are open are left when their session ends");
             }
             Err(error) => {
                 count(&self.counters.reload_failures_total);

@@ -8,12 +8,17 @@ use std::{
     future::Future,
     io,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use rustls::{ClientConfig, pki_types::ServerName};
+use jiff::Timestamp;
+use rustls::{ClientConfig, ClientConnection, HandshakeKind, pki_types::ServerName};
+use server::Certificate;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
@@ -41,6 +46,8 @@ pub(super) struct Security {
     pub(super) patience: Duration,
     /// The server, as it is called in messages.
     pub(super) server: String,
+    /// Whether the handshake failed, the last time.
+    pub(super) unfit: Arc<AtomicBool>,
     pub(super) log: Arc<Log>,
 }
 
@@ -135,7 +142,9 @@ impl Secure {
     /// Goes on with the handshake; an error is told to the client, in place of the server's answer.
     fn poll_secured(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Stage::Securing(securing) = &mut self.stage {
-            match ready!(securing.as_mut().poll(cx)) {
+            let secured = ready!(securing.as_mut().poll(cx));
+            self.security.unfit.store(secured.is_err(), Relaxed);
+            match secured {
                 Ok(session) => self.stage = Stage::Secured(Box::new(session)),
                 Err(error) => {
                     let why = format!("{}: {}", self.security.server, words(&error));
@@ -164,9 +173,24 @@ impl Security {
             TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
         };
         let tls = timeout(self.patience, securing).await.map_err(|_| late())??;
+        still_valid(tls.get_ref().1)?;
         let from_client = FromClient::after(&opening);
         let from_server = FromServer::default();
         Ok(Session { tls, to_server: opening.login, from_client, from_server, closing: false })
+    }
+}
+
+/// A session that is resumed brings the certificate of the one before, which nobody judges again.
+fn still_valid(connection: &ClientConnection) -> io::Result<()> {
+    if connection.handshake_kind() != Some(HandshakeKind::Resumed) {
+        return Ok(());
+    }
+    let leaf = connection.peer_certificates().and_then(<[_]>::first);
+    match leaf.map(|leaf| Certificate::from_der(leaf)) {
+        Some(Ok(leaf)) if leaf.not_after < Timestamp::now() => {
+            Err(io::Error::other(format!("its certificate has expired on {}", leaf.not_after)))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -294,6 +318,7 @@ impl AsyncWrite for Secure {
 pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
     let name = server::connect::server_name("");
     let log: Arc<Log> = Arc::new(|_| {});
-    let security = Security { config, name, patience: Duration::from_secs(5), server: "it".to_owned(), log };
+    let (patience, unfit) = (Duration::from_secs(5), Arc::default());
+    let security = Security { config, name, patience, server: "it".to_owned(), unfit, log };
     Secure::greeted(stream, security).await
 }

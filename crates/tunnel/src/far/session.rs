@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use rustls::server::UnbufferedServerConnection;
-use rustls_pki_types::CertificateDer;
 use server::Certificate;
 use tls13::Handshake;
 use tokio::{
@@ -50,7 +50,8 @@ const TOGETHER: Duration = Duration::from_millis(3);
 pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, entry: Entry) {
     watch_peer(&socket);
     let here = socket.local_addr().unwrap_or(address);
-    let (mut link, _permit) = match prove(&shared, socket, address, entry).await {
+    let mut guest = Guest { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
+    let (mut link, _permit) = match prove(&shared, socket, &mut guest, entry).await {
         Ok(proven) => proven,
         Err(error) => {
             count(&shared.counters.link_failures_total);
@@ -59,26 +60,45 @@ pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: Socket
         }
     };
     count(&shared.counters.links_total);
-    match serve(&shared, &mut link, address, here).await {
+    match serve(&shared, &mut link, &mut guest).await {
         Ok(()) => link.close().await,
         Err(Error::Closed { .. } | Error::Connect { .. }) => {}
         Err(error) => (shared.log)(&error.to_string()),
     }
 }
 
-/// Handshake, name and greeting; all of it within one span of time.
+/// Who is at the other end of a link.
+struct Guest {
+    address: SocketAddr,
+    here: SocketAddr,
+    /// Told when the certificates that it was judged by are others.
+    reloaded: watch::Receiver<()>,
+    /// The end of its certificate.
+    not_after: Option<Timestamp>,
+}
+
+impl Guest {
+    /// What it has shown may not be good enough any more: it shall open a link anew.
+    fn has_to_prove_again(&self) -> bool {
+        self.reloaded.has_changed().unwrap_or(false) || self.not_after.is_some_and(|end| end < Timestamp::now())
+    }
+}
+
+/// Handshake and name, then greeting; either within the time for a handshake.
 async fn prove(
     shared: &Shared,
     socket: TcpStream,
-    address: SocketAddr,
+    guest: &mut Guest,
     entry: Entry,
 ) -> Result<(Link, tokio::sync::OwnedSemaphorePermit), Error> {
-    let peer = address.to_string();
+    let peer = guest.address.to_string();
     let patience = shared.options.handshake_timeout;
     let tls = UnbufferedServerConnection::new(shared.config.get());
     let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
     let (mut link, chain) = Link::open(socket, Handshake::Server(Box::new(tls)), &peer, patience).await?;
-    if let Err(names) = is_allowed(&shared.options.allow, chain.first()) {
+    let certificate = chain.first().and_then(|der| Certificate::from_der(der).ok());
+    guest.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
+    if let Err(names) = is_allowed(&shared.options.allow, certificate) {
         count(&shared.counters.names_refused_total);
         let _ = link.send(Kind::Refused, format!("{names} may not connect here").as_bytes()).await;
         link.close().await;
@@ -95,11 +115,10 @@ async fn prove(
 }
 
 /// Whether the certificate has one of the names; if not, which it has.
-fn is_allowed(allow: &[String], certificate: Option<&CertificateDer<'_>>) -> Result<(), String> {
+fn is_allowed(allow: &[String], certificate: Option<Certificate>) -> Result<(), String> {
     if allow.is_empty() {
         return Ok(());
     }
-    let certificate = certificate.and_then(|der| Certificate::from_der(der).ok());
     let Some(certificate) = certificate else { return Err("a certificate that cannot be read".to_owned()) };
     let mut names = certificate.names();
     names.extend(certificate.common_name);
@@ -110,7 +129,7 @@ fn is_allowed(allow: &[String], certificate: Option<&CertificateDer<'_>>) -> Res
     Err(names.join(", "))
 }
 
-async fn serve(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<(), Error> {
+async fn serve(shared: &Shared, link: &mut Link, guest: &mut Guest) -> Result<(), Error> {
     let mut stop = shared.stop.clone();
     loop {
         link.rest();
@@ -118,11 +137,13 @@ async fn serve(shared: &Shared, link: &mut Link, address: SocketAddr, here: Sock
             biased;
             message = link.receive() => Some(message?),
             () = stopped(&mut stop) => None,
+            _ = guest.reloaded.changed() => None,
             () = sleep(SILENCE) => return Ok(()),
         };
         let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
         match message.kind {
-            Kind::Attach => while session(shared, link, address, here).await? {},
+            Kind::Attach if guest.has_to_prove_again() => return link.send(Kind::Leaving, &[]).await,
+            Kind::Attach => while session(shared, link, guest).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
             // Of a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
@@ -137,8 +158,8 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
-async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: SocketAddr) -> Result<bool, Error> {
-    let mut server = match timely(link, connect(shared, address, here)).await? {
+async fn session(shared: &Shared, link: &mut Link, guest: &Guest) -> Result<bool, Error> {
+    let mut server = match timely(link, fetch(shared, guest.address, guest.here)).await? {
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
@@ -170,7 +191,7 @@ async fn session(shared: &Shared, link: &mut Link, address: SocketAddr, here: So
     };
     drop(server);
     let (_, again) = ended?;
-    if again && !*shared.stop.borrow() {
+    if again && !*shared.stop.borrow() && !guest.has_to_prove_again() {
         link.queue(Kind::Detached, &[])?;
         return Ok(true);
     }
@@ -199,6 +220,16 @@ async fn connect_socket(path: &Path) -> io::Result<Local> {
             other => return other,
         }
     }
+}
+
+/// A server connection for a client. The server's TLS begins with the client's log-in only: one where it failed is
+/// tried before clients, so that near ends hear of it, and use another.
+async fn fetch(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
+    if shared.to_server.is_some() && shared.unfit.load(Relaxed) {
+        try_server(shared).await.map_err(io::Error::other)?;
+        shared.unfit.store(false, Relaxed);
+    }
+    connect(shared, address, here).await
 }
 
 async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
@@ -256,6 +287,7 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
         name: server::connect::server_name(tls.name.as_deref().unwrap_or(host)),
         patience: shared.options.connect_timeout,
         server: address.to_owned(),
+        unfit: Arc::clone(&shared.unfit),
         log: Arc::clone(&shared.log),
     })
 }

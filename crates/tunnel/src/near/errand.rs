@@ -62,6 +62,7 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
             Ok(())
         }
         Attached::Nothing(reason) => Err(Error::Refused { peer: link.peer().to_owned(), reason }),
+        Attached::Leaving => Err(Error::Closed { peer: link.peer().to_owned() }),
     }
 }
 
@@ -129,6 +130,10 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
                 Pool::not_attached(pool, made.far, &why);
                 None
             }
+            Ok(Attached::Leaving) => {
+                Pool::lost(pool);
+                return Ok(());
+            }
             Err(error) => {
                 match used {
                     true => Pool::lost(pool),
@@ -184,6 +189,8 @@ enum Attached {
     Greeting(Vec<u8>),
     /// There is none, and why.
     Nothing(String),
+    /// The far end has done with this link: it stops, or wants a new handshake.
+    Leaving,
 }
 
 /// Waits for a server connection, after asking for it if that was not done.
@@ -209,7 +216,7 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
                 return Ok(Attached::Nothing("the server closes the connection without a word".to_owned()));
             }
             Kind::Pong => {}
-            Kind::Leaving => return Err(Error::Closed { peer: link.peer().to_owned() }),
+            Kind::Leaving => return Ok(Attached::Leaving),
             _ => return Err(link.protocol("it sent a message that has no place here")),
         }
     }
