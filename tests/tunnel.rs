@@ -132,9 +132,28 @@ fn accounts(site: &Site, kind: Kind) {
             client.args(plugins_of(site));
             assert_eq!(succeeds(client.args(["-e", "SELECT CURRENT_USER()"])), format!("{user}@localhost\n"));
         }
+        if kind == Kind::MySql97 {
+            by_the_port(site, user);
+        }
         let wrong =
             output(site.near.client(&site.server, user, "wrong").args(plugins_of(site)).args(["-e", "SELECT 1"]));
         assert!(String::from_utf8_lossy(&wrong.stderr).contains("ERROR 1045"), "{wrong:?}");
+    }
+}
+
+/// The client takes the port for insecure, and the server its socket for secure: which of them the password is
+/// encrypted for is made even.
+fn by_the_port(site: &Site, user: &str) {
+    for (password, fine) in [("Secret-1", true), ("Secret-1", true), ("wrong", false)] {
+        let mut client = Command::new(&site.server.binaries().client);
+        client.args(["--no-defaults", "--ssl-mode=DISABLED", "--get-server-public-key", "--host=127.0.0.1"]);
+        client.args(["-N", "-e", "SELECT CURRENT_USER()"]).arg(format!("--port={}", site.near.port));
+        // The first time nobody has logged in by that password yet.
+        site.server.sql(if fine { "FLUSH PRIVILEGES" } else { "SELECT 1" }).expect("said");
+        let said = output(client.arg(format!("--user={user}")).env("MYSQL_PWD", password));
+        let text = String::from_utf8_lossy(if fine { &said.stdout } else { &said.stderr }).into_owned();
+        let expected = if fine { format!("{user}@localhost\n") } else { "ERROR 1045".to_owned() };
+        assert!(said.status.success() == fine && text.contains(&expected), "{user} {password}: {said:?}");
     }
 }
 
@@ -206,6 +225,11 @@ fn drivers_of_other_languages_pass() {
             assert_eq!(succeeds(&mut program), "ok\n", "{name} on {kind:?}");
         }
         assert!(site.near.counted("served_warm_total") > 200, "{}", site.near.counted("served_warm_total"));
+        // By the port, which clients take for insecure, with passwords that the server has not seen.
+        site.server.sql("FLUSH PRIVILEGES; DROP DATABASE IF EXISTS smoke").expect("forgotten");
+        let Some(mut program) = driver("node") else { continue };
+        program.arg(site.near.port.to_string()).args(["one", "Pass-one", "two", "Pass-two"]);
+        assert_eq!(succeeds(&mut program), "ok\n", "node by the port on {kind:?}");
     }
 }
 

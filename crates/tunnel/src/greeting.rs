@@ -35,6 +35,19 @@ fn capabilities(first: &mut [u8]) -> Option<&mut [u8; 2]> {
     body.get_mut(version_end + BEFORE_CAPABILITIES..)?.first_chunk_mut()
 }
 
+/// The challenge that a greeting's body has: two parts, the second one with a zero behind it.
+pub(crate) fn challenge(body: &[u8]) -> Option<Vec<u8>> {
+    /// Behind the first part: a zero, capabilities and status, the challenge's length, ten bytes reserved.
+    const BETWEEN: usize = 1 + 2 + 1 + 2 + 2 + 1 + 10;
+    if body.first() != Some(&PROTOCOL_10) {
+        return None;
+    }
+    let version_end = body.iter().skip(1).position(|byte| *byte == 0)? + 2;
+    let first = version_end + 4;
+    let second = first + 8 + BETWEEN;
+    Some([body.get(first..first + 8)?, body.get(second..second + 12)?].concat())
+}
+
 /// Whether a server offers TLS.
 pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
     capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)

@@ -11,12 +11,17 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{far::Secure, wire::Wire};
+use crate::{
+    far::{AtSocket, Secure},
+    wire::Wire,
+};
 
 /// A connection on this side of the link.
 pub(crate) enum Local {
-    /// To a client, or to a server's socket.
+    /// To a client.
     Wire(Wire),
+    /// To a server's socket.
+    Socket(Box<AtSocket>),
     /// To a server's port.
     Tcp(TcpStream),
     /// Over TLS, to a server.
@@ -37,6 +42,12 @@ impl From<Wire> for Local {
     }
 }
 
+impl From<AtSocket> for Local {
+    fn from(server: AtSocket) -> Self {
+        Self::Socket(Box::new(server))
+    }
+}
+
 impl From<Secure> for Local {
     fn from(secure: Secure) -> Self {
         Self::Secure(Box::new(secure))
@@ -48,6 +59,7 @@ impl Local {
     pub(crate) async fn readable(&self) {
         match self {
             Self::Wire(wire) => wire.readable().await,
+            Self::Socket(server) => server.readable().await,
             Self::Tcp(stream) => drop(stream.readable().await),
             // Its greeting has been read.
             Self::Secure(_) => {}
@@ -70,6 +82,7 @@ impl AsyncRead for Local {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Wire(wire) => wire.poll_read(cx, buffer),
+            Self::Socket(server) => server.poll_read(cx, buffer),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -79,7 +92,8 @@ impl AsyncWrite for Local {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Wire(wire) => wire.poll_write(cx, bytes),
+            Self::Wire(wire) => wire.poll_send(cx, bytes),
+            Self::Socket(server) => server.poll_write(cx, bytes),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
@@ -87,6 +101,7 @@ impl AsyncWrite for Local {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Wire(_) | Self::Tcp(_) => Poll::Ready(Ok(())),
+            Self::Socket(server) => server.poll_drain(cx),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
@@ -95,6 +110,7 @@ impl AsyncWrite for Local {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Wire(wire) => Poll::Ready(wire.end()),
+            Self::Socket(server) => Poll::Ready(server.end()),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }

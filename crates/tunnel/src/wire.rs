@@ -8,6 +8,7 @@ use std::{
     io,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     path::Path,
+    pin::Pin,
     task::{Context, Poll, ready},
 };
 
@@ -15,7 +16,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
     shutdown, socket_with,
 };
-use tokio::io::{Interest, ReadBuf, unix::AsyncFd};
+use tokio::io::{AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
 /// A connected stream socket that does not block.
 pub(crate) struct Wire {
@@ -71,7 +72,7 @@ impl Wire {
         }
     }
 
-    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => {
@@ -105,6 +106,20 @@ impl Wire {
     /// Nothing more will be written.
     pub(crate) fn end(&self) -> io::Result<()> {
         Ok(shutdown(&self.socket, Shutdown::Write)?)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.get_mut().poll_send(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.end())
     }
 }
 
@@ -165,7 +180,7 @@ mod tests {
         });
         let mut rest = sent.as_slice();
         while !rest.is_empty() {
-            let count = poll_fn(|cx| wire.poll_write(cx, rest)).await.unwrap();
+            let count = poll_fn(|cx| wire.poll_send(cx, rest)).await.unwrap();
             rest = &rest[count..];
         }
         wire.end().unwrap();

@@ -1,13 +1,14 @@
-// mysql2 through a socket: smoke.mjs SOCKET USER PASSWORD USER2 PASSWORD2. Prints `ok` at the end.
+// mysql2 through a socket, or a port of 127.0.0.1: smoke.mjs SOCKET|PORT USER PASSWORD USER2 PASSWORD2. Prints `ok` at the end.
 import { createHash } from "node:crypto";
 import mysql from "mysql2/promise";
 
-const [socketPath, user, password, user2, password2] = process.argv.slice(2);
+const [place, user, password, user2, password2] = process.argv.slice(2);
 const same = (a, b) => {
   if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`${JSON.stringify(a)} is not ${JSON.stringify(b)}`);
 };
 
-const db = await mysql.createConnection({ socketPath, user, password, multipleStatements: true });
+const at = place.startsWith('/') ? { socketPath: place } : { host: '127.0.0.1', port: Number(place) };
+const db = await mysql.createConnection({ ...at, user, password, multipleStatements: true });
 const [sets] = await db.query("SELECT 1 AS a; SELECT 2 AS a");
 same(sets, [[{ a: 1 }], [{ a: 2 }]]);
 
@@ -33,7 +34,7 @@ same(who.who, user2);
 await db.end();
 
 // A pool, all of it at once.
-const pool = mysql.createPool({ socketPath, user, password, connectionLimit: 40 });
+const pool = mysql.createPool({ ...at, user, password, connectionLimit: 40 });
 const answers = await Promise.all(Array.from({ length: 400 }, (_, n) => pool.query("SELECT ? AS n", [n])));
 answers.forEach(([rows], n) => same(rows, [{ n }]));
 await pool.end();

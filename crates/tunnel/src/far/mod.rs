@@ -1,9 +1,11 @@
 //! The far end, beside the server.
 
 mod door;
+mod entrust;
 mod login;
 mod secure;
 mod session;
+mod socket;
 
 use std::os::unix::fs::MetadataExt;
 use std::{
@@ -20,10 +22,10 @@ use rustls::{ClientConfig, ServerConfig};
 use server::{TlsMode, TlsOptions};
 use tokio::{net::TcpListener, sync::watch};
 
-use self::door::Door;
-pub(crate) use self::secure::Secure;
+use self::{door::Door, entrust::PasswordKey};
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::{login::login_of, secure::secure_of};
+pub(crate) use self::{secure::Secure, socket::AtSocket};
 use crate::{
     Credentials, Error, Log, ProxyVersion,
     credentials::Reloadable,
@@ -117,6 +119,7 @@ pub(crate) struct Shared {
     reloaded: watch::Sender<()>,
     /// The server's TLS failed the last time.
     unfit: Arc<AtomicBool>,
+    password_key: Arc<PasswordKey>,
     log: Arc<Log>,
 }
 
@@ -152,6 +155,7 @@ impl Far {
             stop_sender,
             reloaded,
             unfit,
+            password_key: password_key(),
             log: Arc::clone(&log),
         };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
@@ -187,6 +191,15 @@ impl Far {
         // Idle links say goodbye.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// A key for passwords, which is made beside the rest: the first client that needs it need not wait.
+fn password_key() -> Arc<PasswordKey> {
+    let key = Arc::<PasswordKey>::default();
+    let making = Arc::clone(&key);
+    // If there is no thread to be had, it is made when it is needed.
+    let _ = std::thread::Builder::new().spawn(move || _ = making.get());
+    key
 }
 
 impl Shared {

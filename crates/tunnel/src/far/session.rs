@@ -27,6 +27,7 @@ use super::{
     ServerAddress, Shared,
     door::Entry,
     secure::{self, Secure, Security},
+    socket::AtSocket,
 };
 use crate::{
     Error,
@@ -213,9 +214,9 @@ async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Resu
 
 /// A server with many connections waiting at its socket makes others wait, which this kind of socket tells as an
 /// error to who does not want to wait.
-async fn connect_socket(path: &Path) -> io::Result<Local> {
+async fn connect_socket(path: &Path) -> io::Result<Wire> {
     loop {
-        match Wire::connect(path).map(Local::from) {
+        match Wire::connect(path) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(2)).await,
             other => return other,
         }
@@ -236,9 +237,9 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
     let connecting = async {
         Ok::<Local, io::Error>(match &shared.options.server {
             ServerAddress::Socket(path) => {
-                let mut stream = connect_socket(path).await?;
-                introduce(shared, &mut stream, address, here).await?;
-                stream
+                let mut wire = connect_socket(path).await?;
+                introduce(shared, &mut wire, address, here).await?;
+                AtSocket::new(wire, &shared.password_key).into()
             }
             ServerAddress::Port(server) => {
                 let mut stream = TcpStream::connect(server).await?;
@@ -306,6 +307,6 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, here, here).await.map_err(|error| failed(&error))? {
         Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),
-        Local::Tcp(_) | Local::Wire(_) => Ok(()),
+        Local::Socket(_) | Local::Tcp(_) | Local::Wire(_) => Ok(()),
     }
 }

@@ -1,0 +1,414 @@
+//! Passwords that a client encrypts and the server wants as they are.
+//!
+//! `caching_sha2_password` gives the whole password away over a secure channel, and encrypts it with the server's RSA
+//! key over others. A server takes its unix socket for secure; a client on a port of the near end takes
+//! that for insecure, and asks for a key that the server does not hand out there. It gets one of the far end's own, and the
+//! password goes on as the server expects it: from this process to that one, as from any client at the socket.
+//!
+//! The client has sent and got one packet more than the server then, so numbers differ by two until the log-in is over.
+//!
+//! `sha256_password` needs none of this: the server hands out its key at the socket, too.
+//!
+//! Source: MySQL's "Caching_sha2_password information", "Protocol::AuthSwitchRequest"; OAEP
+//! with SHA-1, the password and a zero first combined with the challenge, by `xor_string` of its clients.
+
+use std::sync::{Arc, OnceLock};
+
+use aws_lc_rs::{
+    encoding::{AsDer, PublicKeyX509Der},
+    rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use zeroize::Zeroizing;
+
+use crate::greeting::{self, HEADER_BYTES};
+
+/// No packet of a log-in is longer.
+const LONGEST_BYTES: usize = 64 << 10;
+/// How many numbers the client is ahead once it has asked for the key and got it.
+const AHEAD: u8 = 2;
+/// Length of a request for TLS, and its bit in the lower capabilities.
+const TLS_REQUEST_BYTES: usize = 32;
+const CLIENT_SSL: u32 = 0x800;
+/// Capabilities of clients whose packets are within others after the log-in.
+const CLIENT_COMPRESS: u32 = 0x20;
+const CLIENT_ZSTD: u32 = 1 << 26;
+/// A command that begins a log-in within a session.
+const CHANGE_USER: u8 = 17;
+
+const OK: u8 = 0;
+const MORE_DATA: u8 = 1;
+const SWITCH: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+/// `caching_sha2_password` does not know the password, and wants all of it.
+const WANTS_ALL: [u8; 2] = [MORE_DATA, 4];
+/// A client's wish for the key.
+const ASKS: [u8; 1] = [2];
+
+/// The key that clients encrypt passwords with: made once a run, and known to this process only.
+#[derive(Default)]
+pub(super) struct PasswordKey(OnceLock<Option<(OaepPrivateDecryptingKey, String)>>);
+
+impl PasswordKey {
+    /// Makes it, if it is not there: a matter of a tenth of a second.
+    pub(super) fn get(&self) -> Option<&(OaepPrivateDecryptingKey, String)> {
+        self.0.get_or_init(|| new_key().ok()).as_ref()
+    }
+
+    /// The password that a client encrypted.
+    fn open(&self, sealed: &[u8], challenge: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let (key, _) = self.get()?;
+        let mut room = Zeroizing::new(vec![0; key.min_output_size()]);
+        let length = key.decrypt(&OAEP_SHA1_MGF1SHA1, sealed, &mut room, None).ok()?.len();
+        room.truncate(length);
+        for (byte, with) in room.iter_mut().zip(challenge.iter().cycle()) {
+            *byte ^= with;
+        }
+        Some(room)
+    }
+}
+
+fn new_key() -> Result<(OaepPrivateDecryptingKey, String), aws_lc_rs::error::Unspecified> {
+    let key = PrivateDecryptingKey::generate(KeySize::Rsa2048)?;
+    let der: PublicKeyX509Der<'_> = key.public_key().as_der()?;
+    let text = BASE64_STANDARD.encode(der.as_ref());
+    let lines: Vec<&str> = text.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+    let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"));
+    Ok((OaepPrivateDecryptingKey::new(key)?, pem))
+}
+
+/// What goes to either side.
+#[derive(Default)]
+pub(super) struct Out {
+    pub(super) to_client: Vec<u8>,
+    /// May hold a password.
+    pub(super) to_server: Zeroizing<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The server has not greeted.
+    Begin,
+    /// Everything passes.
+    Watching,
+    /// The server wants the whole password.
+    Wanted,
+    /// The client has the key.
+    Given,
+    /// The password has gone on, and numbers differ.
+    Ahead,
+    /// The log-in is over, or is none that is known here.
+    Over,
+}
+
+/// A log-in that is watched.
+pub(super) struct Login {
+    key: Arc<PasswordKey>,
+    from_server: Vec<u8>,
+    from_client: Vec<u8>,
+    challenge: Vec<u8>,
+    /// Whether a command may come: it is what this began with.
+    commanded: bool,
+    /// Whether packets can be told apart afterwards.
+    readable: bool,
+    stage: Stage,
+}
+
+impl Login {
+    pub(super) fn new(key: Arc<PasswordKey>) -> Self {
+        Self {
+            key,
+            from_server: Vec::new(),
+            from_client: Vec::new(),
+            challenge: Vec::new(),
+            commanded: false,
+            readable: true,
+            stage: Stage::Begin,
+        }
+    }
+
+    /// That of a session which has had one, with this challenge, and changes its user.
+    pub(super) fn again(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
+        Self { challenge, commanded: true, stage: Stage::Watching, ..Self::new(key) }
+    }
+
+    /// The challenge for a change of user, if that can be seen.
+    pub(super) fn into_challenge(self) -> Option<Vec<u8>> {
+        self.readable.then_some(self.challenge)
+    }
+
+    /// Whether bytes need no more be looked at.
+    pub(super) fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// Takes what the server sends.
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        self.from_server.extend_from_slice(bytes);
+        while let Some((number, body)) = self.next(|login| &mut login.from_server) {
+            let ahead = if self.stage == Stage::Ahead { AHEAD } else { 0 };
+            put(&mut out.to_client, number.wrapping_add(ahead), &body);
+            self.server_said(&body);
+        }
+        self.let_go(out);
+    }
+
+    fn server_said(&mut self, body: &[u8]) {
+        match (self.stage, body) {
+            (Stage::Begin, _) => match greeting::challenge(body) {
+                Some(challenge) => {
+                    self.challenge = challenge;
+                    self.stage = Stage::Watching;
+                }
+                None => self.stage = Stage::Over,
+            },
+            (_, [OK | ERROR, ..]) => self.stage = Stage::Over,
+            (Stage::Watching, [SWITCH, rest @ ..]) => {
+                let data = rest.iter().skip_while(|byte| **byte != 0);
+                self.challenge = data.copied().filter(|byte| *byte != 0).collect();
+            }
+            (Stage::Watching, body) if body == WANTS_ALL => self.stage = Stage::Wanted,
+            _ => {}
+        }
+    }
+
+    /// Takes what the client sends.
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        self.from_client.extend_from_slice(bytes);
+        while let Some((number, body)) = self.next(|login| &mut login.from_client) {
+            let body = Zeroizing::new(body);
+            let command = number == 0 && !std::mem::take(&mut self.commanded);
+            let encrypts = number == 1 && self.is_encrypted_from(&body);
+            if command || encrypts {
+                put(&mut out.to_server, number, &body);
+                self.stage = Stage::Over;
+                break;
+            }
+            self.client_said(number, &body, out);
+        }
+        self.let_go(out);
+    }
+
+    fn client_said(&mut self, number: u8, body: &[u8], out: &mut Out) {
+        if self.stage == Stage::Wanted
+            && body == ASKS
+            && let Some((_, pem)) = self.key.get()
+        {
+            put(&mut out.to_client, number.wrapping_add(1), &[&[MORE_DATA], pem.as_bytes()].concat());
+            self.stage = Stage::Given;
+            return;
+        }
+        match self.stage {
+            Stage::Given => {
+                // One that cannot be opened is no password of anybody.
+                let password = self.key.open(body, &self.challenge);
+                put(&mut out.to_server, number.wrapping_sub(AHEAD), password.as_deref().map_or(&[0], Vec::as_slice));
+                self.stage = Stage::Ahead;
+            }
+            Stage::Ahead => put(&mut out.to_server, number.wrapping_sub(AHEAD), body),
+            _ => {
+                put(&mut out.to_server, number, body);
+                if self.stage == Stage::Wanted {
+                    self.stage = Stage::Watching;
+                }
+            }
+        }
+    }
+
+    /// Looks at the first packet of a client: whether that asks for TLS, and what follows cannot be read.
+    fn is_encrypted_from(&mut self, body: &[u8]) -> bool {
+        let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
+        let encrypts = body.len() == TLS_REQUEST_BYTES && capabilities & CLIENT_SSL != 0;
+        self.readable = !encrypts && capabilities & (CLIENT_COMPRESS | CLIENT_ZSTD) == 0;
+        encrypts
+    }
+
+    /// The next whole packet: number and body.
+    fn next(&mut self, side: impl Fn(&mut Self) -> &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
+        if self.stage == Stage::Over {
+            return None;
+        }
+        let came = side(self);
+        let [a, b, c, number] = *came.first_chunk()?;
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if length > LONGEST_BYTES {
+            self.stage = Stage::Over;
+            return None;
+        }
+        let end = HEADER_BYTES + length;
+        let body = came.get(HEADER_BYTES..end)?.to_vec();
+        came.drain(..end);
+        Some((number, body))
+    }
+
+    /// What is held back goes on as it is, once the log-in is over.
+    fn let_go(&mut self, out: &mut Out) {
+        if self.is_over() {
+            out.to_client.append(&mut self.from_server);
+            out.to_server.append(&mut self.from_client);
+        }
+    }
+
+    /// The server says no more.
+    pub(super) fn server_ends(&mut self, out: &mut Out) {
+        self.stage = Stage::Over;
+        self.let_go(out);
+    }
+}
+
+/// Whether this is one packet, with which a client changes its user.
+pub(super) fn is_change_of_user(bytes: &[u8]) -> bool {
+    let Some(([a, b, c, 0], body)) = bytes.split_first_chunk() else { return false };
+    body.first() == Some(&CHANGE_USER) && body.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
+}
+
+fn put(out: &mut Vec<u8>, number: u8, body: &[u8]) {
+    let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
+    out.extend_from_slice(&[a, b, c, number]);
+    out.extend_from_slice(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::rsa::{OaepPublicEncryptingKey, PublicEncryptingKey};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHALLENGE: &[u8; 20] = b"abcdefgh123456789012";
+
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let mut packet = Vec::new();
+        put(&mut packet, number, body);
+        packet
+    }
+
+    fn greeting() -> Vec<u8> {
+        let mut body = b"\x0a9.7.4\0\x07\0\0\0".to_vec();
+        body.extend_from_slice(&CHALLENGE[..8]);
+        body.extend_from_slice(&[0, 0xff, 0xff, 0xff, 2, 0, 0xff, 0xdf, 21]);
+        body.extend_from_slice(&[0; 10]);
+        body.extend_from_slice(&CHALLENGE[8..]);
+        body.extend_from_slice(b"\0caching_sha2_password\0");
+        packet(0, &body)
+    }
+
+    fn sealed(pem: &str, password: &[u8], challenge: &[u8]) -> Vec<u8> {
+        let text: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+        let key = PublicEncryptingKey::from_der(&BASE64_STANDARD.decode(text).unwrap()).unwrap();
+        let key = OaepPublicEncryptingKey::new(key).unwrap();
+        let mixed: Vec<u8> = password.iter().zip(challenge.iter().cycle()).map(|(a, b)| a ^ b).collect();
+        let mut room = vec![0; key.ciphertext_size()];
+        key.encrypt(&OAEP_SHA1_MGF1SHA1, &mixed, &mut room, None).unwrap().to_vec()
+    }
+
+    /// Both sides' bytes in pieces; what each of them got.
+    struct Sides {
+        login: Login,
+        piece: usize,
+    }
+
+    impl Sides {
+        fn server(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+            self.both(bytes, Login::server_sends)
+        }
+
+        fn client(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+            self.both(bytes, Login::client_sends)
+        }
+
+        fn both(&mut self, bytes: &[u8], side: impl Fn(&mut Login, &[u8], &mut Out)) -> (Vec<u8>, Vec<u8>) {
+            let mut out = Out::default();
+            bytes.chunks(self.piece).for_each(|bytes| side(&mut self.login, bytes, &mut out));
+            (out.to_client, out.to_server.to_vec())
+        }
+    }
+
+    #[test]
+    fn a_client_that_asks_gets_a_key_and_the_server_a_password() {
+        let key = Arc::new(PasswordKey::default());
+        let other = *b"zyxwvutsrqponmlkjihg";
+        let switch = packet(2, &[b"\xfecaching_sha2_password\0", other.as_slice(), b"\0"].concat());
+        for piece in [1, 3, 1000] {
+            for (before, challenge) in [(vec![], CHALLENGE), (switch.clone(), &other)] {
+                let mut sides = Sides { login: Login::new(Arc::clone(&key)), piece };
+                assert_eq!(sides.server(&greeting()), (greeting(), vec![]));
+                let login = packet(1, b"\x0d\xa2\0\0 and so on");
+                assert_eq!(sides.client(&login), (vec![], login));
+                let wants = [before, packet(4, &WANTS_ALL)].concat();
+                assert_eq!(sides.server(&wants), (wants, vec![]));
+                let (answer, nothing) = sides.client(&packet(5, &ASKS));
+                assert!(nothing.is_empty(), "the server is not asked");
+                assert_eq!(answer[3..5], [6, MORE_DATA]);
+                let pem = String::from_utf8(answer[5..].to_vec()).unwrap();
+                let sent = packet(7, &sealed(&pem, b"Secret-1\0", challenge));
+                assert_eq!(sides.client(&sent), (vec![], packet(5, b"Secret-1\0")));
+                assert_eq!(sides.server(&packet(6, b"\0ok")), (packet(8, b"\0ok"), vec![]));
+                assert!(sides.login.is_over());
+            }
+        }
+    }
+
+    #[test]
+    fn who_does_not_ask_is_passed_on() {
+        let mut sides = Sides { login: Login::new(Arc::default()), piece: 7 };
+        sides.server(&greeting());
+        let sent =
+            [packet(1, b"login"), packet(3, b"Secret-1\0"), packet(0, b"\x03SELECT 1"), packet(9, b"\x02")].concat();
+        assert_eq!(sides.client(&sent[..9]), (vec![], sent[..9].to_vec()));
+        let came = [packet(2, &WANTS_ALL), packet(4, b"\0ok"), packet(1, b"\x01raw")].concat();
+        assert_eq!(sides.server(&came), (came, vec![]));
+        assert_eq!(sides.client(&sent[9..]), (vec![], sent[9..].to_vec()));
+        // A password that is no ciphertext, and a client that goes on with TLS.
+        let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
+        sides.server(&greeting());
+        sides.server(&packet(2, &WANTS_ALL));
+        sides.client(&packet(3, &ASKS));
+        assert_eq!(sides.client(&packet(5, b"no ciphertext")), (vec![], packet(3, b"\0")));
+        let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
+        sides.server(&greeting());
+        let request = packet(1, &[vec![0x8d, 0xaa, 0xff, 0], vec![0; 28]].concat());
+        sides.client(&request);
+        assert!(sides.login.is_over());
+    }
+
+    #[test]
+    fn a_change_of_user_is_a_log_in_of_its_own() {
+        let key = Arc::new(PasswordKey::default());
+        let mut sides = Sides { login: Login::new(Arc::clone(&key)), piece: 1000 };
+        sides.server(&greeting());
+        sides.client(&packet(1, b"\x0d\xa2\0\0 and so on"));
+        sides.server(&packet(2, b"\0ok"));
+        let challenge = sides.login.into_challenge().unwrap();
+        assert_eq!(challenge, CHALLENGE);
+        let change = packet(0, b"\x11two\0");
+        assert!(is_change_of_user(&change) && !is_change_of_user(&change[..7]));
+        assert!(!is_change_of_user(&packet(0, b"\x03SELECT 1")) && !is_change_of_user(&packet(1, b"\x11two\0")));
+        let mut sides = Sides { login: Login::again(key, challenge), piece: 1000 };
+        assert_eq!(sides.client(&change), (vec![], change));
+        sides.server(&packet(1, &WANTS_ALL));
+        let (answer, _) = sides.client(&packet(2, &ASKS));
+        assert_eq!(answer[3..5], [3, MORE_DATA]);
+        // Nothing of a compressed session can be told apart.
+        let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
+        sides.server(&greeting());
+        sides.client(&packet(1, b"\x2d\xa2\0\0 and so on"));
+        assert_eq!(sides.login.into_challenge(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_pass_unless_a_key_was_asked_for(server: Vec<u8>, client: Vec<u8>, piece in 1_usize..40) {
+            let mut sides = Sides { login: Login::new(Arc::default()), piece };
+            let (mut to_client, mut to_server) = sides.server(&server);
+            let (also_client, also_server) = sides.client(&client);
+            to_client.extend(also_client);
+            to_server.extend(also_server);
+            let mut rest = Out::default();
+            sides.login.server_ends(&mut rest);
+            to_client.extend(rest.to_client);
+            to_server.extend(rest.to_server.iter());
+            prop_assert_eq!((to_client, to_server), (server, client));
+        }
+    }
+}
