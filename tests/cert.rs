@@ -145,6 +145,12 @@ fn checks_end_as_scripts_and_monitors_want() {
     let renewed = cert(&["renew", "--dir", made.dir(), "--within", "30"]);
     assert_eq!(renewed.stdout.lines().collect::<Vec<_>>(), [made.path("soon.pem"), made.path("soon.key")]);
     fine(&cert(&["check", "--dir", made.dir()]));
+    // One that cannot be renewed is told, and holds up no other.
+    fs::rename(made.path("good.key"), made.path("elsewhere")).expect("renamed");
+    let rest = cert(&["renew", "--dir", made.dir(), "--within", "9999"]);
+    assert_eq!(rest.code, Some(1), "{}", rest.stderr);
+    assert!(rest.stdout.contains("soon.pem") && rest.stderr.contains("good.key"), "{}{}", rest.stdout, rest.stderr);
+    fs::rename(made.path("elsewhere"), made.path("good.key")).expect("renamed");
     let shown = cert(&["show", &good, "--format", "json"]);
     let shown: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
     assert_eq!(shown[0]["certificates"][0]["san_dns"], serde_json::json!(["good", "localhost"]));
@@ -264,6 +270,13 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
     assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
     unchanged("after a run that was killed");
+    // One that was killed when all was done left what is older than what is served.
+    for (file, old) in [("cert.pem", &expired.cert), ("key.pem", &expired.key)] {
+        fs::copy(old, site.place.path().join(format!("{file}.sealant-before"))).expect("copied");
+    }
+    let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
+    assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+    unchanged("after a run that was killed at its end");
 
     // Somebody who may not have it reloaded changes nothing.
     site.server.sql("CREATE USER small IDENTIFIED BY ''").expect("made");

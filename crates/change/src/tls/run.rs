@@ -121,12 +121,24 @@ impl<'w> Work<'w> {
 
     fn carry_out(&mut self, action: Action) -> Result<(), Error> {
         match action {
-            Action::Keep => files::keep(&self.files),
+            Action::Keep => self.keep(),
             Action::Replace => files::write(&self.files, self.log),
             Action::Reload => Ok(self.session.change(self.site.reload)?),
             Action::Prove => self.prove(),
             Action::Forget => files::forget(&self.files),
         }
+    }
+
+    /// Keeps the files that go with what is served now. If that is the certificate in place, what an interrupted run has
+    /// kept is older, and nobody wants it back.
+    fn keep(&self) -> Result<(), Error> {
+        let pem = files::read(&self.site.certificate)?.unwrap_or_default();
+        let ders = server::certificate::ders_from_pem(&pem).unwrap_or_default();
+        let in_place = ders.first().map(|der| server::certificate::sha256_hex(der));
+        if in_place.is_some() && in_place == self.before {
+            files::forget(&self.files)?;
+        }
+        files::keep(&self.files)
     }
 
     /// The new certificate, from outside, with the proof of its key.

@@ -213,11 +213,16 @@ impl Renew {
         }
         let authority = Authority::open(&self.dir).map_err(failure)?;
         let days = self.days.unwrap_or(LEAF_DAYS);
-        let mut renewed = Vec::new();
+        let (mut renewed, mut failed) = (Vec::new(), None);
         for name in self.names()? {
-            renewed.push(authority.renew(&name, days, self.new_key).map_err(failure)?);
+            match authority.renew(&name, days, self.new_key) {
+                Ok(files) => renewed.push(files),
+                // The others must not wait for it; the next run meets it again.
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
         }
-        say(&renewed)
+        let said = say(&renewed)?;
+        failed.map_or(Ok(said), |error| Err(failure(error)))
     }
 
     fn names(&self) -> Result<Vec<Name>, Failure> {
