@@ -15,7 +15,7 @@ use crate::error::SstError;
 /// What a server that was cut off needs besides, to finish or undo a statement that it was in.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
 /// What is in directories of databases or beside them, and does not go.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     ".*",
     "lost+found",
     "#innodb_temp",
@@ -25,6 +25,7 @@ const LEFT_OUT: [&str; 11] = [
     "*/*.err",
     "*/*.pid",
     "*/*.sock",
+    "*/*.pem",
     "*/sealant-manifest*",
     "*/.sealant-staging",
 ];
@@ -49,6 +50,9 @@ impl Layout {
         let name = log.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let names = Pattern::new(&Pattern::escape(&name)).map(|name| vec![name]).unwrap_or_default();
         plan.add(log.parent().unwrap_or(copy), &names)?;
+        if !plan.entries.iter().any(|planned| planned.entry.path.as_path() == Path::new(&name)) {
+            return Err(SstError::Incomplete { path: log, missing: "binary log, which its index names" });
+        }
         Ok((plan, Some(name)))
     }
 
@@ -90,6 +94,8 @@ impl Layout {
             plan.add(&directory, names)?;
         }
         check(root, &plan)?;
+        let names: Vec<&Path> = plan.entries.iter().map(|planned| planned.entry.path.as_path()).collect();
+        self.check_complete(root, &names)?;
         Ok(plan)
     }
 }
