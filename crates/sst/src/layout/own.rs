@@ -70,7 +70,8 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     own.chain(temporary).chain(certificates).filter(|own| own != datadir).collect()
 }
 
-fn is_database(directory: &Path) -> bool {
+/// Whether there are tables in a directory.
+pub(super) fn is_database(directory: &Path) -> bool {
     holds(directory, &TABLES)
 }
 

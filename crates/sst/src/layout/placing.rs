@@ -12,6 +12,7 @@ use glob::Pattern;
 
 use super::{
     DATA, Layout, Place,
+    own::is_database,
     tree::{is_directory, list, matches, remove_matching, remove_tree},
 };
 use crate::error::SstError;
@@ -47,7 +48,7 @@ impl Layout {
                 _ => self.home_of(name),
             };
             touched.insert(to);
-            put(&from, &to.join(name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
+            self.put(&from, &to.join(name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
         }
         if let Some(name) = binlog {
             self.write_index(name)?;
@@ -133,23 +134,32 @@ impl Layout {
         }
     }
 
+    /// Moves a file or a directory. What is in a directory goes into the one that was spared, but nothing into one that is
+    /// the node's own.
+    fn put(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if !is_directory(from) || !is_directory(to) {
+            return move_file(from, to);
+        }
+        let is_place = self.places.iter().any(|place| place.directory == to);
+        if self.spared.iter().any(|own| own == to) && !is_place && !is_database(from) {
+            return fs::remove_dir_all(from);
+        }
+        for item in fs::read_dir(from)? {
+            let name = item?.file_name();
+            self.put(&from.join(&name), &to.join(&name))?;
+        }
+        fs::File::open(to)?.sync_all()?;
+        fs::remove_dir(from)
+    }
+
     /// Places that are not the data directory itself.
     fn elsewhere(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| place.directory != self.datadir)
     }
 }
 
-/// Moves a file, on another file system by a copy that takes its place when it is whole. What is in a directory goes into
-/// the one that was spared.
-fn put(from: &Path, to: &Path) -> io::Result<()> {
-    if is_directory(from) && is_directory(to) {
-        for item in fs::read_dir(from)? {
-            let name = item?.file_name();
-            put(&from.join(&name), &to.join(&name))?;
-        }
-        fs::File::open(to)?.sync_all()?;
-        return fs::remove_dir(from);
-    }
+/// Moves a file, on another file system by a copy that takes its place when it is whole.
+fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let mut beside = to.as_os_str().to_owned();

@@ -99,8 +99,11 @@ fn directories_of_the_node_stay_and_do_not_go() {
     for name in &DATA {
         fill(&datadir, &[&format!(".sealant_in/{name}")]);
     }
+    // The donor does not know what they are for here; a database is one nevertheless.
+    fill(&datadir, &[".sealant_in/tls/node.key", ".sealant_in/tls/other.key", ".sealant_in/run/t.ibd"]);
     layout.replace(None).unwrap();
-    let mut expected = [&OWN[..], &DATA].concat();
+    assert_eq!(fs::read_to_string(datadir.join("tls/node.key")).unwrap(), "tls/node.key");
+    let mut expected = [&OWN[..], &DATA, &["run/t.ibd"]].concat();
     expected.sort_by_key(|name| Path::new(name).to_path_buf());
     assert_eq!(files(&datadir), expected);
 }
