@@ -46,7 +46,7 @@ const TABLES: [&str; 8] = ["db.opt", "*.frm", "*.ibd", "*.MAI", "*.MAD", "*.MYI"
 /// Certificates and their keys.
 const CERTIFICATES: [&str; 1] = ["*.pem"];
 
-/// The directories of a server that its options name, links resolved; without the data directory itself and without
+/// The directories of a server that its options name, with and without links resolved; without the data directory itself and without
 /// databases, which go whatever else is in them.
 pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Path>) -> Vec<PathBuf> {
     let provider = options.server("wsrep-provider-options").unwrap_or_default();
@@ -62,12 +62,14 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider(name)));
     let files = files.map(|file| datadir.join(file.strip_prefix("FILE:").unwrap_or(file)));
     let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
-    let own = named.map(|directory| datadir.join(directory)).chain(above).map(resolved).filter(|own| !is_database(own));
-    let temporary = TEMPORARY.map(|name| resolved(options.directory(name, datadir)));
+    let own = named.map(|directory| datadir.join(directory)).chain(above).filter(|own| !is_database(own));
+    let temporary = TEMPORARY.map(|name| options.directory(name, datadir));
     // What holds certificates and no tables is the node's, also if no option names it.
     let certificates = list(datadir).unwrap_or_default().into_iter().filter(|path| holds(path, &CERTIFICATES));
     let certificates = certificates.filter(|path| !is_database(path));
-    own.chain(temporary).chain(certificates).filter(|own| own != datadir).collect()
+    // A link in the data directory stays as well as what it leads to.
+    let all = own.chain(temporary).chain(certificates).flat_map(|own| [resolved(&own), own]);
+    all.filter(|own| resolved(own) != datadir).collect()
 }
 
 /// Whether there are tables in a directory.
@@ -82,6 +84,6 @@ fn holds(directory: &Path, names: &[&str]) -> bool {
 }
 
 /// One that is not there yet is made when something comes to it.
-fn resolved(path: PathBuf) -> PathBuf {
-    fs::canonicalize(&path).unwrap_or(path)
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

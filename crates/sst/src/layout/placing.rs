@@ -92,14 +92,15 @@ impl Layout {
             let name = path.file_name().unwrap_or_default();
             let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
             let hidden = name.as_encoded_bytes().starts_with(b".") || name == "lost+found";
-            let directory = kind.is_dir() && !hidden && !self.is_spared(&path);
-            if directory || kind.is_symlink() && !hidden && path.is_dir() || !kind.is_dir() && matches(&data, name) {
+            // Behind a link or not.
+            let directory = path.is_dir() && !hidden && !self.is_spared(&path);
+            if directory || !kind.is_dir() && matches(&data, name) {
                 old.push(path);
             }
         }
         // What is in one could be removed, and it itself could not.
         if let Some(path) = old.iter().find(|path| self.is_mounted(path)) {
-            let reason = "a file system is mounted here, which cannot be replaced";
+            let reason = "a file system of its own, which cannot be replaced by a directory";
             return Err(SstError::Outside { path: path.clone(), reason });
         }
         old.iter().try_for_each(|path| remove_tree(path))?;
@@ -114,7 +115,7 @@ impl Layout {
         device(path) != device(&self.datadir)
     }
 
-    fn is_spared(&self, path: &Path) -> bool {
+    pub(super) fn is_spared(&self, path: &Path) -> bool {
         let places = self.places.iter().map(|place| &place.directory);
         places.chain(&self.spared).any(|spared| spared.starts_with(path))
     }

@@ -109,6 +109,22 @@ fn directories_of_the_node_stay_and_do_not_go() {
 }
 
 #[test]
+fn a_link_to_the_nodes_own_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let (datadir, keys) = (directory.path().join("data"), directory.path().join("keys"));
+    fill(&datadir, &DATA);
+    fill(&keys, &["node.key"]);
+    std::os::unix::fs::symlink(&keys, datadir.join("ssl")).unwrap();
+    for name in &DATA {
+        fill(&datadir, &[&format!(".sealant_in/{name}")]);
+    }
+    let layout = layout(&datadir, "--ssl-key=ssl/node.key");
+    assert_eq!(names(&layout.plan().unwrap()), DATA.join(" "));
+    layout.replace(None).unwrap();
+    assert!(datadir.join("ssl/node.key").exists());
+}
+
+#[test]
 fn places_of_their_own_are_found_and_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [donor, joiner, redo] = ["donor", "joiner", "redo"].map(|name| directory.path().join(name));
