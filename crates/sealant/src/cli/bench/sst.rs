@@ -26,7 +26,8 @@ use crate::output::message::Failure;
 ///
 /// Starts a node of its own on a copy of DIR, with a client that commits without a pause, and lets others join it:
 /// from the start of the joiner's server until it is Synced, and the longest that a commit on the donor took
-/// meanwhile. Everything happens on this machine, over loopback, below the directories of --into, each of
+/// meanwhile; for this program beside how long the donor says that it stood still, and what `sealant snapshot estimate` said
+/// before. A change of members stalls the commits of a cluster too, whatever the method. Everything happens on this machine, over loopback, below the directories of --into, each of
 /// which stands for its file system. The donor's page cache is as the last run left it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
@@ -282,7 +283,7 @@ impl Place {
 /// How long the server stood still by the last line of the donor's program that tells.
 fn stood_still(log: &str) -> Option<Duration> {
     let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
-    let told = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
+    let mut told = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
         // Its clients wait from the moment that it is asked.
         let by_lock = || {
             let (during, before) = line.split_once("stands still: ")?.1.split_once("; ")?.1.split_once(" ms, and ")?;
@@ -290,7 +291,7 @@ fn stood_still(log: &str) -> Option<Duration> {
         };
         line.split_once("stood still for ").and_then(|(_, time)| milliseconds(time)).or_else(by_lock)
     });
-    told.last().and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1e3).ok())
+    told.next_back().and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1e3).ok())
 }
 
 #[cfg(test)]
