@@ -499,3 +499,25 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
     refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are not there");
     assert!(fs::read_dir(into.path()).expect("listed").count() == 1, "nothing is left");
 }
+
+#[test]
+fn a_join_is_measured_beside_what_the_donor_says_of_it() {
+    let Some(binaries) = require(Kind::MariaDb1011) else { return };
+    let Some(provider) = binaries.galera_provider() else { return };
+    let desk = tempfile::tempdir().expect("a directory");
+    let mut server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    server.stop().expect("it stops");
+    let mut command = sealant();
+    command.args(["bench", "sst", "--methods", "sealant", "--rounds", "1", "--format", "json"]).arg(server.datadir());
+    command.arg("--into").arg(desk.path()).arg("--mariadbd").arg(&binaries.daemon).arg("--provider").arg(provider);
+    let record = json(&command.output().expect("the binary starts"));
+    let experiments = record["experiments"].as_array().expect("a list").iter();
+    let names: Vec<_> = experiments.filter_map(|experiment| experiment["name"].as_str()).collect();
+    for name in [
+        "from the start of the joiner to Synced",
+        "longest commit on the donor meanwhile",
+        "the donor stood still for the copy, as it says",
+    ] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}

@@ -108,6 +108,7 @@ fn an_encrypted_mysql_gets_a_replica() {
     fs::copy(desk.path("keyring"), desk.path("keyring2")).expect("copied");
     let new = builder("keyring2").datadir_seed(copy).start().expect("the copy starts");
     follows(&desk, &source, &new, load);
+    again(&desk, &source, &new);
     let link = "SELECT CONCAT(SSL_ALLOWED, SSL_VERIFY_SERVER_CERTIFICATE, AUTO_POSITION) \
                 FROM performance_schema.replication_connection_configuration";
     assert_eq!(new.value(link).expect("it answers"), "YESYES1");
@@ -132,10 +133,32 @@ fn follows(desk: &Desk, source: &Server, new: &Server, load: Load) {
     assert_follows(source, new, load);
 }
 
+/// A server that follows already is set up anew, as the copy of a replica is.
+fn again(desk: &Desk, source: &Server, new: &Server) {
+    let done = desk.provision(source, new, "replica", &["--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    source.sql("INSERT INTO bank.journal VALUES (98, 1, 'after the second time')").expect("written");
+    let done = desk.provision(source, new, "replica", &["--yes"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(new.value("SELECT COUNT(*) FROM bank.journal WHERE writer = 98").expect("it answers"), "1");
+}
+
 fn refuses(desk: &Desk, source: &Server, new: &Server, why: &str) {
     let refused = desk.provision(source, new, "replica", &["--yes"]);
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains(why), "{}", said(&refused));
+}
+
+/// A log that a replica is being sent stays, so it is tried until none is.
+fn purge(source: &Server) {
+    for _ in 0..100 {
+        source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
+        if source.sql("SHOW BINARY LOGS").expect("listed").lines().count() == 1 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("a binary log is in use");
 }
 
 #[test]
@@ -143,15 +166,37 @@ fn a_mariadb_gets_a_replica() {
     for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
         let (Some(_), Some(volume)) = (require(kind), Volume::new("btrfs", 2048)) else { return };
         let desk = Desk::new();
-        let builder = || Server::builder(kind).options(options(kind)).tls(&desk.tls);
+        fs::write(desk.path("keys.txt"), "1;770a8a65da156d24ee2a093277530142\n").expect("room");
+        let encrypted = [
+            "--log-slave-updates=ON".to_owned(),
+            "--plugin-load-add=file_key_management".to_owned(),
+            format!("--file-key-management-filename={}", desk.path("keys.txt").display()),
+            "--innodb-encrypt-tables=FORCE".to_owned(),
+            "--innodb-encrypt-log=ON".to_owned(),
+            "--encrypt-binlog=ON".to_owned(),
+        ];
+        let builder = || Server::builder(kind).options(options(kind)).options(encrypted.clone()).tls(&desk.tls);
         let source = builder().within(volume.directory("s")).start().expect("it starts");
         source.sql(ACCOUNTS).expect("accounts");
         source.sql("GRANT BINLOG MONITOR ON *.* TO admin@'%'").expect("granted");
-        prepare(&source, "");
+        prepare(&source, "ENCRYPTED=YES");
         let load = Load::start(&source, 4);
         load.goes_on(200);
         let new = builder().datadir_seed(desk.copy_of(&source, "copy")).start().expect("the copy starts");
         follows(&desk, &source, &new, load);
+        again(&desk, &source, &new);
+
+        // What it applied without writing it into its binary log would be applied twice.
+        let silent = || builder().option("--log-slave-updates=OFF");
+        let silent = silent().datadir_seed(desk.path("copy")).start().expect("the copy starts");
+        let done = desk.provision(&source, &silent, "replica", &["--yes"]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        refuses(&desk, &source, &silent, "would be applied twice");
+
+        drop((new, silent));
+        purge(&source);
+        let later = builder().datadir_seed(desk.path("copy")).start().expect("the copy starts");
+        refuses(&desk, &source, &later, "has purged the binary logs since the copy");
 
         let bare = Server::builder(kind).tls(&desk.tls).start().expect("it starts");
         refuses(&desk, &source, &bare, "there is no position to go on from");
@@ -161,7 +206,10 @@ fn a_mariadb_gets_a_replica() {
 /// A member of a group of 127.0.0.1.
 fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
     let own = ["--binlog-checksum=NONE", "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so"];
-    Server::builder(Kind::MySql97).options(options(Kind::MySql97)).tls(&desk.tls).options(own).options([
+    let keyring = KeyringPlace::Path(desk.path(&format!("keyring-{port}")));
+    let server = Server::builder(Kind::MySql97).options(options(Kind::MySql97)).tls(&desk.tls).keyring(keyring);
+    let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
+    server.options(own).options(encrypted).options([
         "--loose-group-replication-group-name=5ea1a1a1-0000-4000-8000-000000000001".to_owned(),
         format!("--loose-group-replication-local-address=127.0.0.1:{port}"),
         format!("--loose-group-replication-group-seeds={seeds}"),
@@ -184,16 +232,21 @@ fn a_copy_of_a_member_joins_the_group() {
     let boot = "SET GLOBAL group_replication_bootstrap_group=ON; START GROUP_REPLICATION; \
                 SET GLOBAL group_replication_bootstrap_group=OFF";
     source.sql(boot).expect("a group");
-    prepare(&source, "");
+    prepare(&source, "ENCRYPTION='Y'");
     let load = Load::start(&source, 3);
     load.goes_on(100);
     let copy = desk.copy_of(&source, "copy");
+    let keyring = |port: u16| desk.path(&format!("keyring-{port}"));
+    fs::copy(keyring(one), keyring(two)).expect("copied");
     let new = member(&desk, two, &seeds).datadir_seed(copy).start().expect("the copy starts");
     let done = desk.provision(&source, &new, "group-member", &["--yes"]);
     assert_eq!(done.status.code(), Some(0), "{}\n{}", said(&done), new.error_log());
     assert!(said(&done).contains("is ONLINE in the group"), "{}", said(&done));
     assert!(new.error_log().contains("Incremental recovery"), "{}", new.error_log());
     assert_follows(&source, &new, load);
+    let kept = "SELECT COUNT(*) FROM performance_schema.persisted_variables \
+                WHERE VARIABLE_NAME LIKE 'group_replication_recovery_ssl_%'";
+    assert_eq!(new.value(kept).expect("it answers"), "2", "later recoveries verify, too");
 }
 
 fn free_ports() -> [u16; 2] {

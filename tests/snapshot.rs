@@ -196,17 +196,53 @@ fn mariadb_on_btrfs() {
     }
 }
 
+fn encrypted_mysql(keyring: &Path) -> ServerBuilder {
+    let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
+    plain(Kind::MySql97).keyring(KeyringPlace::Path(keyring.to_owned())).options(encrypted)
+}
+
 #[test]
 fn mysql_with_everything_encrypted() {
     if require(Kind::MySql97).is_none() {
         return;
     }
     let keys = tempfile::tempdir().expect("a directory");
-    let builder = || {
-        let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
-        plain(Kind::MySql97).keyring(KeyringPlace::Path(keys.path().join("keyring"))).options(encrypted)
-    };
+    let builder = || encrypted_mysql(&keys.path().join("keyring"));
     copies_hold(Kind::MySql97, "xfs", builder(), "ENCRYPTION='Y'", builder());
+}
+
+#[test]
+fn mysql_with_everything_encrypted_on_btrfs() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let keys = tempfile::tempdir().expect("a directory");
+    let builder = || encrypted_mysql(&keys.path().join("keyring"));
+    copies_hold(Kind::MySql97, "btrfs", builder(), "ENCRYPTION='Y'", builder());
+}
+
+#[test]
+fn mariadb_with_everything_encrypted() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let keys = tempfile::tempdir().expect("a directory");
+    let file = keys.path().join("keys.txt");
+    fs::write(&file, "1;770a8a65da156d24ee2a093277530142\n").expect("room");
+    let builder = || {
+        let encrypted = [
+            "--plugin-load-add=file_key_management",
+            "--innodb-encrypt-tables=FORCE",
+            "--innodb-encrypt-log=ON",
+            "--innodb-encryption-threads=2",
+            "--aria-encrypt-tables=ON",
+            "--encrypt-tmp-disk-tables=ON",
+            "--encrypt-binlog=ON",
+        ];
+        let keys = format!("--file-key-management-filename={}", file.display());
+        plain(Kind::MariaDb1011).options(encrypted).option(keys)
+    };
+    copies_hold(Kind::MariaDb1011, "xfs", builder(), "ENCRYPTED=YES", builder());
 }
 
 #[test]

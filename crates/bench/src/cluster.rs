@@ -103,13 +103,26 @@ impl Node {
         self.directory.join("data")
     }
 
+    /// Its socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join("sql.sock")
+    }
+
+    /// What it has logged; nothing if that cannot be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let log = fs::read(self.directory.join("error.log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// A connection to it as root.
     ///
     /// # Errors
     /// [`Error::Program`].
     pub fn connect(&self) -> Result<Connection, Error> {
         let options = Options { changes: true, statement_timeout: LIMIT, connect_timeout: LIMIT, ..Options::default() };
-        let target = Target { endpoint: Endpoint::Socket(self.directory.join("sql.sock")), user: "root".to_owned() };
+        let target = Target { endpoint: Endpoint::Socket(self.socket()), user: "root".to_owned() };
         Connection::open(&target, &options).map_err(|error| self.failed(&error.to_string()))
     }
 
@@ -120,7 +133,7 @@ impl Node {
     pub fn wait_until_synced(&mut self) -> Result<(), Error> {
         let until = Instant::now() + LIMIT;
         let synced = "SHOW STATUS WHERE Variable_name = 'wsrep_local_state_comment' AND Value = 'Synced'";
-        let socket = self.directory.join("sql.sock");
+        let socket = self.socket();
         while Instant::now() < until {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(self.failed(&format!("ended ({status})")));
@@ -160,7 +173,7 @@ impl Node {
     }
 
     fn failed(&self, what: &str) -> Error {
-        let log = fs::read_to_string(self.directory.join("error.log")).unwrap_or_default();
+        let log = self.log();
         // The method knows best.
         let of = |text: &str| log.lines().rfind(|line| line.contains(text));
         let told = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();

@@ -50,7 +50,7 @@ impl Value {
 /// One line with an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The `[group]` it stands in.
+    /// The `[group]` it stands in, in lower case: the servers compare without (`find_type` of `mysys/typelib.c`).
     pub group: String,
     /// The key with `_` written as `-`; prefixes such as `skip-` and `loose-` stay.
     pub key: String,
@@ -125,13 +125,13 @@ impl Entries {
 
     /// Options of one group.
     pub fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(move |entry| entry.group == group)
+        self.entries.iter().filter(move |entry| entry.group.eq_ignore_ascii_case(group))
     }
 
     /// The last entry with this key in any of the groups: the one in force.
     pub fn last(&self, groups: &[&str], key: &str) -> Option<&Entry> {
         let key = normalised(key);
-        self.entries.iter().rev().find(|entry| entry.key == key && groups.contains(&entry.group.as_str()))
+        self.entries.iter().rev().find(|entry| entry.key == key && is_in(groups, &entry.group))
     }
 }
 
@@ -328,7 +328,7 @@ impl Raw {
         for (number, line) in (1_u32..).zip(text.lines()) {
             match parse_line(line) {
                 Line::Empty => {}
-                Line::Group(name) => group = name.to_owned(),
+                Line::Group(name) => group = name.to_ascii_lowercase(),
                 Line::Include(target) => self.include(path, Path::new(target)),
                 Line::IncludeDir(target) => self.include_dir(path, Path::new(target)),
                 Line::Option { .. } if group.is_empty() => {
@@ -398,6 +398,11 @@ fn read(path: &Path) -> Result<Raw, Error> {
     let mut raw = Raw::default();
     raw.file(path).map_err(|source| Error::OptionFileRead { path: path.to_owned(), source })?;
     Ok(raw)
+}
+
+/// Whether a group is one of some, without case.
+fn is_in(groups: &[&str], group: &str) -> bool {
+    groups.iter().any(|known| known.eq_ignore_ascii_case(group))
 }
 
 fn normalised(key: &str) -> String {
@@ -519,7 +524,7 @@ mod tests {
             directory.path(),
             "my.cnf",
             "# comment\n; comment\n[mysqld]\nbind_address = 127.0.0.1   # home\nSSL-Ca=\"/etc/a b#c.pem\"\n\
-             skip-networking\nloose_x=a\\sb\\tc\\q\nbind-address=::1\nempty=\n[client]\nport=1\n",
+             skip-networking\nloose_x=a\\sb\\tc\\q\n[MySQLd]\nbind-address=::1\nempty=\n[client]\nport=1\n",
         );
         let entries = Entries::read(&path).unwrap();
         assert_eq!(text_of(&entries, "bind-address"), Some("::1"));
@@ -592,7 +597,7 @@ mod tests {
             directory.path(),
             "my.cnf",
             "[client]\nhost=db\nport=3307\nuser=u\npassword=\"a#b\"\nssl-mode=verify_identity\nssl_ca=/ca.pem\n\
-             [mysql]\nuser=other\n[sealant]\nuser=audit\nsocket=/s\n",
+             [mysql]\nuser=other\n[Sealant]\nuser=audit\nsocket=/s\n",
         );
         let options = ClientOptions::from_file(&path).unwrap();
         assert_eq!(options.host.as_deref(), Some("db"));

@@ -30,21 +30,44 @@ pub type Statements = Vec<Zeroizing<String>>;
 
 /// What makes a MySQL server or a MariaDB follow `source` from the position that its copied files are at.
 ///
-/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log.
+/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log. `channels` are
+/// those that it follows others by already, such as came with the copy of a replica: they end.
 #[must_use]
-pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
+pub fn replica(version: &ServerVersion, source: &Source, position: &str, channels: &[String]) -> Statements {
+    let ended = channels.iter().flat_map(|channel| without(version, channel));
     if version.flavor.is_mysql_like() {
         let words = Words::of(version);
         let mut clauses = link(words.prefix, source);
         clauses.push_str(&format!(", {}_AUTO_POSITION=1", words.prefix));
-        return statements([format!("{} {}", words.change, *clauses), words.start.to_owned()]);
+        let begun = [format!("{} {}", words.change, *clauses), format!("START {}", words.replica)];
+        return statements(ended.chain(begun));
     }
     let clauses = link("MASTER", source);
-    statements([
+    statements(ended.chain([
         format!("SET GLOBAL gtid_slave_pos = {}", text(position)),
         format!("CHANGE MASTER TO {}, MASTER_USE_GTID=slave_pos", *clauses),
         "START SLAVE".to_owned(),
-    ])
+    ]))
+}
+
+/// What lists the channels of a replica, and the column with their names.
+#[must_use]
+pub fn channels(version: &ServerVersion) -> (&'static str, &'static str) {
+    match version.flavor.is_mysql_like() {
+        true if version.at_least(8, 0, 22) => ("SHOW REPLICA STATUS", "Channel_Name"),
+        true => ("SHOW SLAVE STATUS", "Channel_Name"),
+        false => ("SHOW ALL SLAVES STATUS", "Connection_name"),
+    }
+}
+
+/// What ends a channel and forgets it.
+fn without(version: &ServerVersion, channel: &str) -> [String; 2] {
+    let channel = text(channel);
+    if version.flavor.is_mysql_like() {
+        let replica = Words::of(version).replica;
+        return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
+    }
+    [format!("STOP SLAVE {channel}"), format!("RESET SLAVE {channel} ALL")]
 }
 
 /// What makes a copy of a member of a replication group join it; MySQL only.
@@ -53,10 +76,12 @@ pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
     let words = Words::of(version);
     let password = shown(source);
     let (change, prefix) = (words.change, words.prefix);
+    // Later recoveries are to verify, too.
+    let set = if version.at_least(8, 0, 0) { "SET PERSIST" } else { "SET GLOBAL" };
     let verified = source.ca.iter().flat_map(|ca| {
         [
-            format!("SET GLOBAL group_replication_recovery_ssl_ca = {}", text(&ca.to_string_lossy())),
-            "SET GLOBAL group_replication_recovery_ssl_verify_server_cert = ON".to_owned(),
+            format!("{set} group_replication_recovery_ssl_ca = {}", text(&ca.to_string_lossy())),
+            format!("{set} group_replication_recovery_ssl_verify_server_cert = ON"),
         ]
     });
     let join = [
@@ -73,16 +98,16 @@ pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
 /// How a version spells it.
 struct Words {
     change: &'static str,
-    start: &'static str,
+    replica: &'static str,
     prefix: &'static str,
 }
 
 impl Words {
     fn of(version: &ServerVersion) -> Self {
         if version.at_least(8, 0, 23) {
-            Self { change: "CHANGE REPLICATION SOURCE TO", start: "START REPLICA", prefix: "SOURCE" }
+            Self { change: "CHANGE REPLICATION SOURCE TO", replica: "REPLICA", prefix: "SOURCE" }
         } else {
-            Self { change: "CHANGE MASTER TO", start: "START SLAVE", prefix: "MASTER" }
+            Self { change: "CHANGE MASTER TO", replica: "SLAVE", prefix: "MASTER" }
         }
     }
 }
@@ -132,7 +157,7 @@ mod tests {
 
     fn all(text: &str, comment: &str, position: &str) -> String {
         let version = ServerVersion::parse(text, Signs { comment, ..Signs::default() }).unwrap();
-        replica(&version, &source(Some("/ca.pem")), position)
+        replica(&version, &source(Some("/ca.pem")), position, &[])
             .iter()
             .map(|text| text.as_str())
             .collect::<Vec<_>>()
@@ -154,9 +179,31 @@ mod tests {
     }
 
     #[test]
+    fn channels_that_came_with_the_copy_end_first() {
+        let ended = |text: &str, channel: &str| {
+            let version = ServerVersion::parse(text, Signs::default()).unwrap();
+            let all = replica(&version, &source(None), "0-1-77", &[channel.to_owned()]);
+            format!("{}; {}", *all[0], *all[1])
+        };
+        assert_eq!(ended("9.7.4", ""), "STOP REPLICA FOR CHANNEL ''; RESET REPLICA ALL FOR CHANNEL ''");
+        assert_eq!(ended("5.7.44", "it's"), "STOP SLAVE FOR CHANNEL 'it''s'; RESET SLAVE ALL FOR CHANNEL 'it''s'");
+        assert_eq!(ended("10.11.19-MariaDB", "a"), "STOP SLAVE 'a'; RESET SLAVE 'a' ALL");
+    }
+
+    #[test]
+    fn recovery_from_a_group_verifies_after_a_restart_too() {
+        let of = |text: &str| {
+            let version = ServerVersion::parse(text, Signs::default()).unwrap();
+            group_member(&version, &source(Some("/ca.pem"))).iter().map(|text| text.to_string()).collect::<Vec<_>>()
+        };
+        assert!(of("9.7.4")[..2].iter().all(|text| text.starts_with("SET PERSIST group_replication_recovery_ssl_")));
+        assert!(of("5.7.44")[0].starts_with("SET GLOBAL "));
+    }
+
+    #[test]
     fn what_is_shown_holds_no_password() {
         let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
-        let shown = replica(&version, &Source { password: None, ..source(None) }, "");
+        let shown = replica(&version, &Source { password: None, ..source(None) }, "", &[]);
         assert!(shown[0].contains("SOURCE_PASSWORD='…'") && shown[0].contains("SOURCE_SSL=1"));
     }
 }

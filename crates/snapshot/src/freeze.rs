@@ -20,7 +20,7 @@ use rustix::{
 };
 
 use crate::{
-    datadir::ServerProcess,
+    datadir::{DataDir, ServerProcess},
     error::Error,
     process::{of_process, state_in},
     watchdog::{Running, Watchdog},
@@ -50,14 +50,18 @@ impl Freeze {
     /// [`Error`]; the server runs on.
     pub(crate) fn begin(
         server: &ServerProcess,
-        datadir: &Path,
+        datadir: &DataDir,
         watchdog: &Watchdog,
         limit: Duration,
     ) -> Result<Self, Error> {
         let pid = server.pid;
         let refused = |source: Errno| Error::Signal { pid, source: source.into() };
-        let alone = alone(datadir, pid)?;
+        let alone = alone(datadir.path(), pid)?;
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(refused)?;
+        // From here on the number is that process's: if it has the data directory open now, it is the one to stop.
+        if datadir.server()?.map(|now| now.pid) != Some(pid) {
+            return Err(Error::ServerGone { pid });
+        }
         test_kill_process(pid).map_err(refused)?;
         if tasks(pid)?.iter().any(|state| matches!(state, 'T' | 't')) {
             return Err(Error::AlreadyStopped { pid });
@@ -184,4 +188,25 @@ fn tasks(pid: Pid) -> Result<Vec<char>, Error> {
         states.extend(state_in(&stat));
     }
     if states.is_empty() { Err(Error::ServerGone { pid }) } else { Ok(states) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_stranger_who_got_the_servers_number_is_not_stopped() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("ibdata1"), "").unwrap();
+        let datadir = DataDir::at(directory.path()).unwrap();
+        let mut stranger = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&stranger);
+        let server = ServerProcess { pid, found_by: "a test" };
+        let frozen = Freeze::begin(&server, &datadir, &Watchdog::default(), Duration::from_millis(200));
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+        assert!(matches!(frozen, Err(Error::ServerGone { pid: gone }) if gone == pid), "{frozen:?}");
+    }
 }

@@ -33,6 +33,8 @@ impl Tools {
     ) -> Result<String, Error> {
         let mut command = Command::new(program);
         command.args(args).env("PATH", self.path()).env("LC_ALL", "C").env("LVM_SUPPRESS_FD_WARNINGS", "1");
+        // Secrets that a server gives to its state transfer.
+        command.env_remove("WSREP_SST_OPT_AUTH").env_remove("WSREP_SST_OPT_REMOTE_AUTH");
         let output = command.stdin(Stdio::null()).output().map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::NoTool { program },
             _ => Error::Tool { program, reason: source.to_string() },

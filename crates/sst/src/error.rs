@@ -65,6 +65,25 @@ pub enum SstError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// A group of option files that servers of one version read says where data is.
+    #[error(
+        "[{group}] {}: groups of one version are not read for where data is: set it in [mysqld]",
+        option.replace('-', "_")
+    )]
+    OneVersion {
+        /// The group.
+        group: String,
+        /// The option.
+        option: &'static str,
+    },
+    /// What a server cannot start without.
+    #[error("{}: there is no {missing}, so nothing is replaced", path.display())]
+    Incomplete {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What is not there.
+        missing: &'static str,
+    },
     /// The server could not take its lock.
     #[error("the server could not flush its tables, its own lines in this log say why")]
     NotFlushed,

@@ -49,7 +49,7 @@ const PORT_PATIENCE: Duration = Duration::from_secs(10);
 pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &Report<'_>) -> Result<(), SstError> {
     let layout = Layout::of(arguments, options)?;
     let (host, port) = split(&arguments.address);
-    let trust = match trust::certificates(options)? {
+    let trust = match trust::certificates(options, report)? {
         Some((identity, authorities)) => {
             Trust::Certificates { identity, authorities, secret: Some(Secret::generate()?) }
         }

@@ -2,20 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use server::option_file::{Entries, usual_files};
+use server::option_file::{Entries, Entry, usual_files};
 
 use crate::{arguments::Arguments, error::SstError};
 
 /// Groups that the server reads.
-const SERVER: [&str; 5] = ["mysqld", "server", "mariadb", "mariadbd", "galera"];
+const SERVER: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
+/// Those of them that may have a version behind, such as `mariadb-10.11`.
+const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
 /// The group of state transfers.
 const SST: [&str; 1] = ["sst"];
+/// Where InnoDB and Aria have their files. Old files of theirs must not meet new ones.
+const PLACES: [&str; 5] = [
+    "innodb-data-home-dir",
+    "innodb-data-file-path",
+    "innodb-log-group-home-dir",
+    "innodb-undo-directory",
+    "aria-log-dir-path",
+];
 
 /// Options, later ones over earlier ones, the command line over all.
 #[derive(Debug, Default)]
 pub struct Options {
     files: Vec<Entries>,
-    suffix: Option<String>,
+    suffix: String,
     command_line: Vec<(String, String)>,
 }
 
@@ -23,7 +33,8 @@ impl Options {
     /// Reads the files that the server read.
     ///
     /// # Errors
-    /// [`SstError::OptionFile`].
+    /// [`SstError::OptionFile`], and [`SstError::OneVersion`] if a group of one version says where data is: whether the
+    /// server is of that version is not known here.
     pub fn read(arguments: &Arguments) -> Result<Self, SstError> {
         let mut paths: Vec<PathBuf> = match &arguments.defaults_file {
             Some(file) => vec![file.clone()],
@@ -31,9 +42,10 @@ impl Options {
         };
         paths.extend(arguments.defaults_extra_file.clone());
         let files = paths.iter().map(|path| Entries::read(path)).collect::<Result<_, _>>()?;
-        let options = arguments.server.iter().filter_map(|word| word.strip_prefix("--")?.split_once('='));
-        let command_line = options.map(|(name, value)| (name.replace('_', "-"), value.to_owned())).collect();
-        Ok(Self { files, suffix: arguments.defaults_group_suffix.clone(), command_line })
+        let suffix = arguments.defaults_group_suffix.clone().unwrap_or_default();
+        let options = Self { files, suffix, command_line: command_line(&arguments.server) };
+        options.check_versions()?;
+        Ok(options)
     }
 
     /// The text of an option of the server; `None` if it is not set, or empty.
@@ -49,10 +61,30 @@ impl Options {
     }
 
     fn last(&self, groups: &[&str], name: &str) -> Option<&str> {
-        let suffixed = groups.iter().map(|group| format!("{group}{}", self.suffix.as_deref().unwrap_or_default()));
-        let suffixed: Vec<String> = suffixed.collect();
-        let groups: Vec<&str> = groups.iter().copied().chain(suffixed.iter().map(String::as_str)).collect();
-        self.files.iter().rev().find_map(|file| file.last(&groups, name))?.value.text()
+        let is_meant = |entry: &&Entry| {
+            let group = self.without_suffix(&entry.group);
+            loosely(&entry.key) == name && (groups.contains(&group) || groups.contains(&entry.group.as_str()))
+        };
+        self.files.iter().rev().find_map(|file| file.entries.iter().rev().find(is_meant))?.value.text()
+    }
+
+    /// A group without what `--defaults-group-suffix` puts behind each.
+    fn without_suffix<'g>(&self, group: &'g str) -> &'g str {
+        group.strip_suffix(&self.suffix.to_ascii_lowercase()).unwrap_or(group)
+    }
+
+    fn check_versions(&self) -> Result<(), SstError> {
+        let of_one_version = |group: &str| {
+            let (server, version) = self.without_suffix(group).split_once('-').unwrap_or_default();
+            VERSIONED.contains(&server) && version.starts_with(|c: char| c.is_ascii_digit())
+        };
+        for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
+            let place = PLACES.into_iter().find(|place| *place == loosely(&entry.key));
+            if let Some(option) = place.filter(|place| self.server(place) != entry.value.text()) {
+                return Err(SstError::OneVersion { group: entry.group.clone(), option });
+            }
+        }
+        Ok(())
     }
 
     /// A directory of the server, relative to its data directory.
@@ -61,30 +93,83 @@ impl Options {
     }
 }
 
+/// The name of an option that a server may not know, too.
+fn loosely(name: &str) -> &str {
+    name.strip_prefix("loose-").unwrap_or(name)
+}
+
+/// Options with values, which stand behind an equals sign or in the next word.
+fn command_line(words: &[String]) -> Vec<(String, String)> {
+    let mut words = words.iter().peekable();
+    let mut options = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(word) = word.strip_prefix("--") else { continue };
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, words.next_if(|next| !next.starts_with('-')).map(String::as_str)),
+        };
+        let name = name.to_ascii_lowercase().replace('_', "-");
+        options.extend(value.map(|value| (loosely(&name).to_owned(), value.to_owned())));
+    }
+    options
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
 
-    #[test]
-    fn the_command_line_wins_over_files() {
+    fn read(text: &str, more: &str) -> Result<Options, SstError> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
+        fs::write(&file, text).unwrap();
+        let words = format!("--role donor --address h --datadir /d --defaults-file {} {more}", file.display());
+        Options::read(&Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap())
+    }
+
+    #[test]
+    fn the_command_line_wins_over_files() {
         let text = "[mysqld]\ninnodb_undo_directory=/file\naria-log-dir-path = /aria\n[sst]\ntca=/one\ntca=/two\n\
                     encrypt=0\n[sst2]\ntkey=/key\n";
-        fs::write(&file, text).unwrap();
-        let words = format!(
-            "--role donor --address h --datadir /d --defaults-file {} --defaults-group-suffix 2 \
-             --mysqld-args --innodb-undo_directory=undo",
-            file.display()
-        );
-        let arguments = Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap();
-        let options = Options::read(&arguments).unwrap();
+        let more = "--defaults-group-suffix 2 --mysqld-args --innodb-undo_directory=undo";
+        let options = read(text, more).unwrap();
         let datadir = Path::new("/d");
         assert_eq!(options.directory("innodb-undo-directory", datadir), Path::new("/d/undo"));
         assert_eq!(options.directory("aria-log-dir-path", datadir), Path::new("/aria"));
         assert_eq!(options.directory("innodb-data-home-dir", datadir), datadir);
         assert_eq!((options.sst("tca"), options.sst("tkey"), options.sst("tcert")), (Some("/two"), Some("/key"), None));
+    }
+
+    #[test]
+    fn options_are_spelled_as_the_server_takes_them() {
+        let text = "[MYSQLD]\nloose_innodb_undo_directory=/undo\ntmpdir=/one\n[SST]\ntca=/ca\n[MariaDB-X]\n\
+                    aria_log_dir_path=/aria\n";
+        let more = "--defaults-group-suffix -X --mysqld-args --innodb-log-group-home-dir /redo --wsrep_on \
+                    --loose-innodb_data_home_dir=/home --tmpdir /two --bind-address";
+        let options = read(text, more).unwrap();
+        for (name, value) in [
+            ("innodb-undo-directory", Some("/undo")),
+            ("innodb-log-group-home-dir", Some("/redo")),
+            ("innodb-data-home-dir", Some("/home")),
+            ("aria-log-dir-path", Some("/aria")),
+            ("tmpdir", Some("/two")),
+            ("wsrep-on", None),
+        ] {
+            assert_eq!(options.server(name), value, "{name}");
+        }
+        assert_eq!(options.sst("tca"), Some("/ca"));
+    }
+
+    #[test]
+    fn places_in_groups_of_one_version_are_refused() {
+        for group in ["mariadb-10.11", "Mysqld-10.11", "mariadbd-11.8"] {
+            let text = format!("[{group}]\ninnodb-log-group-home-dir=/redo\n");
+            assert!(matches!(read(&text, ""), Err(SstError::OneVersion { .. })), "{group}");
+            // The same for every version.
+            let text = format!("[mysqld]\ninnodb_log_group_home_dir=/redo\n{text}");
+            assert!(read(&text, "").is_ok(), "{group}");
+        }
+        assert!(read("[mariadb-10.11]\ntmpdir=/t\n[client-10]\ninnodb-data-home-dir=/x\n", "").is_ok());
     }
 }

@@ -1,15 +1,19 @@
 //! How the two sides know each other: by a secret and a fingerprint that travel in the joiner's request,
-//! or by certificates of the site besides the secret. There is no third way.
+//! or by certificates of the site besides the secret. There is no third way: `encrypt=3` of the servers' own
+//! methods, a key and a certificate without an authority, would believe whoever answers.
 
 use std::path::Path;
 
 use transfer::tls::identity::{Authorities, Identity};
 
-use crate::{error::SstError, options::Options};
+use crate::{error::SstError, options::Options, report::Report};
 
 /// Certificates of the site, if the options name any. Names as the servers' own methods have them;
 /// `encrypt`, which would switch encryption off for those, is not looked at.
-pub(crate) fn certificates(options: &Options) -> Result<Option<(Identity, Authorities)>, SstError> {
+pub(crate) fn certificates(
+    options: &Options,
+    report: &Report<'_>,
+) -> Result<Option<(Identity, Authorities)>, SstError> {
     let named = |names: [&str; 3]| names.map(|name| options.sst(name));
     // As in the servers' own methods, the newer names are not looked at if there are older ones.
     let [certificate, key, authorities] = match named(["tcert", "tkey", "tca"]) {
@@ -17,6 +21,10 @@ pub(crate) fn certificates(options: &Options) -> Result<Option<(Identity, Author
         older => older,
     };
     if certificate.is_none() && key.is_none() && authorities.is_none() {
+        return Ok(None);
+    }
+    if certificate.is_some() && key.is_some() && authorities.is_none() {
+        report.line("tkey and tcert without tca prove nothing of the other side: a one-time key is used");
         return Ok(None);
     }
     let missing = |option| SstError::Option {
@@ -32,4 +40,39 @@ pub(crate) fn certificates(options: &Options) -> Result<Option<(Identity, Author
     let authorities = Authorities::from_file(Path::new(authorities));
     let authorities = authorities.map_err(|error| SstError::Option { option: "tca", reason: error.to_string() })?;
     Ok(Some((identity, authorities)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::arguments::Arguments;
+
+    /// What certificates there are, and what was said.
+    fn of(section: &str) -> (Result<Option<(Identity, Authorities)>, SstError>, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("my.cnf");
+        std::fs::write(&file, section).unwrap();
+        let words = format!("--role joiner --address h --datadir /d --defaults-file {}", file.display());
+        let arguments = Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap();
+        let said = Mutex::new(String::new());
+        let note = |line: &str| said.lock().unwrap().push_str(line);
+        let found = certificates(&Options::read(&arguments).unwrap(), &Report(&note));
+        (found, said.into_inner().unwrap())
+    }
+
+    #[test]
+    fn a_certificate_that_nobody_vouches_for_is_not_used_and_that_is_said() {
+        for section in ["[SST]\ntkey=/k\ntcert=/c\nencrypt=3\n", "[sst]\nssl-key=/k\nssl-cert=/c\n"] {
+            let (found, said) = of(section);
+            assert!(matches!(found, Ok(None)), "{section}");
+            assert!(said.contains("a one-time key is used"), "{said}");
+        }
+        let (found, said) = of("[sst]\nencrypt=0\n");
+        assert!(matches!(found, Ok(None)) && said.is_empty(), "{said}");
+        for section in ["[sst]\ntca=/a\n", "[sst]\ntca=/a\ntkey=/k\n", "[sst]\ntcert=/c\n", "[sst]\ntkey=/k\n"] {
+            assert!(matches!(of(section).0, Err(SstError::Option { .. })), "{section}");
+        }
+    }
 }

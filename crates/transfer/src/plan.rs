@@ -75,6 +75,8 @@ pub struct Planned {
     identity: Identity,
     /// Whether it may be written without a change of its times.
     untold: bool,
+    /// Whether it may change while it is sent, in whatever source.
+    restless: bool,
     /// The directory beside the root that it is in.
     other: Option<usize>,
     /// Of a stream: what is at hand of it.
@@ -104,10 +106,10 @@ impl Identity {
     }
 
     /// Whether the file was last written so long before `looked` that the time would be another if
-    /// it had been written once more since. A write that is under way has changed the time, and not
-    /// yet the bytes.
+    /// it had been written once more since. A write around the page cache that is under way has changed the time, and not
+    /// yet the bytes: as long as a disk that is asked again, or throttled, may take for it (30 s before Linux asks again).
     fn is_settled(&self, looked: SystemTime) -> bool {
-        const UNDER_WAY: Duration = Duration::from_secs(5);
+        const UNDER_WAY: Duration = Duration::from_secs(60);
         let since = |(seconds, nanoseconds): (i64, i64)| {
             let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
             let time = UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
@@ -122,12 +124,15 @@ impl Planned {
     pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
         let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
         let identity = Identity { device: u64::MAX, inode: number, bytes, modified: (0, 0), changed: (0, 0) };
-        Self { entry, sparse: false, identity, untold: false, other: None, chunks: Some(chunks) }
+        Self { entry, sparse: false, identity, untold: false, restless: false, other: None, chunks: Some(chunks) }
     }
 
     /// What has changed since the plan was made; `None` if nothing has.
     #[must_use]
     pub fn change(&self, now: &Metadata) -> Option<&'static str> {
+        if self.restless {
+            return None;
+        }
         let now = Identity::of(now);
         let then = self.identity;
         if (now.device, now.inode) != (then.device, then.inode) {
@@ -236,6 +241,13 @@ impl Plan {
         }
     }
 
+    /// Files of the source that go as they are found, whether they change meanwhile or not. Told by their paths.
+    pub fn may_change(&mut self, is: impl Fn(&Path) -> bool) {
+        for planned in &mut self.entries {
+            planned.restless = planned.file_bytes().is_some() && is(planned.entry.path.as_path());
+        }
+    }
+
     /// Whether a file is still what it was when an earlier plan was made, so surely that it need not
     /// be read again.
     pub(crate) fn is_as_before(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
@@ -334,6 +346,7 @@ impl Plan {
             sparse,
             identity: Identity::of(metadata),
             untold: false,
+            restless: false,
             other,
             chunks: None,
         });
@@ -466,6 +479,30 @@ mod tests {
         for (entries, unsound) in cases {
             assert_eq!(first_unsound(&entries), unsound, "{entries:?}");
         }
+    }
+
+    #[test]
+    fn what_was_written_in_the_last_minute_may_still_be_under_way() {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let identity = Identity { device: 1, inode: 2, bytes: 3, modified: (1000, 0), changed: (1000, 500_000_000) };
+        assert!(!identity.is_settled(at(1030)));
+        assert!(!identity.is_settled(at(900)));
+        assert!(identity.is_settled(at(1061)));
+    }
+
+    #[test]
+    fn only_files_that_may_change_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("mysql")).unwrap();
+        fs::write(root.join("mysql/slow_log.CSV"), "1\n").unwrap();
+        fs::write(root.join("mysql/user.MAD"), "1").unwrap();
+        let mut plan = Plan::of(root, &Selection::default()).unwrap();
+        plan.may_change(|path| path.starts_with("mysql/slow_log.CSV"));
+        fs::write(root.join("mysql/slow_log.CSV"), "1\n2\n").unwrap();
+        plan.check_unchanged().unwrap();
+        fs::write(root.join("mysql/user.MAD"), "12").unwrap();
+        assert!(matches!(plan.check_unchanged(), Err(TransferError::Changed { .. })));
     }
 
     #[test]

@@ -103,11 +103,11 @@ impl Provision {
             );
         }
         if !self.yes {
-            self.show(&self.statements(&pair, &position, None))?;
+            self.show(&self.statements(&mut pair, &position, None)?)?;
             return Ok(Exit::Clean);
         }
         let password = self.replication_password_file.as_deref().map(from_file).transpose()?;
-        let statements = self.statements(&pair, &position, password);
+        let statements = self.statements(&mut pair, &position, password)?;
         pair.carry_out(&statements)?;
         match self.role {
             Role::GroupMember => pair.wait_until_online(self.wait)?,
@@ -142,14 +142,15 @@ impl Provision {
         Pair::open(&from, &read_only, &to, &local, (host, port))
     }
 
-    fn statements(&self, pair: &Pair, position: &str, password: Option<Password>) -> Statements {
+    fn statements(&self, pair: &mut Pair, position: &str, password: Option<Password>) -> Result<Statements, Failure> {
         let (host, port) = pair.address.clone();
         let source =
             Source { host, port, user: self.replication_user.clone(), password, ca: self.replication_ca.clone() };
-        match self.role {
+        let channels = if self.role == Role::Replica { pair.channels()? } else { Vec::new() };
+        Ok(match self.role {
             Role::GroupMember => replication::group_member(&pair.identity.version, &source),
-            _ => replication::replica(&pair.identity.version, &source, position),
-        }
+            _ => replication::replica(&pair.identity.version, &source, position, &channels),
+        })
     }
 
     fn show(&self, statements: &Statements) -> Result<(), Failure> {
@@ -234,7 +235,7 @@ impl Pair {
         if executed.is_empty() {
             return Err(self.no_position("gtid_executed is empty"));
         }
-        // Sets of GTIDs hold hexadecimal digits, and - : , _ and letters of tags: nothing to quote.
+        let executed = gtids(executed, &self.names.1)?;
         if self.ask_source(&format!("SELECT GTID_SUBSET('{executed}', @@GLOBAL.gtid_executed)"))? != "1" {
             return Err(Failure::new(format!(
                 "{}: has transactions that the source does not have ({executed}), so it is not a copy of it, or was \
@@ -243,29 +244,58 @@ impl Pair {
             )));
         }
         if self.ask_source(&format!("SELECT GTID_SUBSET(@@GLOBAL.gtid_purged, '{executed}')"))? != "1" {
-            return Err(Failure::new(format!(
-                "{}: has purged the binary logs since the copy, so it cannot be followed from there",
-                self.names.0
-            ))
-            .hint("take a new copy"));
+            return Err(self.purged());
         }
         Ok(executed)
     }
 
     fn position_of_mariadb(&mut self) -> Result<String, Failure> {
-        let position = self.ask_new("SELECT @@GLOBAL.gtid_binlog_pos")?;
+        let position = gtids(self.ask_new("SELECT @@GLOBAL.gtid_binlog_pos")?, &self.names.1)?;
         if position.is_empty() {
             return Err(self.no_position("gtid_binlog_pos is empty"));
         }
+        let applied = self.ask_new("SELECT @@GLOBAL.gtid_slave_pos")?;
+        if let Some(ahead) = unreached(&applied, &position) {
+            return Err(Failure::new(format!(
+                "{}: has applied {ahead} as a replica, and its binary log is at {position}: what lies between would be \
+                 applied twice",
+                self.names.1
+            ))
+            .hint("a replica that is to be copied, or set up again, has to run with log_slave_updates"));
+        }
         let newest = self.ask_source("SELECT @@GLOBAL.gtid_binlog_pos")?;
-        if let Some(own) = position.split(',').find(|gtid| !is_reached(gtid, &newest)) {
+        if let Some(own) = unreached(&position, &newest) {
             return Err(Failure::new(format!(
                 "{}: is at {own}, which the source has not reached ({newest}), so it is not a copy of it, or was \
                  written to",
                 self.names.1
             )));
         }
+        self.check_logs_of_mariadb(&position)?;
         Ok(position)
+    }
+
+    /// The source's oldest binary log begins where the copy is, or before.
+    fn check_logs_of_mariadb(&mut self, position: &str) -> Result<(), Failure> {
+        let oldest = self.ask_source("SHOW BINARY LOGS")?;
+        let quoted = oldest.replace('\\', "\\\\").replace('\'', "''");
+        // Behind the magic number.
+        let purged = self.ask_source(&format!("SELECT BINLOG_GTID_POS('{quoted}', 4)"))?;
+        if unreached(&purged, position).is_some() { Err(self.purged()) } else { Ok(()) }
+    }
+
+    fn purged(&self) -> Failure {
+        let what = "has purged the binary logs since the copy, so it cannot be followed from there";
+        Failure::new(format!("{}: {what}", self.names.0)).hint("take a new copy")
+    }
+
+    /// Names of the channels that the new server follows others by: the copy of a replica has the replica's.
+    fn channels(&mut self) -> Result<Vec<String>, Failure> {
+        let (list, column) = replication::channels(&self.identity.version);
+        let rows = self.new.query(list).map_err(|error| Failure::new(format!("{}: {error}", self.names.1)))?;
+        let names = (0..rows.rows.len()).map(|row| rows.value(row, column).unwrap_or_default().to_owned());
+        // Those of a group are the group's own affair.
+        Ok(names.filter(|name| !name.starts_with("group_replication_")).collect())
     }
 
     fn no_position(&self, what: &str) -> Failure {
@@ -304,7 +334,7 @@ impl Pair {
         } else {
             ("gtid_binlog_pos", "MASTER_GTID_WAIT")
         };
-        let newest = self.ask_source(&format!("SELECT @@GLOBAL.{variable}"))?;
+        let newest = gtids(self.ask_source(&format!("SELECT @@GLOBAL.{variable}"))?, &self.names.0)?;
         let until = Instant::now() + patience;
         while self.ask_new(&format!("SELECT {wait}('{newest}', 2)"))? != "0" {
             if let Some(error) = self.error_of_replication()? {
@@ -320,11 +350,7 @@ impl Pair {
     }
 
     fn error_of_replication(&mut self) -> Result<Option<String>, Failure> {
-        let status = if self.is_mysql() && self.identity.version.at_least(8, 0, 22) {
-            "SHOW REPLICA STATUS"
-        } else {
-            "SHOW SLAVE STATUS"
-        };
+        let (status, _) = replication::channels(&self.identity.version);
         let rows = self.new.query(status).map_err(|error| Failure::new(format!("{}: {error}", self.names.1)))?;
         let text = |column: &str| rows.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(text("Last_SQL_Error").or_else(|| text("Last_IO_Error")))
@@ -365,6 +391,18 @@ fn is_reached(gtid: &str, position: &str) -> bool {
     position.split(',').filter_map(parts).any(|(of, reached)| of == domain && reached >= number)
 }
 
+/// The first of some MariaDB GTIDs that a position has not reached.
+fn unreached<'g>(gtids: &'g str, position: &str) -> Option<&'g str> {
+    gtids.split(',').filter(|gtid| !gtid.trim().is_empty()).find(|gtid| !is_reached(gtid, position))
+}
+
+/// A set of GTIDs, made sure to be one: it becomes part of a statement on the other server. They hold digits, letters of
+/// tags, and `-`, `:`, `_` and commas.
+fn gtids(text: String, of: &str) -> Result<String, Failure> {
+    let is_one = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || matches!(c, '-' | ':' | '_' | ',');
+    if text.chars().all(is_one) { Ok(text) } else { Err(Failure::new(format!("{of}: gives a position that is none"))) }
+}
+
 /// What the server said, without its words: those of a syntax error quote the statement, and with it the password.
 fn unquoted(error: &server::Error) -> String {
     match error {
@@ -385,5 +423,17 @@ mod tests {
         assert!(!is_reached("0-1-81", "0-2-80,1-1-5"));
         assert!(!is_reached("2-1-1", "0-2-80,1-1-5"));
         assert!(!is_reached("nonsense", "0-2-80"));
+        assert_eq!(unreached("0-1-77, 1-1-6", "0-2-80,1-1-5"), Some(" 1-1-6"));
+        assert_eq!(unreached("", "0-2-80"), None);
+    }
+
+    #[test]
+    fn what_is_no_position_is_not_put_into_a_statement() {
+        for good in ["", "0-1-77,1-1-5", "3E11FA47-71CA-11E1-9E33-C80AA9429562:1-3:tag_1:5-7,\n"] {
+            assert_eq!(gtids(good.to_owned(), "db1").ok().as_deref(), Some(good));
+        }
+        for bad in ["0-1-1'; DROP DATABASE mysql; -- ", "0-1-1\\", "0-1-1\"", "(0)"] {
+            assert!(gtids(bad.to_owned(), "db1").is_err(), "{bad}");
+        }
     }
 }

@@ -249,10 +249,6 @@ fn write_out(from: &Path, listing: &Listing) {
 fn freeze(prepared: &Prepared<'_>, options: &Options) -> Result<Option<Freeze>, Error> {
     let source = &prepared.source;
     let Some(server) = &source.server else { return Ok(None) };
-    // Writing out may have taken minutes, and the server may be another process now.
-    if source.datadir.server()?.map(|now| now.pid) != Some(server.pid) {
-        return Err(Error::ServerGone { pid: server.pid });
-    }
     sending::refuse(server.pid)?;
-    Freeze::begin(server, source.datadir.path(), &options.watchdog, options.max_freeze).map(Some)
+    Freeze::begin(server, source.datadir, &options.watchdog, options.max_freeze).map(Some)
 }

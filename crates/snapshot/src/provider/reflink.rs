@@ -129,7 +129,7 @@ fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
 /// Owners, permissions and times, which the server need not wait for.
 fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
     for index in &cloned.indexes {
-        lead_here(index).map_err(failed(index))?;
+        lead_here(index, from, to).map_err(failed(index))?;
     }
     for (path, file, metadata) in &cloned.files {
         dress_one(file, metadata).map_err(failed(path))?;
@@ -153,11 +153,16 @@ fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a list of binary logs say that they are beside it.
-fn lead_here(index: &Path) -> io::Result<()> {
+/// Makes a list of binary logs say where they are in the copy: where they were in the data directory, else beside it.
+fn lead_here(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
     let text = fs::read_to_string(index)?;
-    let names = text.lines().filter_map(|line| Path::new(line).file_name());
-    let here: String = names.map(|name| format!("./{}\n", name.to_string_lossy())).collect();
+    let here = |line| {
+        let path = Path::new(line);
+        let below = path.strip_prefix(from).or_else(|_| path.strip_prefix(".")).unwrap_or(path);
+        let is_there = below.is_relative() && to.join(below).is_file();
+        if is_there { Some(below) } else { path.file_name().map(Path::new) }
+    };
+    let here: String = text.lines().filter_map(here).map(|log| format!("./{}\n", log.display())).collect();
     fs::write(index, here)
 }
 
@@ -167,4 +172,25 @@ fn dress_one(file: &File, like: &Metadata) -> io::Result<()> {
     }
     file.set_permissions(Permissions::from_mode(like.mode() & 0o7777))?;
     file.set_times(FileTimes::new().set_modified(like.modified()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_logs_leads_to_the_copy_wherever_they_are_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (Path::new("/data"), directory.path());
+        fs::create_dir(to.join("binlog")).unwrap();
+        for log in ["binlog/bin.000001", "binlog/bin.000002", "bin.000003", "bin.000004"] {
+            fs::write(to.join(log), "").unwrap();
+        }
+        let index = to.join("bin.index");
+        let lines = "/data/binlog/bin.000001\n./binlog/bin.000002\n/elsewhere/bin.000003\n./bin.000004\n";
+        fs::write(&index, lines).unwrap();
+        lead_here(&index, from, to).unwrap();
+        let expected = "./binlog/bin.000001\n./binlog/bin.000002\n./bin.000003\n./bin.000004\n";
+        assert_eq!(fs::read_to_string(&index).unwrap(), expected);
+    }
 }

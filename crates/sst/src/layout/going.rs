@@ -15,7 +15,7 @@ use crate::error::SstError;
 /// What a server that was cut off needs besides, to finish or undo a statement that it was in.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
 /// What is in directories of databases or beside them, and does not go.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     ".*",
     "lost+found",
     "#innodb_temp",
@@ -25,6 +25,7 @@ const LEFT_OUT: [&str; 11] = [
     "*/*.err",
     "*/*.pid",
     "*/*.sock",
+    "*/*.pem",
     "*/sealant-manifest*",
     "*/.sealant-staging",
 ];
@@ -49,6 +50,9 @@ impl Layout {
         let name = log.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let names = Pattern::new(&Pattern::escape(&name)).map(|name| vec![name]).unwrap_or_default();
         plan.add(log.parent().unwrap_or(copy), &names)?;
+        if !plan.entries.iter().any(|planned| planned.entry.path.as_path() == Path::new(&name)) {
+            return Err(SstError::Incomplete { path: log, missing: "binary log, which its index names" });
+        }
         Ok((plan, Some(name)))
     }
 
@@ -89,30 +93,33 @@ impl Layout {
         for (directory, names) in others {
             plan.add(&directory, names)?;
         }
-        check(root, &plan)?;
+        self.check(root, &plan)?;
+        let names: Vec<&Path> = plan.entries.iter().map(|planned| planned.entry.path.as_path()).collect();
+        self.check_complete(root, &names)?;
         Ok(plan)
     }
-}
 
-/// Data behind links and in directories of tables' own would be missing on the other side.
-fn check(root: &Path, plan: &Plan) -> Result<(), SstError> {
-    if let Some(path) = plan.outward.first() {
-        let reason = "a link that leads out of the data directory; what it points at would not be sent";
-        return Err(SstError::Outside { path: path.clone(), reason });
-    }
-    // A link in the data directory itself is none of the files that go.
-    if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir()) {
-        let reason = "a database behind a link, which would not be sent";
-        return Err(SstError::Outside { path, reason });
-    }
-    let elsewhere =
-        plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
-    match elsewhere {
-        Some(planned) => {
-            let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
-            Err(SstError::Outside { path: plan.absolute(planned), reason })
+    /// Data behind links and in directories of tables' own would be missing on the other side.
+    fn check(&self, root: &Path, plan: &Plan) -> Result<(), SstError> {
+        if let Some(path) = plan.outward.first() {
+            let reason = "a link that leads out of the data directory; what it points at would not be sent";
+            return Err(SstError::Outside { path: path.clone(), reason });
         }
-        None => Ok(()),
+        // A link in the data directory itself is none of the files that go.
+        let is_own = |path: &Path| self.is_spared(&self.datadir.join(path.file_name().unwrap_or_default()));
+        if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_own(path)) {
+            let reason = "a database behind a link, which would not be sent";
+            return Err(SstError::Outside { path, reason });
+        }
+        let elsewhere =
+            plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
+        match elsewhere {
+            Some(planned) => {
+                let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
+                Err(SstError::Outside { path: plan.absolute(planned), reason })
+            }
+            None => Ok(()),
+        }
     }
 }
 

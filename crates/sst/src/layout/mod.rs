@@ -4,6 +4,7 @@
 //! system tablespace, redo log and undo tablespaces and for Aria's log.
 
 mod going;
+mod own;
 mod placing;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::{
 
 use glob::Pattern;
 
+use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
 use crate::{arguments::Arguments, error::SstError, options::Options};
 
@@ -36,7 +38,7 @@ pub struct Layout {
     places: Vec<Place>,
     binlog: Option<PathBuf>,
     binlog_index: Option<PathBuf>,
-    /// Directories of the server that may be in the data directory and hold nothing that goes.
+    /// Directories of the node that may be in the data directory and hold nothing that goes.
     spared: Vec<PathBuf>,
 }
 
@@ -81,9 +83,7 @@ impl Layout {
             Some(index.into())
         });
         let binlog_index = index.filter(|_| binlog.is_some()).map(|index| datadir.join(index));
-        let spared = ["tmpdir", "innodb-tmpdir", "slave-load-tmpdir"].map(directory);
-        let spared = spared.into_iter().chain(binlog.iter().filter_map(|path| Some(path.parent()?.to_path_buf())));
-        let spared = spared.filter(|path| *path != datadir).collect();
+        let spared = own::directories(options, &datadir, binlog.as_deref());
         Ok(Self { datadir, places, binlog, binlog_index, spared })
     }
 
@@ -105,6 +105,20 @@ impl Layout {
     pub fn is_in_one_place(&self) -> bool {
         let binlog = self.binlog.as_ref().is_none_or(|binlog| binlog.starts_with(&self.datadir));
         binlog && self.places.iter().all(|place| place.directory.starts_with(&self.datadir))
+    }
+
+    /// Makes sure that what is at the top of `path` is a whole: without, old files would meet new ones.
+    fn check_complete(&self, path: &Path, names: &[&Path]) -> Result<(), SstError> {
+        let system = self.places.first().map(|place| place.names.as_slice()).unwrap_or_default();
+        let is_system = |name: &&Path| matches(system, name.as_os_str());
+        // MySQL's is a directory.
+        let is_redo = |name: &&Path| *name == Path::new("ib_logfile0") || name.starts_with("#innodb_redo");
+        let missing = match (names.iter().any(is_system), names.iter().any(is_redo)) {
+            (true, true) => return Ok(()),
+            (false, _) => "system tablespace",
+            (true, false) => "redo log",
+        };
+        Err(SstError::Incomplete { path: path.to_path_buf(), missing })
     }
 
     /// Where a joiner stages what comes.

@@ -1,11 +1,18 @@
 //! What came takes the place of what was there.
 
-use std::{collections::BTreeSet, ffi::OsStr, fs, io, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
 
 use glob::Pattern;
 
 use super::{
     DATA, Layout, Place,
+    own::is_database,
     tree::{is_directory, list, matches, remove_matching, remove_tree},
 };
 use crate::error::SstError;
@@ -18,27 +25,30 @@ impl Layout {
     /// Puts what was staged in the place of what was there. `binlog` is the name of the donor's newest binary
     /// log, if that came along.
     pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), SstError> {
+        let staging = self.staging();
+        let staged = list(&staging)?;
+        let names: Vec<&Path> = staged.iter().filter_map(|path| path.file_name().map(Path::new)).collect();
+        self.check_complete(&staging, &names)?;
+        // An index that names a log which is not there keeps a server from starting.
+        let binlog = binlog.filter(|log| names.contains(&Path::new(log)));
         for place in &self.places {
             fs::create_dir_all(&place.directory).map_err(SstError::file(&place.directory, "cannot be made"))?;
         }
         self.remove_old()?;
-        let staging = self.staging();
-        let failed = |source| SstError::File { path: staging.clone(), doing: "cannot be listed", source };
         let mut touched = BTreeSet::from([self.datadir.as_path()]);
-        for item in fs::read_dir(&staging).map_err(failed)? {
-            let name = item.map_err(failed)?.file_name();
+        for from in staged {
+            let name = from.file_name().unwrap_or_default();
             if name == transfer::plan::MANIFEST {
                 continue;
             }
-            let from = staging.join(&name);
             let to = match (binlog, &self.binlog) {
                 // A database may have any name.
                 _ if is_directory(&from) => &self.datadir,
                 (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
-                _ => self.home_of(&name),
+                _ => self.home_of(name),
             };
             touched.insert(to);
-            put(&from, &to.join(&name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
+            self.put(&from, &to.join(name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
         }
         if let Some(name) = binlog {
             self.write_index(name)?;
@@ -77,22 +87,35 @@ impl Layout {
     fn remove_old(&self) -> Result<(), SstError> {
         let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
         let data: Vec<Pattern> = data.chain(self.places.iter().flat_map(|place| place.names.clone())).collect();
+        let mut old = Vec::new();
         for path in list(&self.datadir)? {
             let name = path.file_name().unwrap_or_default();
             let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
             let hidden = name.as_encoded_bytes().starts_with(b".") || name == "lost+found";
-            let directory = kind.is_dir() && !hidden && !self.is_spared(&path);
-            if directory || kind.is_symlink() && !hidden && path.is_dir() || !kind.is_dir() && matches(&data, name) {
-                remove_tree(&path)?;
+            // Behind a link or not.
+            let directory = path.is_dir() && !hidden && !self.is_spared(&path);
+            if directory || !kind.is_dir() && matches(&data, name) {
+                old.push(path);
             }
         }
+        // What is in one could be removed, and it itself could not.
+        if let Some(path) = old.iter().find(|path| self.is_mounted(path)) {
+            let reason = "a file system of its own, which cannot be replaced by a directory";
+            return Err(SstError::Outside { path: path.clone(), reason });
+        }
+        old.iter().try_for_each(|path| remove_tree(path))?;
         for place in self.elsewhere() {
             remove_matching(&place.directory, &place.names)?;
         }
         self.remove_binlogs()
     }
 
-    fn is_spared(&self, path: &Path) -> bool {
+    fn is_mounted(&self, path: &Path) -> bool {
+        let device = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok();
+        device(path) != device(&self.datadir)
+    }
+
+    pub(super) fn is_spared(&self, path: &Path) -> bool {
         let places = self.places.iter().map(|place| &place.directory);
         places.chain(&self.spared).any(|spared| spared.starts_with(path))
     }
@@ -112,23 +135,32 @@ impl Layout {
         }
     }
 
+    /// Moves a file or a directory. What is in a directory goes into the one that was spared, but nothing into one that is
+    /// the node's own.
+    fn put(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if !is_directory(from) || !is_directory(to) {
+            return move_file(from, to);
+        }
+        let is_place = self.places.iter().any(|place| place.directory == to);
+        if self.spared.iter().any(|own| own == to) && !is_place && !is_database(from) {
+            return fs::remove_dir_all(from);
+        }
+        for item in fs::read_dir(from)? {
+            let name = item?.file_name();
+            self.put(&from.join(&name), &to.join(&name))?;
+        }
+        fs::File::open(to)?.sync_all()?;
+        fs::remove_dir(from)
+    }
+
     /// Places that are not the data directory itself.
     fn elsewhere(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| place.directory != self.datadir)
     }
 }
 
-/// Moves a file, on another file system by a copy that takes its place when it is whole. What is in a directory goes into
-/// the one that was spared.
-fn put(from: &Path, to: &Path) -> io::Result<()> {
-    if is_directory(from) && is_directory(to) {
-        for item in fs::read_dir(from)? {
-            let name = item?.file_name();
-            put(&from.join(&name), &to.join(&name))?;
-        }
-        fs::File::open(to)?.sync_all()?;
-        return fs::remove_dir(from);
-    }
+/// Moves a file, on another file system by a copy that takes its place when it is whole.
+fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let mut beside = to.as_os_str().to_owned();

@@ -67,6 +67,64 @@ fn the_data_goes_and_the_node_stays() {
 }
 
 #[test]
+fn directories_of_the_node_stay_and_do_not_go() {
+    const OWN: [&str; 9] = [
+        "cache/galera.cache",
+        "certificates/client.pem",
+        "home/gvwstate.dat",
+        "keys/keys.txt",
+        "logs/node.err",
+        "relay/relay.000001",
+        "run/node.pid",
+        "ssl/node.crt",
+        "tls/node.key",
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let datadir = directory.path().join("data");
+    fill(&datadir, &OWN);
+    fill(&datadir, &DATA);
+    // A database is data, whatever else is in it.
+    fill(&datadir, &["mysql/slow.log"]);
+    let below = datadir.display();
+    let options = format!(
+        "--log-error={below}/logs/node.err --general-log-file=logs/general.log --slow_query_log_file=mysql/slow.log \
+         --pid-file=run/node.pid --relay-log=relay/relay --wsrep_data_home_dir=home/ --ssl-cert=ssl/node.crt \
+         --file_key_management_filename={below}/keys/keys.txt \
+         --wsrep_provider_options=gcache.size=1G;gcache.dir={below}/cache;socket.ssl_key=tls/node.key"
+    );
+    let layout = layout(&datadir, &options);
+    let mut data = [&DATA[..], &["mysql/slow.log"]].concat();
+    data.sort_by_key(|name| Path::new(name).to_path_buf());
+    assert_eq!(names(&layout.plan().unwrap()), data.join(" "));
+    for name in &DATA {
+        fill(&datadir, &[&format!(".sealant_in/{name}")]);
+    }
+    // The donor does not know what they are for here; a database is one nevertheless.
+    fill(&datadir, &[".sealant_in/tls/node.key", ".sealant_in/tls/other.key", ".sealant_in/run/t.ibd"]);
+    layout.replace(None).unwrap();
+    assert_eq!(fs::read_to_string(datadir.join("tls/node.key")).unwrap(), "tls/node.key");
+    let mut expected = [&OWN[..], &DATA, &["run/t.ibd"]].concat();
+    expected.sort_by_key(|name| Path::new(name).to_path_buf());
+    assert_eq!(files(&datadir), expected);
+}
+
+#[test]
+fn a_link_to_the_nodes_own_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let (datadir, keys) = (directory.path().join("data"), directory.path().join("keys"));
+    fill(&datadir, &DATA);
+    fill(&keys, &["node.key"]);
+    std::os::unix::fs::symlink(&keys, datadir.join("ssl")).unwrap();
+    for name in &DATA {
+        fill(&datadir, &[&format!(".sealant_in/{name}")]);
+    }
+    let layout = layout(&datadir, "--ssl-key=ssl/node.key");
+    assert_eq!(names(&layout.plan().unwrap()), DATA.join(" "));
+    layout.replace(None).unwrap();
+    assert!(datadir.join("ssl/node.key").exists());
+}
+
+#[test]
 fn places_of_their_own_are_found_and_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [donor, joiner, redo] = ["donor", "joiner", "redo"].map(|name| directory.path().join(name));
@@ -79,8 +137,25 @@ fn places_of_their_own_are_found_and_filled() {
     assert_eq!(plan.bytes, "db/t.ibdib_logfile0ibdata1undo/noteundo/undo001".len() as u64);
     plan.check_unchanged().unwrap();
     fill(&joiner, &["aria/aria_log.00000001", "aria/other", ".sealant_in/aria_log.00000002"]);
+    fill(&joiner, &[".sealant_in/ibdata1", ".sealant_in/ib_logfile0"]);
     layout(&joiner, "--aria-log-dir-path=aria").replace(None).unwrap();
-    assert_eq!(files(&joiner), ["aria/aria_log.00000002", "aria/other"]);
+    assert_eq!(files(&joiner), ["aria/aria_log.00000002", "aria/other", "ib_logfile0", "ibdata1"]);
+}
+
+#[test]
+fn what_is_not_whole_neither_goes_nor_replaces_anything() {
+    let directory = tempfile::tempdir().unwrap();
+    let [donor, joiner] = ["donor", "joiner"].map(|name| directory.path().join(name));
+    for there in ["ibdata1", "ib_logfile0"] {
+        fill(&donor, &[there, "db/t.ibd"]);
+        assert!(matches!(layout(&donor, "").plan(), Err(SstError::Incomplete { .. })), "{there}");
+        fill(&joiner, &["ibdata1", "ib_logfile0", "old/t.ibd", &format!(".sealant_in/{there}")]);
+        let replaced = layout(&joiner, "").replace(None);
+        assert!(matches!(replaced, Err(SstError::Incomplete { .. })), "{there}");
+        assert!(joiner.join("old/t.ibd").exists() && joiner.join("ib_logfile0").exists());
+        fs::remove_file(donor.join(there)).unwrap();
+        fs::remove_dir_all(joiner.join(".sealant_in")).unwrap();
+    }
 }
 
 #[test]
@@ -103,22 +178,30 @@ fn a_copy_of_one_instant_has_the_log_that_decides() {
     let directory = tempfile::tempdir().unwrap();
     let [datadir, copy, joiner] = ["data", "copy", "joiner"].map(|name| directory.path().join(name));
     fill(&datadir, &["ibdata1"]);
-    fill(&copy, &["ibdata1", "bin.000007", "bin.000008", "bin.index", "ddl_recovery.log", "node.err"]);
+    fill(&copy, &["ibdata1", "ib_logfile0", "bin.000007", "bin.000008", "bin.index", "ddl_recovery.log", "node.err"]);
     fs::write(copy.join("bin.index"), "./bin.000007\n./bin.000008\n").unwrap();
     let (plan, log) = layout(&datadir, "").plan_of_copy(&copy).unwrap();
-    assert_eq!(names(&plan), "bin.000008 ddl_recovery.log ibdata1");
+    assert_eq!(names(&plan), "bin.000008 ddl_recovery.log ib_logfile0 ibdata1");
     assert_eq!(log.as_deref(), Some("bin.000008"));
-    fill(&joiner, &["bin.000001", "bin.index", ".sealant_in/bin.000008", ".sealant_in/ibdata1"]);
+    let whole = [".sealant_in/ib_logfile0", ".sealant_in/ibdata1"];
+    fill(&joiner, &["bin.000001", "bin.index", ".sealant_in/bin.000008"]);
+    fill(&joiner, &whole);
     layout(&joiner, "").replace(log.as_deref()).unwrap();
-    assert_eq!(files(&joiner), ["bin.000008", "bin.index", "ibdata1"]);
+    assert_eq!(files(&joiner), ["bin.000008", "bin.index", "ib_logfile0", "ibdata1"]);
     assert_eq!(fs::read_to_string(joiner.join("bin.index")).unwrap(), "./bin.000008\n");
+    // An index that names what did not come would keep the server from starting.
+    fill(&joiner, &whole);
+    layout(&joiner, "").replace(log.as_deref()).unwrap();
+    assert_eq!(files(&joiner), ["ib_logfile0", "ibdata1"]);
+    fs::remove_file(copy.join("bin.000008")).unwrap();
+    assert!(matches!(layout(&datadir, "").plan_of_copy(&copy), Err(SstError::Incomplete { .. })));
 }
 
 #[test]
 fn data_that_lies_elsewhere_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let datadir = directory.path().join("data");
-    fill(&datadir, &["db/t.isl"]);
+    fill(&datadir, &["db/t.isl", "ibdata1", "ib_logfile0"]);
     let layout = layout(&datadir, "");
     assert!(matches!(layout.plan(), Err(SstError::Outside { .. })));
     fs::remove_file(datadir.join("db/t.isl")).unwrap();

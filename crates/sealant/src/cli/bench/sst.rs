@@ -26,7 +26,8 @@ use crate::output::message::Failure;
 ///
 /// Starts a node of its own on a copy of DIR, with a client that commits without a pause, and lets others join it:
 /// from the start of the joiner's server until it is Synced, and the longest that a commit on the donor took
-/// meanwhile. Everything happens on this machine, over loopback, below the directories of --into, each of
+/// meanwhile; for this program beside how long the donor says that it stood still, and what `sealant snapshot estimate` said
+/// before. A change of members stalls the commits of a cluster too, whatever the method. Everything happens on this machine, over loopback, below the directories of --into, each of
 /// which stands for its file system. The donor's page cache is as the last run left it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
@@ -78,6 +79,9 @@ Exit codes:
 /// Names of the experiments.
 const JOINED: &str = "from the start of the joiner to Synced";
 const STALLED: &str = "longest commit on the donor meanwhile";
+/// A change of members stalls the cluster besides, whatever the method: this is the method's own part.
+const STOOD: &str = "the donor stood still for the copy, as it says";
+const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
 impl Method {
     const fn name(self) -> &'static str {
@@ -101,6 +105,18 @@ struct Place {
 struct Joined {
     took: Duration,
     longest: Duration,
+    /// What the donor's program says of its server.
+    stood: Option<Duration>,
+    /// What was foretold; nothing where no snapshot can be had.
+    estimated: Option<Duration>,
+}
+
+impl Joined {
+    fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        let known = [(JOINED, Some(self.took)), (STALLED, Some(self.longest))];
+        let known = known.into_iter().chain([(STOOD, self.stood), (ESTIMATED, self.estimated)]);
+        known.filter_map(|(experiment, time)| Some((experiment, time?)))
+    }
 }
 
 impl BenchSst {
@@ -122,7 +138,7 @@ impl BenchSst {
                     let arm = format!("{}, {}", method.name(), place.system);
                     status.show(&format!("round {}, {arm}", round + 1));
                     let joined = place.join(&installation, &options, method)?;
-                    for (experiment, time) in [(JOINED, joined.took), (STALLED, joined.longest)] {
+                    for (experiment, time) in joined.times() {
                         let (experiment, arm, seconds) = (experiment.to_owned(), arm.clone(), time.as_secs_f64());
                         samples.push(Sample {
                             experiment,
@@ -208,7 +224,9 @@ impl BenchSst {
         ));
         notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
         let of = |name| Samples::of_experiment(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
-        let experiments = [JOINED, STALLED].map(of).into();
+        let known = [JOINED, STALLED, STOOD, ESTIMATED].into_iter();
+        let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
+        let experiments = known.map(of).collect();
         Record {
             schema: SCHEMA,
             environment,
@@ -232,6 +250,8 @@ impl Place {
         let options = if method == Method::Rsync { "" } else { options };
         let settings = self.scratch.path().join("donor/my.cnf");
         fs::write(&settings, options).map_err(|e| Failure::new(format!("{}: {e}", settings.display())))?;
+        let estimated = if method == Method::Sealant { self.estimate() } else { None };
+        let said = self.donor.log().len();
         let _ = self.writer.take();
         let began = Instant::now();
         let started = installation.start(&directory, &self.donor.address(), method.name(), options);
@@ -244,11 +264,50 @@ impl Place {
         joiner.stop().map_err(failure)?;
         let gone = fs::remove_dir_all(&directory);
         gone.map_err(|e| Failure::new(format!("{}: {e}", directory.display())))?;
-        Ok(Joined { took, longest })
+        let stood = self.donor.log().get(said..).and_then(stood_still);
+        Ok(Joined { took, longest, stood, estimated })
+    }
+
+    /// What a snapshot of the donor would take now.
+    fn estimate(&self) -> Option<Duration> {
+        let datadir = ::snapshot::DataDir::at(&self.donor.datadir()).ok()?.socket(Some(self.donor.socket()));
+        ::snapshot::estimate(&datadir, &::snapshot::Options::default()).ok().map(|estimate| estimate.freeze())
     }
 
     fn end(self) -> Result<(), Failure> {
         drop(self.writer);
         self.donor.stop().map_err(failure)
+    }
+}
+
+/// How long the server stood still by the last line of the donor's program that tells.
+fn stood_still(log: &str) -> Option<Duration> {
+    let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
+    let mut told = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
+        // Its clients wait from the moment that it is asked.
+        let by_lock = || {
+            let (during, before) = line.split_once("stands still: ")?.1.split_once("; ")?.1.split_once(" ms, and ")?;
+            Some(during.parse::<f64>().ok()? + milliseconds(before)?)
+        };
+        line.split_once("stood still for ").and_then(|(_, time)| milliseconds(time)).or_else(by_lock)
+    });
+    told.next_back().and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1e3).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_donor_tells_how_long_it_stood_still() {
+        let of = |text: &str| {
+            stood_still(&format!("2026-11-22 11:37 0 [Note] WSREP: x\nWSREP_SST: [INFO] sealant {text}\n"))
+        };
+        let snapshot = "donor: a snapshot by reflink; the server stood still for 37.2 ms (20261122 11:37:25.242)";
+        assert_eq!(of(snapshot), Some(Duration::from_micros(37_200)));
+        let lock = "donor: while the server stands still: 28.9 MiB looked at, 9.9 MiB sent; 55 ms, and 35 ms until it stood \
+                    still (20261122 11:49:15.261)";
+        assert_eq!(of(lock), Some(Duration::from_millis(90)));
+        assert_eq!(of("donor: connected to 127.0.0.1:4444"), None);
     }
 }

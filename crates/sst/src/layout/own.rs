@@ -1,0 +1,89 @@
+//! Directories in the data directory that belong to the node and not to the data: nothing in them goes, and what a
+//! joiner has there stays.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use glob::Pattern;
+
+use super::tree::{list, matches};
+use crate::options::Options;
+
+/// Where temporary tables are made, whose files look like those of a database.
+const TEMPORARY: [&str; 3] = ["tmpdir", "innodb-tmpdir", "slave-load-tmpdir"];
+/// Options of the server that name directories.
+const DIRECTORIES: [&str; 3] = ["wsrep-data-home-dir", "ssl-capath", "ssl-crlpath"];
+/// Options of the server that name files.
+const FILES: [&str; 17] = [
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-crl",
+    "log-error",
+    "slow-query-log-file",
+    "log-slow-query-file",
+    "general-log-file",
+    "pid-file",
+    "socket",
+    "relay-log",
+    "relay-log-index",
+    "relay-log-info-file",
+    "server-audit-file-path",
+    "file-key-management-filename",
+    "file-key-management-filekey",
+    "innodb-buffer-pool-filename",
+];
+/// Options of state transfers that name a directory, and that name files.
+const SST_DIRECTORIES: [&str; 3] = ["tcapath", "ssl-capath", "sst-log-archive-dir"];
+const SST_FILES: [&str; 6] = ["tkey", "tcert", "tca", "ssl-key", "ssl-cert", "ssl-ca"];
+/// Parameters of the Galera provider that name directories, and that name files.
+const PROVIDER_DIRECTORIES: [&str; 2] = ["gcache.dir", "base_dir"];
+const PROVIDER_FILES: [&str; 4] = ["gcache.name", "socket.ssl_key", "socket.ssl_cert", "socket.ssl_ca"];
+/// Files that only a database has.
+const TABLES: [&str; 8] = ["db.opt", "*.frm", "*.ibd", "*.MAI", "*.MAD", "*.MYI", "*.MYD", "*.par"];
+/// Certificates and their keys.
+const CERTIFICATES: [&str; 1] = ["*.pem"];
+
+/// The directories of a server that its options name, with and without links resolved; without the data directory itself and without
+/// databases, which go whatever else is in them.
+pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Path>) -> Vec<PathBuf> {
+    let provider = options.server("wsrep-provider-options").unwrap_or_default();
+    let provider = |name: &str| {
+        let parameters = provider.split(';').filter_map(|parameter| parameter.split_once('='));
+        parameters.filter(|(known, _)| known.trim() == name).map(|(_, value)| value.trim()).next_back()
+    };
+    let named = DIRECTORIES.iter().filter_map(|name| options.server(name));
+    let named = named.chain(SST_DIRECTORIES.iter().filter_map(|name| options.sst(name)));
+    let named = named.chain(PROVIDER_DIRECTORIES.iter().filter_map(|name| provider(name)));
+    let files = FILES.iter().filter_map(|name| options.server(name));
+    let files = files.chain(SST_FILES.iter().filter_map(|name| options.sst(name)));
+    let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider(name)));
+    let files = files.map(|file| datadir.join(file.strip_prefix("FILE:").unwrap_or(file)));
+    let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
+    let own = named.map(|directory| datadir.join(directory)).chain(above).filter(|own| !is_database(own));
+    let temporary = TEMPORARY.map(|name| options.directory(name, datadir));
+    // What holds certificates and no tables is the node's, also if no option names it.
+    let certificates = list(datadir).unwrap_or_default().into_iter().filter(|path| holds(path, &CERTIFICATES));
+    let certificates = certificates.filter(|path| !is_database(path));
+    // A link in the data directory stays as well as what it leads to.
+    let all = own.chain(temporary).chain(certificates).flat_map(|own| [resolved(&own), own]);
+    all.filter(|own| resolved(own) != datadir).collect()
+}
+
+/// Whether there are tables in a directory.
+pub(super) fn is_database(directory: &Path) -> bool {
+    holds(directory, &TABLES)
+}
+
+fn holds(directory: &Path, names: &[&str]) -> bool {
+    let names: Vec<_> = names.iter().filter_map(|name| Pattern::new(name).ok()).collect();
+    let items = list(directory).unwrap_or_default();
+    items.iter().any(|path| matches(&names, path.file_name().unwrap_or_default()))
+}
+
+/// One that is not there yet is made when something comes to it.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
