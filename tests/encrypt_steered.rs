@@ -295,8 +295,7 @@ fn no_tool_is_used_with_a_server_that_it_does_not_know() {
     let programs = server.dir().join("programs");
     std::fs::create_dir(&programs).expect("made");
     let old = programs.join("pt-online-schema-change");
-    std::fs::write(&old, "#!/bin/sh\necho 'pt-online-schema-change 3.2.1'\n").expect("written");
-    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made a program");
+    harness::script(&old, "echo 'pt-online-schema-change 3.2.1'").expect("made a program");
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a path"));
     let arguments = ["encrypt", "plan", "--user", "root", "--method", "pt-osc", "--socket"];
     let output = sealant().args(arguments).arg(server.socket()).env("PATH", path).output().expect("it starts");

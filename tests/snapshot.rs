@@ -4,7 +4,6 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -558,8 +557,7 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     let desk = tempfile::tempdir().expect("a directory");
     let stand_in = |name: &str, script: &str| {
         let path = desk.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\nreal={}\n{script}\n", program.display())).expect("room");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        harness::script(&path, &format!("real={}\n{script}", program.display())).expect("room");
         path.to_str().expect("ASCII").to_owned()
     };
     let socket = server.socket().to_str().expect("ASCII").to_owned();

@@ -1,7 +1,7 @@
 //! Clusters that join by Sealant, and what writes to them meanwhile.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -41,8 +41,7 @@ impl Programs {
         let _ = fs::remove_file(&real);
         symlink(env!("CARGO_BIN_EXE_sealant"), &real).expect("a link");
         self.remove();
-        fs::write(self.program(), format!("#!/bin/sh\nREAL={}\n{script}\n", real.display())).expect("a script");
-        fs::set_permissions(self.program(), PermissionsExt::from_mode(0o755)).expect("permissions");
+        harness::script(&self.program(), &format!("REAL={}\n{script}", real.display())).expect("a script");
     }
 
     /// Takes the program away.

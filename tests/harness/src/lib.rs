@@ -33,7 +33,7 @@ mod template;
 
 pub use builder::{KeyringPlace, ServerBuilder};
 pub use certs::TlsFiles;
-pub use command::run;
+pub use command::{run, script};
 pub use error::Error;
 pub use kind::{Binaries, Kind, Missing, cache};
 pub use replication::Replication;
