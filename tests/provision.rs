@@ -176,7 +176,7 @@ fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
 fn a_copy_of_a_member_joins_the_group() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
     let desk = Desk::new();
-    let [one, two] = free_ports();
+    let [one, two] = [(); 2].map(|()| harness::free_port().expect("a port"));
     let seeds = format!("127.0.0.1:{one},127.0.0.1:{two}");
     let source = member(&desk, one, &seeds).within(volume.path()).start().expect("it starts");
     source.sql(ACCOUNTS).expect("accounts");
@@ -194,10 +194,6 @@ fn a_copy_of_a_member_joins_the_group() {
     assert!(said(&done).contains("is ONLINE in the group"), "{}", said(&done));
     assert!(new.error_log().contains("Incremental recovery"), "{}", new.error_log());
     assert_follows(&source, &new, load);
-}
-
-fn free_ports() -> [u16; 2] {
-    [0; 2].map(|_: u8| std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port())
 }
 
 #[test]

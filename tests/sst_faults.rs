@@ -8,7 +8,7 @@ mod relay;
 mod support;
 
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use harness::Kind;
@@ -71,9 +71,7 @@ fn what_lies_between_the_nodes_fails() {
     let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
 
     // A link that is cut.
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    drop(listener);
+    let port = harness::free_port().expect("a port");
     let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Cut, 12 << 20);
     place.donors.replace(&through(relay.port));

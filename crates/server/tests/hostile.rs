@@ -160,10 +160,7 @@ fn a_peer_that_hangs_is_left_in_time() {
 
 #[test]
 fn nobody_and_nothing_there() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let endpoint = Endpoint::tcp("127.0.0.1", port);
+    let endpoint = Endpoint::tcp("127.0.0.1", harness::free_port().unwrap());
     assert!(matches!(connect(&endpoint, TlsMode::Required), Err(Error::Refused { .. })));
     assert_eq!(probe::classic(&endpoint, &quick()).error.unwrap().class, FailureClass::Refused);
     assert_eq!(probe::x_protocol(&endpoint, &quick()).error.unwrap().class, FailureClass::Refused);
