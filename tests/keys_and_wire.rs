@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::support::Audit;
 
 /// A throw-away key file of `file_key_management`.
+use crate::support::tmpfs::in_memory;
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
                             2;8a1f0c3c5e2d4b6a7988776655443322\n";
 
@@ -175,7 +176,7 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
     if require(Kind::MySql97).is_none() {
         return;
     }
-    let memory = tempfile::Builder::new().prefix("sealant-keys").tempdir_in("/dev/shm").expect("another device");
+    let Some(memory) = in_memory(1) else { return };
     let keys = memory.path().join("keyring");
     let template = Server::builder(Kind::MySql97).keyring(KeyringPlace::Path(keys.clone()));
     let mut server = template.start().expect("starts");

@@ -15,6 +15,7 @@ use server::{Connection, Endpoint, Options, Target};
 use tempfile::TempDir;
 
 use super::chance::number;
+use super::leave_out;
 
 /// A directory with `wsrep_sst_sealant` in it.
 pub(crate) struct Programs {
@@ -325,7 +326,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Makes and mounts one; `None` if that cannot be done here.
+    /// Makes and mounts one; `None`, which is said, if that cannot be done here.
+    #[track_caller]
     pub(crate) fn mount(system: &str, mebibytes: u64) -> Option<Self> {
         let image = Self { directory: tempfile::tempdir().expect("a directory") };
         let file = image.directory.path().join("image");
@@ -335,8 +337,11 @@ impl Image {
             Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
         };
         let made = run(&format!("mkfs.{system}"), &["-q".as_ref(), file.as_os_str()]);
-        (made && run("mount", &["-o".as_ref(), "loop".as_ref(), file.as_os_str(), image.path().as_os_str()]))
-            .then_some(image)
+        if !made || !run("mount", &["-o".as_ref(), "loop".as_ref(), file.as_os_str(), image.path().as_os_str()]) {
+            leave_out(&format!("only root can make and mount {system}"));
+            return None;
+        }
+        Some(image)
     }
 
     pub(crate) fn path(&self) -> PathBuf {
