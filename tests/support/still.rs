@@ -112,7 +112,8 @@ impl Load {
     /// Waits until every writer has gone on by so many commits.
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
-        for _ in 0..3000 {
+        // Minutes: each commit waits for the disk, which other tests fill.
+        for _ in 0..18_000 {
             if self.acknowledged().iter().zip(&then).all(|(now, then)| *now >= then + by) {
                 return;
             }
