@@ -8,15 +8,17 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, KeyKind, Profile};
 use harness::{KeyringPlace, Kind, Replication, Server, require};
 use serde_json::Value;
 
 use crate::support::Audit;
+use crate::support::tmpfs::in_memory;
 
 /// A throw-away key file of `file_key_management`.
-use crate::support::tmpfs::in_memory;
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
                             2;8a1f0c3c5e2d4b6a7988776655443322\n";
 
@@ -24,6 +26,17 @@ const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab5
 fn flushed(server: &Server, table: &str, statements: &str) {
     let statements = format!("{statements}; FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES");
     server.sql(&statements).expect("statements");
+}
+
+/// Waits until MariaDB has encrypted a table of its own, in the background, and written it out.
+fn encrypted_in_the_background(server: &Server) {
+    let is_so = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
+        WHERE NAME = 'mysql/innodb_table_stats' AND MIN_KEY_VERSION = 1 AND ROTATING_OR_FLUSHING = 0";
+    let began = Instant::now();
+    while server.value(is_so).expect("a count") != "1" {
+        assert!(began.elapsed() < Duration::from_secs(60), "mysql.innodb_table_stats is not encrypted");
+        sleep(Duration::from_millis(50));
+    }
 }
 
 fn encrypted_mysql(place: KeyringPlace) -> Option<Server> {
@@ -239,6 +252,7 @@ fn mariadbs_key_file_is_tried_on_its_pages() {
         "demo.t",
         "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
     );
+    encrypted_in_the_background(&server);
     let keys = server.dir().join("keys.txt");
     Audit::live(&server).passes("key-cannot-open");
     fs::write(&keys, MARIADB_KEYS.replace("1;3550", "1;3551")).expect("written");
@@ -283,6 +297,7 @@ fn mariadbs_encrypted_key_file_is_opened_with_its_password() {
         "demo.t",
         "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
     );
+    encrypted_in_the_background(&server);
     let audit = Audit::live(&server);
     audit.passes("key-cannot-open");
     audit.passes("key-file-clear");
@@ -563,7 +578,7 @@ fn clients_in_clear_are_named_and_others_are_not() {
     let mut clients = [connect("clear", "DISABLED"), connect("safe", "REQUIRED")];
     let waiting = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
     while server.value(waiting).expect("counted") != "2" {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
     }
     let audit = Audit::live(&server);
     for client in &mut clients {
