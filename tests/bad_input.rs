@@ -47,7 +47,7 @@ fn listener(greeting: &'static [u8]) -> u16 {
 
 #[test]
 fn no_server() {
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let port = harness::free_port().expect("a port");
     refused(&run(["audit", &url(port)]), 1, "refused");
     refused(&run(["audit", "--socket", "/nonexistent/mysqld.sock", "--user", "audit"]), 1, "/nonexistent/mysqld.sock");
 }

@@ -39,10 +39,8 @@ fn json(output: &Output) -> Value {
 /// A program of that name that ends with `code`, but says its version.
 fn program(directory: &Path, name: &str, code: u8) -> String {
     let path = directory.join(name);
-    let script =
-        format!("#!/bin/sh\n[ \"$1\" = --version ] && echo Ver 1.2.3 && exit\necho invalid >&2\nexit {code}\n");
-    fs::write(&path, script).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    let text = format!("[ \"$1\" = --version ] && echo Ver 1.2.3 && exit\necho invalid >&2\nexit {code}");
+    harness::script(&path, &text).expect("written");
     path.to_str().expect("ASCII").to_owned()
 }
 
@@ -195,8 +193,7 @@ fn a_copy_that_differs_ends_the_measurement() {
     datadir(data.path());
     let cp = tools.path().join("cp");
     // The last argument is the target.
-    fs::write(&cp, "#!/bin/sh\n/bin/cp \"$@\"\nfor to; do :; done\nprintf y >\"$to/db/a name with blanks\"\n").unwrap();
-    fs::set_permissions(&cp, fs::Permissions::from_mode(0o755)).unwrap();
+    harness::script(&cp, "/bin/cp \"$@\"\nfor to; do :; done\nprintf y >\"$to/db/a name with blanks\"").unwrap();
     let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
     let output = transfer(data.path(), &["--peers", "cp"], |command| {
         command.env("PATH", path);
@@ -490,12 +487,8 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
     refused("/bin/true", into.path(), &["--oltp=0"], "1..=1000");
     // A server that cannot start says why.
     let script = into.path().join("server");
-    fs::write(
-        &script,
-        "#!/bin/sh\necho 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]\n",
-    )
-    .expect("written");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
+    let text = "echo 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]";
+    harness::script(&script, text).expect("written");
     refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are not there");
     assert!(fs::read_dir(into.path()).expect("listed").count() == 1, "nothing is left");
 }

@@ -8,12 +8,15 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, KeyKind, Profile};
 use harness::{KeyringPlace, Kind, Replication, Server, require};
 use serde_json::Value;
 
 use crate::support::Audit;
+use crate::support::tmpfs::in_memory;
 
 /// A throw-away key file of `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
@@ -23,6 +26,17 @@ const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab5
 fn flushed(server: &Server, table: &str, statements: &str) {
     let statements = format!("{statements}; FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES");
     server.sql(&statements).expect("statements");
+}
+
+/// Waits until MariaDB has encrypted a table of its own, in the background, and written it out.
+fn encrypted_in_the_background(server: &Server) {
+    let is_so = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
+        WHERE NAME = 'mysql/innodb_table_stats' AND MIN_KEY_VERSION = 1 AND ROTATING_OR_FLUSHING = 0";
+    let began = Instant::now();
+    while server.value(is_so).expect("a count") != "1" {
+        assert!(began.elapsed() < Duration::from_secs(60), "mysql.innodb_table_stats is not encrypted");
+        sleep(Duration::from_millis(50));
+    }
 }
 
 fn encrypted_mysql(place: KeyringPlace) -> Option<Server> {
@@ -175,7 +189,7 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
     if require(Kind::MySql97).is_none() {
         return;
     }
-    let memory = tempfile::Builder::new().prefix("sealant-keys").tempdir_in("/dev/shm").expect("another device");
+    let Some(memory) = in_memory(1) else { return };
     let keys = memory.path().join("keyring");
     let template = Server::builder(Kind::MySql97).keyring(KeyringPlace::Path(keys.clone()));
     let mut server = template.start().expect("starts");
@@ -238,6 +252,7 @@ fn mariadbs_key_file_is_tried_on_its_pages() {
         "demo.t",
         "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
     );
+    encrypted_in_the_background(&server);
     let keys = server.dir().join("keys.txt");
     Audit::live(&server).passes("key-cannot-open");
     fs::write(&keys, MARIADB_KEYS.replace("1;3550", "1;3551")).expect("written");
@@ -282,6 +297,7 @@ fn mariadbs_encrypted_key_file_is_opened_with_its_password() {
         "demo.t",
         "CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTED=YES; INSERT INTO demo.t VALUES (1)",
     );
+    encrypted_in_the_background(&server);
     let audit = Audit::live(&server);
     audit.passes("key-cannot-open");
     audit.passes("key-file-clear");
@@ -466,7 +482,8 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755 | 0o022)).expect("opened");
     }
     let binary = server.dir().join("sealant");
-    fs::copy(env!("CARGO_BIN_EXE_sealant"), &binary).expect("copied");
+    // By another process: with a descriptor of ours, a program that another thread starts would keep it from running.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_sealant")).arg(&binary).status().expect("cp").success());
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&binary)
@@ -561,7 +578,7 @@ fn clients_in_clear_are_named_and_others_are_not() {
     let mut clients = [connect("clear", "DISABLED"), connect("safe", "REQUIRED")];
     let waiting = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
     while server.value(waiting).expect("counted") != "2" {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
     }
     let audit = Audit::live(&server);
     for client in &mut clients {

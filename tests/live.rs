@@ -10,6 +10,7 @@ use harness::{KeyringPlace, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
+use crate::support::tmpfs::in_memory;
 use crate::support::{Audit, run, sealant};
 
 /// A MySQL 9.7 that encrypts everything it can from its first start on, with its keyring on another
@@ -49,7 +50,7 @@ fn a_healthy_server_has_no_false_failure_of_its_tables_keys_and_transport() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let keys = tempfile::Builder::new().prefix("sealant-keys").tempdir_in("/dev/shm").expect("another device");
+    let Some(keys) = in_memory(1) else { return };
     let server = healthy(dir.path(), keys.path());
     let audit = Audit::live_with(&server, &["--client-name", "localhost"]);
     for id in ["rest-table-plaintext", "rest-mysql-ibd-plaintext", "key-not-loaded", "tls-disabled", "tls-not-required"]

@@ -86,12 +86,10 @@ fn tables_below_another_root_with_a_key_socket() {
 
 #[test]
 fn a_key_is_served_exactly_or_not_at_all() {
-    use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
     let script = |name: &str, text: &str| {
         let path = desk.path(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("room");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        harness::script(&path, text).expect("room");
         path
     };
     let serve = |option: &str, path: &Path| luks(&["key", "serve", option, text(path), "--wait", "2"]);

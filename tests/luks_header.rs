@@ -154,9 +154,8 @@ fn a_backup_that_does_not_open_the_volume_after_all_is_undone() {
     desk.add_key(&image, "k1", "k2");
     let before = fs::read(&image).expect("ours");
     fs::create_dir(&bin).expect("room");
-    let script = "#!/bin/sh\ncase \"$*\" in\n*--version*) echo 'cryptsetup 2.6.1' ;;\n*/backup) echo 'Key slot 0 unlocked.' ;;\n*) exit 2 ;;\nesac\n";
-    fs::write(bin.join("cryptsetup"), script).expect("room");
-    fs::set_permissions(bin.join("cryptsetup"), fs::Permissions::from_mode(0o755)).expect("ours");
+    let script = "case \"$*\" in\n*--version*) echo 'cryptsetup 2.6.1' ;;\n*/backup) echo 'Key slot 0 unlocked.' ;;\n*) exit 2 ;;\nesac";
+    harness::script(&bin.join("cryptsetup"), script).expect("room");
     let key = desk.key("k1");
     let output = sealant()
         .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
@@ -173,8 +172,7 @@ fn an_old_cryptsetup_is_refused() {
     let (image, backup, bin) = (desk.volume("image", "luks2"), desk.path("backup"), desk.path("bin"));
     ends(&header(&["backup", text(&image), text(&backup)]), 0);
     fs::create_dir(&bin).expect("room");
-    fs::write(bin.join("cryptsetup"), "#!/bin/sh\necho cryptsetup 1.7.5\n").expect("room");
-    fs::set_permissions(bin.join("cryptsetup"), fs::Permissions::from_mode(0o755)).expect("ours");
+    harness::script(&bin.join("cryptsetup"), "echo cryptsetup 1.7.5").expect("room");
     let key = desk.key("k1");
     let args = ["luks", "header", "restore", text(&backup), text(&image), "--yes", "--key-file", text(&key)];
     let output = sealant().env("PATH", text(&bin)).args(args).output().expect("it starts");

@@ -145,12 +145,11 @@ fn killer(host: &Host, call: u32, after: bool) -> PathBuf {
     let real = real.into_iter().find(|path| Path::new(path).exists()).expect("cryptsetup is installed");
     let (before, behind) = if after { (":", "kill -9 $PPID") } else { ("kill -9 $PPID; exit 9", ":") };
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in --version) exec {real} --version ;; esac\necho x >>{0}\n\
-         if [ \"$(wc -l <{0})\" -eq {call} ]; then {before}; {real} \"$@\"; code=$?; {behind}; exit $code; fi\nexec {real} \"$@\"\n",
+        "case \"$*\" in --version) exec {real} --version ;; esac\necho x >>{0}\n\
+         if [ \"$(wc -l <{0})\" -eq {call} ]; then {before}; {real} \"$@\"; code=$?; {behind}; exit $code; fi\nexec {real} \"$@\"",
         text(&count)
     );
-    fs::write(bin.join("cryptsetup"), script).expect("room");
-    fs::set_permissions(bin.join("cryptsetup"), fs::Permissions::from_mode(0o755)).expect("ours");
+    harness::script(&bin.join("cryptsetup"), &script).expect("room");
     bin
 }
 

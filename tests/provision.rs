@@ -40,7 +40,8 @@ impl Desk {
         let into = self.path(name);
         let receiving = Receiving::begin(&into, &[]);
         let mut send = sealant();
-        send.args(["send", "--live", "--datadir"]).arg(server.datadir()).arg(&receiving.code);
+        // A disk that is busy for a second is no reason to stop here.
+        send.args(["send", "--live", "--max-freeze", "20s", "--datadir"]).arg(server.datadir()).arg(&receiving.code);
         let sent = send.output().expect("the binary starts");
         let (code, stderr) = receiving.end();
         assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", said(&sent));
@@ -224,7 +225,7 @@ fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
 fn a_copy_of_a_member_joins_the_group() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
     let desk = Desk::new();
-    let [one, two] = free_ports();
+    let [one, two] = [(); 2].map(|()| harness::free_port().expect("a port"));
     let seeds = format!("127.0.0.1:{one},127.0.0.1:{two}");
     let source = member(&desk, one, &seeds).within(volume.path()).start().expect("it starts");
     source.sql(ACCOUNTS).expect("accounts");
@@ -247,10 +248,6 @@ fn a_copy_of_a_member_joins_the_group() {
     let kept = "SELECT COUNT(*) FROM performance_schema.persisted_variables \
                 WHERE VARIABLE_NAME LIKE 'group_replication_recovery_ssl_%'";
     assert_eq!(new.value(kept).expect("it answers"), "2", "later recoveries verify, too");
-}
-
-fn free_ports() -> [u16; 2] {
-    [0; 2].map(|_: u8| std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port())
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use harness::{Kind, Server, require};
 
@@ -149,12 +150,35 @@ fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
 #[test]
 fn recovery_that_would_bring_the_donors_keys_back_is_told() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut donor = encrypting().start().expect("MySQL starts");
+    let mut donor = encrypting().option("--innodb-redo-log-capacity=64M").start().expect("MySQL starts");
     donor.sql(TABLES).expect("tables are made");
+    // No checkpoint comes between the table and the kill.
+    let lazy = "SET GLOBAL innodb_idle_flush_pct = 0; SET GLOBAL innodb_adaptive_flushing = OFF; \
+        SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 99";
+    donor.sql(lazy).expect("set");
     donor.sql("CREATE TABLE demo.fresh (id INT PRIMARY KEY); INSERT INTO demo.fresh VALUES (1)").expect("made");
     donor.kill();
     let keyring = donor.dir().join("keyring");
     refuses(donor.datadir(), &["--keyring", text(&keyring)], "recovery would write keys back");
+}
+
+fn journal_bytes(into: &Path) -> u64 {
+    fs::metadata(into.join(".sealant-staging/journal")).map_or(0, |journal| journal.len())
+}
+
+/// Waits until more is noted than there was, or than what is left of that when the journal begins anew.
+#[track_caller]
+fn wait_for_chunks(into: &Path, mut before: u64) {
+    let began = Instant::now();
+    loop {
+        let now = journal_bytes(into);
+        if now > before {
+            return;
+        }
+        before = now;
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing comes");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
@@ -166,11 +190,13 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
     // Tries that are cut off: without new keys, then with them.
     for rekey in [vec![], vec!["--rekey", text(&own)]] {
         let receiving = Receiving::begin(&into, &rekey);
+        let before = journal_bytes(&into);
         let mut sender = support::sealant();
         sender.arg("send").arg(donor.datadir()).arg(&receiving.code);
         sender.args(["--bwlimit", "8MiB", "--compress", "none", "--keyring", text(&keyring)]);
         let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(1500));
+        wait_for_chunks(&into, before);
+        sleep(Duration::from_millis(1500));
         sender.kill().expect("it runs");
         sender.wait().expect("it ends");
         assert_eq!(receiving.end().0, 1);

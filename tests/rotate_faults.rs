@@ -72,13 +72,20 @@ fn nothing_is_lost(at: &Rotating, backup: &str) {
 /// Whether it did without another rotation of the master key.
 #[track_caller]
 fn a_rerun_finishes(at: &Rotating, backup: &str) -> bool {
-    let report = at.run(backup, &BOTH).is_done();
-    assert_eq!(report["lagging"], serde_json::json!([]), "{report:#}");
+    let ended = at.run(backup, &BOTH);
+    let report = if ended.had_ended_before() {
+        at.has_no_unfinished_run();
+        None
+    } else {
+        let report = ended.is_done();
+        assert_eq!(report["lagging"], serde_json::json!([]), "{report:#}");
+        Some(report)
+    };
     assert_eq!(at.open(backup), fs::read(at.keyring()).expect("a keyring"));
     at.opens_everything(backup);
     let left = at.left();
     assert!(left.iter().all(|name| !name.contains("sealant-part")), "{left:?}");
-    report["steps"][3]["state"] == "skipped"
+    report.is_none_or(|report| report["steps"][3]["state"] == "skipped")
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -67,7 +66,9 @@ fn watchdog(sleeper: &Sleeper, limit_ms: u64) -> Child {
 fn freeze(sleeper: &Sleeper, watchdog: &mut Child) {
     watchdog.stdin.as_mut().expect("piped").write_all(b"f").expect("it listens");
     sleeper.send(Signal::STOP);
+    let start = Instant::now();
     while !sleeper.is_stopped() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it does not stop, or did not stay so");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -75,10 +76,10 @@ fn freeze(sleeper: &Sleeper, watchdog: &mut Child) {
 #[test]
 fn the_watchdog_lets_a_server_go_when_its_time_is_up() {
     let sleeper = Sleeper::new();
-    let mut watchdog = watchdog(&sleeper, 300);
+    let mut watchdog = watchdog(&sleeper, 4000);
     freeze(&sleeper, &mut watchdog);
     let after = sleeper.thawed_after();
-    assert!(after > Duration::from_millis(100), "too early: {after:?}");
+    assert!(after > Duration::from_millis(1500), "too early: {after:?}");
     assert_eq!(watchdog.wait().expect("it ends").code(), Some(3));
 }
 
@@ -102,6 +103,9 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
 fn rounds() -> u32 {
     std::env::var("SEALANT_SNAPSHOT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
+
+/// For tests that are not about the length of the freeze: other tests make the disk stall for longer than a second.
+const HOWEVER_LONG: [&str; 2] = ["--max-freeze", "20s"];
 
 /// `sealant snapshot … --datadir D`, which must succeed: its JSON.
 #[track_caller]
@@ -146,7 +150,7 @@ fn copies_hold(
     for round in 0..rounds() {
         load.goes_on(200);
         let acknowledged = load.acknowledged();
-        let taken = snapshot("create", server.datadir(), &[]);
+        let taken = snapshot("create", server.datadir(), &HOWEVER_LONG);
         load.goes_on(20);
         assert_eq!(taken["provider"], expected);
         #[allow(clippy::print_stderr, reason = "the figures of a long test")]
@@ -337,7 +341,7 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 1024)) else { return };
     let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
     let datadir = server.datadir();
-    let estimate = snapshot("estimate", datadir, &[]);
+    let estimate = snapshot("estimate", datadir, &HOWEVER_LONG);
     assert_eq!(estimate["provider"], "reflink");
     assert!(estimate["files"].as_u64() > Some(100) && estimate["extents"].as_u64() > Some(100), "{estimate}");
     assert!(estimate["dirty_bytes"].is_u64() && estimate["freeze_ms"].as_f64() > Some(5.0), "{estimate}");
@@ -353,10 +357,12 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     let wrong = refused("create", datadir, &["--pid-file", file.to_str().expect("ASCII")]);
     assert!(wrong.contains("process 1, its pid file, does not have this data directory open"), "{wrong}");
     let socket = server.socket().to_str().expect("ASCII").to_owned();
-    assert_eq!(snapshot("estimate", datadir, &["--socket", &socket])["provider"], "reflink");
+    let with_socket = [&HOWEVER_LONG[..], &["--socket", &socket]].concat();
+    assert_eq!(snapshot("estimate", datadir, &with_socket)["provider"], "reflink");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
     // Beside a data directory that is a mount point is another file system: the copy goes into it.
-    let inside = snapshot("create", datadir, &["--place", datadir.to_str().expect("ASCII")]);
+    let place = ["--place", datadir.to_str().expect("ASCII")];
+    let inside = snapshot("create", datadir, &[place, HOWEVER_LONG].concat());
     assert!(Path::new(inside["root"].as_str().expect("a path")).starts_with(datadir));
     assert!(!server.value("SHOW DATABASES").expect("it answers").contains("sealant"));
     let mut server = server;
@@ -408,7 +414,7 @@ fn logs_that_are_kept_elsewhere_are_in_the_same_copy() {
     for _ in 0..rounds() {
         load.goes_on(200);
         let acknowledged = load.acknowledged();
-        let taken = snapshot("create", server.datadir(), &[]);
+        let taken = snapshot("create", server.datadir(), &HOWEVER_LONG);
         let root = Path::new(taken["root"].as_str().expect("a path"));
         assert!(root.join("#innodb_redo").is_dir() && root.join("undo_001").exists());
         let index = fs::read_to_string(root.join("binary.index")).expect("an index");
@@ -444,7 +450,7 @@ fn a_running_server_is_sent_and_the_copy_released() {
         let acknowledged = load.acknowledged();
         let target = tempfile::tempdir().expect("a directory");
         let receiving = Receiving::begin(&target.path().join("data"), &[]);
-        let sent = send_live(&server, &receiving.code, &[]).output().expect("the binary starts");
+        let sent = send_live(&server, &receiving.code, &HOWEVER_LONG).output().expect("the binary starts");
         let (code, stderr) = receiving.end();
         assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
         assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
@@ -464,7 +470,7 @@ fn an_interrupted_send_releases_the_copy_and_a_killed_one_is_found() {
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let target = tempfile::tempdir().expect("a directory");
         let receiving = Receiving::begin(&target.path().join("data"), &[]);
-        let slow = ["--bwlimit", "1MiB", "--compress", "none"];
+        let slow = ["--bwlimit", "1MiB", "--compress", "none", "--max-freeze", "20s"];
         let mut sender = send_live(&server, &receiving.code, &slow).stderr(Stdio::piped()).spawn().expect("it starts");
         while snapshot("list", server.datadir(), &[])[0]["freeze_ms"].is_null() {
             thread::sleep(Duration::from_millis(20));
@@ -532,18 +538,28 @@ fn the_freeze_is_about_as_long_as_was_estimated() {
             8 => add_extents(&server, 20_000),
             _ => {}
         }
-        load.goes_on(50);
-        let estimate = snapshot("estimate", server.datadir(), &["--max-freeze", "20s"]);
-        let taken = snapshot("create", server.datadir(), &["--max-freeze", "20s"]);
-        drop_all(server.datadir());
-        let [estimated, stood] = [&estimate, &taken].map(|said| said["freeze_ms"].as_f64().expect("a number"));
-        // Within 30 % where nothing else runs; other tests do.
-        assert!(stood < 100.0 || (0.2..5.0).contains(&(stood / estimated)), "{estimate}: stood {stood} ms");
-        #[allow(clippy::print_stderr, reason = "the figures")]
-        {
-            eprintln!("round {round}: {estimate}: stood {stood:.1} ms, {:.2} of it", stood / estimated);
-        }
+        // Within 30 % where nothing else runs. The writes of another test may fall into one freeze or into its
+        // estimate, and not into three in a row.
+        let is_close = || {
+            let (estimated, stood) = estimated_and_stood(&server, &load);
+            stood < 100.0 || (0.2..5.0).contains(&(stood / estimated))
+        };
+        assert!((0..3).any(|_| is_close()), "round {round}: not even about as long");
     }
+}
+
+/// How long a freeze was to be and how long it was, in milliseconds.
+fn estimated_and_stood(server: &Server, load: &Load) -> (f64, f64) {
+    load.goes_on(50);
+    let estimate = snapshot("estimate", server.datadir(), &HOWEVER_LONG);
+    let taken = snapshot("create", server.datadir(), &HOWEVER_LONG);
+    drop_all(server.datadir());
+    let [estimated, stood] = [&estimate, &taken].map(|said| said["freeze_ms"].as_f64().expect("a number"));
+    #[allow(clippy::print_stderr, reason = "the figures")]
+    {
+        eprintln!("{estimate}: stood {stood:.1} ms, {:.2} of it", stood / estimated);
+    }
+    (estimated, stood)
 }
 
 /// A server's backup program; its libraries lie beside it.
@@ -556,7 +572,8 @@ fn a_backup_is_streamed_received_and_prepared_under_load() {
     for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
         let (Some(_), program) = (require(kind), backup_program(kind)) else { return };
         let program = program.to_str().expect("ASCII");
-        let server = plain(kind).start().expect("it starts");
+        // The program gives up if the log goes round before it has copied it.
+        let server = plain(kind).option("--innodb-log-file-size=256M").start().expect("it starts");
         prepare(&server, "");
         // More than one round has room for.
         let bulk = "USE bank; CREATE TABLE bulk (id INT PRIMARY KEY, v MEDIUMTEXT);
@@ -594,8 +611,7 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     let desk = tempfile::tempdir().expect("a directory");
     let stand_in = |name: &str, script: &str| {
         let path = desk.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\nreal={}\n{script}\n", program.display())).expect("room");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        harness::script(&path, &format!("real={}\n{script}", program.display())).expect("room");
         path.to_str().expect("ASCII").to_owned()
     };
     let socket = server.socket().to_str().expect("ASCII").to_owned();

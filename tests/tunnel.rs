@@ -260,7 +260,9 @@ fn a_replica_follows_through_it() {
 #[test]
 fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    let site = Site::on(Kind::MariaDb1011, &["--max-connections=1200", "--back-log=1000"], &["--warm-age", "1s"]);
+    // The first client keeps its session until the last one has its own.
+    let options = ["--max-connections=1200", "--back-log=1000", "--connect-timeout=120"];
+    let site = Site::on(Kind::MariaDb1011, &options, &["--warm-age", "1s"]);
     let aborted = || -> u64 {
         let status = site.server.value("SHOW GLOBAL STATUS LIKE 'Aborted_connects'").expect("a status");
         status.rsplit('\t').next().and_then(|value| value.parse().ok()).expect("a number")
@@ -442,7 +444,7 @@ fn a_stopping_end_lets_sessions_end() {
     };
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
     let waits = |server: &Server| assert!(eventually(|| server.value(running).is_ok_and(|count| count == "1")));
-    let slow = asking("SELECT SLEEP(1.5), 7");
+    let slow = asking("SELECT SLEEP(6), 7");
     waits(&server);
     let began = Instant::now();
     assert!(far.stop().success());
@@ -452,7 +454,7 @@ fn a_stopping_end_lets_sessions_end() {
 
     let Site { server, near, far: _far, place: _place, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
     let mut client = near.client(&server, "root", "");
-    let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 8"])));
+    let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(6), 8"])));
     waits(&server);
     near.end.signal(Signal::TERM);
     assert!(eventually(|| UnixStream::connect(&near.socket).is_err()), "nobody new is taken");
@@ -478,7 +480,7 @@ fn certificates_are_read_again_when_told() {
     site.near.end.wait_for(&|log| log.contains("the certificates are not changed"));
     assert!(ask().0, "what was in use stays");
     let mut client = site.near.client(&site.server, "root", "");
-    let busy = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(1.5), 9"])));
+    let busy = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(6), 9"])));
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
     assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
     fs::copy(site.place.path("other.key"), site.place.path("app.key")).expect("copied");

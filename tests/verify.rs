@@ -265,6 +265,8 @@ fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
     const PAGE: u64 = 16384;
     let Some(mut server) = mysql() else { return };
     let keyring = keyring_file(&server);
+    // What is left to purge would make the server read a damaged page, and end, at a moment of its own.
+    server.sql("SET GLOBAL innodb_fast_shutdown = 0").expect("set");
     server.stop().expect("it stops");
     let table = |name: &str| server.datadir().join(format!("demo/{name}.ibd"));
     for name in ["enc", "clear"] {

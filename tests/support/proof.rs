@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use harness::Server;
 use serde_json::Value;
@@ -80,6 +82,19 @@ impl Statements {
         let mut client = server.client();
         client.arg(format!("--execute={statements}")).stdout(Stdio::null()).stderr(Stdio::null());
         Self(client.spawn().expect("the client starts"))
+    }
+
+    /// Begins with statements that lock something, waits until they have, and goes on to hold it.
+    #[track_caller]
+    pub(crate) fn hold(server: &Server, statements: &str) -> Self {
+        let holding = Self::begin(server, &format!("{statements}; SELECT SLEEP(600)"));
+        let sleeping = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
+        let began = Instant::now();
+        while server.value(sleeping).expect("a count") == "0" {
+            assert!(began.elapsed() < Duration::from_secs(60), "{statements}: not done");
+            sleep(Duration::from_millis(20));
+        }
+        holding
     }
 }
 

@@ -87,6 +87,12 @@ impl Ended {
         json
     }
 
+    /// Nothing was left to do: the run before this one was killed between its last note and its exit, and what
+    /// stands is not written over.
+    pub(crate) fn had_ended_before(&self) -> bool {
+        self.code == Some(1) && self.stderr.contains("is there already")
+    }
+
     /// It was refused for this reason, and nothing was rotated.
     #[track_caller]
     pub(crate) fn refused(&self, code: i32, reason: &str, hint: &str) {
@@ -141,6 +147,16 @@ impl Rotating {
 
     pub(crate) fn run(&self, backup: &str, more: &[&str]) -> Ended {
         end(self.command(backup, more))
+    }
+
+    /// The register says that the last run ended.
+    #[track_caller]
+    pub(crate) fn has_no_unfinished_run(&self) {
+        let mut paths =
+            fs::read_dir(self.path("state")).expect("a directory").map(|entry| entry.expect("an entry").path());
+        let path = paths.find(|path| path.extension().is_some_and(|is| is == "json")).expect("a register");
+        let register: Value = serde_json::from_slice(&fs::read(path).expect("read")).expect("JSON");
+        assert!(register["last_rotated"].is_object() && register["unfinished"].is_null(), "{register:#}");
     }
 
     /// What is in a backup: by `age -d` where that is installed, else by the library.

@@ -1,19 +1,28 @@
-//! A disk that fills up soon.
+//! Small file systems in memory, and room in the large one.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tempfile::TempDir;
+
+use super::leave_out;
+
 /// A small file system in memory, unmounted with this value.
 pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
 impl Tmpfs {
-    /// `None` where this user may not mount.
+    /// `None`, which is said, where this user may not mount.
+    #[track_caller]
     pub(crate) fn mount(path: PathBuf, size: &str) -> Option<Self> {
         fs::create_dir(&path).expect("a directory");
         let option = format!("size={size}");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
+        if !mounted.is_ok_and(|output| output.status.success()) {
+            leave_out("only root can mount a small file system");
+            return None;
+        }
+        Some(Self(path))
     }
 }
 
@@ -21,4 +30,15 @@ impl Drop for Tmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
+}
+
+/// A directory in memory; `None`, which is said, where so much is not free: containers have little.
+#[track_caller]
+pub(crate) fn in_memory(mebibytes: u64) -> Option<TempDir> {
+    let free = rustix::fs::statvfs("/dev/shm").map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
+    if free < mebibytes << 20 {
+        leave_out(&format!("/dev/shm has not {mebibytes} MiB free"));
+        return None;
+    }
+    Some(tempfile::Builder::new().prefix("sealant-").tempdir_in("/dev/shm").expect("a directory"))
 }

@@ -162,8 +162,6 @@ fn last_words(output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt};
-
     use super::*;
 
     #[test]
@@ -179,10 +177,9 @@ mod tests {
     fn a_peer_calls_some_files_sound_some_invalid_and_crashes_on_some() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("innochecksum");
-        let script = "#!/bin/sh\ncase $1 in\n--version) echo Ver 1.2.3;;\n*good) ;;\n\
-            *bad) echo 'page 1 invalid' >&2; exit 1;;\n*) kill -FPE $$;;\nesac\n";
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = "case $1 in\n--version) echo Ver 1.2.3;;\n*good) ;;\n\
+            *bad) echo 'page 1 invalid' >&2; exit 1;;\n*) kill -FPE $$;;\nesac";
+        harness::script(&program, script).unwrap();
         let peer = Peer::find(PeerKind::Innochecksum, program.as_os_str()).unwrap();
         let files = ["good", "bad", "ugly"].map(PathBuf::from);
         let (opinion, sound) = peer.opinion("clear", &files).unwrap();

@@ -67,12 +67,15 @@ fn say(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }
 
+/// Enough for a peer that gets no processor for a while: what it says counts, not when.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 fn options(mode: TlsMode) -> Options {
     Options {
         password: Some(Password::new("geheim")),
         tls: TlsOptions { mode: Some(mode), ..TlsOptions::default() },
         allow_plaintext_tcp: true,
-        connect_timeout: Duration::from_millis(300),
+        connect_timeout: PATIENCE,
         statement_timeout: Duration::from_millis(100),
         max_result_bytes: 1 << 20,
         changes: false,
@@ -84,8 +87,14 @@ fn connect(endpoint: &Endpoint, mode: TlsMode) -> Result<Connection, Error> {
     Connection::open(&target, &options(mode))
 }
 
+/// The same with a peer that is waited for in vain.
+fn connect_within(limit: Duration, endpoint: &Endpoint, mode: TlsMode) -> Result<Connection, Error> {
+    let target = Target { endpoint: endpoint.clone(), user: "root".to_owned() };
+    Connection::open(&target, &Options { connect_timeout: limit, ..options(mode) })
+}
+
 fn quick() -> ProbeLimits {
-    ProbeLimits { timeout: Duration::from_millis(300), ..ProbeLimits::default() }
+    ProbeLimits { timeout: PATIENCE, ..ProbeLimits::default() }
 }
 
 #[test]
@@ -122,12 +131,13 @@ fn postgresql_stays_silent_until_it_is_asked() {
 
 #[test]
 fn a_peer_that_hangs_is_left_in_time() {
+    const LIMIT: Duration = Duration::from_secs(1);
     let started = Instant::now();
     let silent = fake(|stream| {
         let _ = stream.read(&mut [0; 64]);
         thread::sleep(Duration::from_secs(3));
     });
-    let error = connect(&silent, TlsMode::Required).unwrap_err();
+    let error = connect_within(LIMIT, &silent, TlsMode::Required).unwrap_err();
     assert!(matches!(error, Error::Timeout { phase: Phase::Greeting, .. }), "{error:?}");
 
     // One byte every 50 ms: each read succeeds, the whole does not.
@@ -137,33 +147,30 @@ fn a_peer_that_hangs_is_left_in_time() {
             thread::sleep(Duration::from_millis(50));
         }
     });
-    let error = connect(&slow, TlsMode::Off).unwrap_err();
+    let error = connect_within(LIMIT, &slow, TlsMode::Off).unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
 
     let mute_tls = fake(|stream| {
         say(stream, &greeting(WITH_TLS, "mysql_native_password"));
         let _ = stream.read(&mut [0; 64]);
-        thread::sleep(Duration::from_secs(1));
+        thread::sleep(Duration::from_secs(3));
     });
-    let error = connect(&mute_tls, TlsMode::Required).unwrap_err();
+    let error = connect_within(LIMIT, &mute_tls, TlsMode::Required).unwrap_err();
     assert!(matches!(error, Error::Timeout { phase: Phase::Tls, .. }), "{error:?}");
 
     let mute_login = fake(|stream| {
         say(stream, &greeting(PLAIN, "mysql_native_password"));
         receive(stream);
-        thread::sleep(Duration::from_secs(1));
+        thread::sleep(Duration::from_secs(3));
     });
-    let error = connect(&mute_login, TlsMode::Off).unwrap_err();
+    let error = connect_within(LIMIT, &mute_login, TlsMode::Off).unwrap_err();
     assert!(matches!(error, Error::Timeout { phase: Phase::Login, .. }), "{error:?}");
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
 fn nobody_and_nothing_there() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let endpoint = Endpoint::tcp("127.0.0.1", port);
+    let endpoint = Endpoint::tcp("127.0.0.1", harness::free_port().unwrap());
     assert!(matches!(connect(&endpoint, TlsMode::Required), Err(Error::Refused { .. })));
     assert_eq!(probe::classic(&endpoint, &quick()).error.unwrap().class, FailureClass::Refused);
     assert_eq!(probe::x_protocol(&endpoint, &quick()).error.unwrap().class, FailureClass::Refused);
@@ -333,7 +340,7 @@ fn a_socket_whose_queue_is_full_is_left_in_time() {
     let held: Vec<_> = (0..8)
         .map(|_| {
             let endpoint = endpoint.clone();
-            thread::spawn(move || connect(&endpoint, TlsMode::Off).map(drop))
+            thread::spawn(move || connect_within(Duration::from_millis(300), &endpoint, TlsMode::Off).map(drop))
         })
         .collect();
     let mut queued_out = 0;

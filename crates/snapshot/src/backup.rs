@@ -186,15 +186,14 @@ fn with(option: &str, path: &Path) -> std::ffi::OsString {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, io::Read, os::unix::fs::PermissionsExt};
+    use std::io::Read;
 
     use super::*;
 
     /// A stand-in that fails as it is told to; real programs are in the tests of the whole.
     fn settings(directory: &Path, script: &str) -> Settings {
         let path = directory.join("program");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        harness::script(&path, script).unwrap();
         Settings { program: Program::MariaBackup, path: Some(path), defaults: None, socket: Some("/s".into()) }
     }
 

@@ -1,6 +1,7 @@
 //! Programs that run to their end, each with a time limit.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -37,6 +38,19 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Outpu
     }
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Error::Failed { program, status: status.to_string(), stderr })
+}
+
+/// Makes a program of a shell script, given without its first line.
+///
+/// Another process writes it: a descriptor of ours that is open for writing, inherited for a moment by what another
+/// thread starts, would make it "busy" to whoever runs it.
+///
+/// # Errors
+/// As of [`run`]: the directory is not there, or full.
+pub fn script(path: &Path, text: &str) -> Result<(), Error> {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path);
+    run(&mut shell, format!("#!/bin/sh\n{text}\n").as_bytes(), Duration::from_secs(60)).map(drop)
 }
 
 /// Waits for `child` to end; `None` once `limit` is over.

@@ -33,9 +33,10 @@ mod template;
 
 pub use builder::{KeyringPlace, ServerBuilder};
 pub use certs::TlsFiles;
-pub use command::run;
+pub use command::{run, script};
 pub use error::Error;
 pub use kind::{Binaries, Kind, Missing, cache};
+pub use options::free_port;
 pub use replication::Replication;
 pub use server::Server;
 

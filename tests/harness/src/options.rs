@@ -28,6 +28,14 @@ impl Ports {
 /// has come, and a client of some other test may have taken it by then.
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
+/// A port on 127.0.0.1 that was free a moment ago. No other call of this process gets it, and no client.
+///
+/// # Errors
+/// None is free.
+pub fn free_port() -> Result<u16, Error> {
+    free_ports().map(|[port]| port)
+}
+
 /// Ports on 127.0.0.1 that were free a moment ago, all different.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);

@@ -66,7 +66,7 @@ impl Machine {
         }
         let dir = TempDir::new().ok()?;
         fs::create_dir_all(dir.path().join("job/vm")).ok()?;
-        Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: Duration::from_secs(300) })
+        Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: Duration::from_secs(900) })
     }
 
     /// systemd and udev start the script as a service, instead of it being all there is.
@@ -83,7 +83,7 @@ impl Machine {
         self
     }
 
-    /// Time for all boots together, 300 s if nothing is said.
+    /// Time for all boots together, 900 s if nothing is said: an emulated machine is slow beside others.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;

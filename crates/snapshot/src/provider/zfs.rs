@@ -132,7 +132,7 @@ fn destroy(tools: &Tools, name: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt};
+    use std::fs;
 
     use super::*;
 
@@ -164,7 +164,7 @@ mod tests {
     /// A stand-in for `zfs` and `mount` that holds them to what their manuals say, and writes down its calls: there is no
     /// ZFS in the kernels that the tests run on.
     fn stand_in(directory: &Path) -> Tools {
-        let zfs = r#"#!/bin/sh
+        let zfs = r#"
             cd "$(dirname "$0")" || exit 1
             echo "zfs $*" >>calls
             case $1 in
@@ -181,10 +181,9 @@ mod tests {
                 grep -vxF "$2" snapshots >left; mv left snapshots ;;
             *) exit 2 ;;
             esac"#;
-        let mount = "#!/bin/sh\necho \"mount $*\" >>\"$(dirname \"$0\")/calls\"\n";
+        let mount = "echo \"mount $*\" >>\"$(dirname \"$0\")/calls\"";
         for (name, text) in [("zfs", zfs), ("mount", mount)] {
-            fs::write(directory.join(name), text).unwrap();
-            fs::set_permissions(directory.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+            harness::script(&directory.join(name), text).unwrap();
         }
         Tools::in_directory(directory)
     }
