@@ -47,13 +47,24 @@ pub struct Node {
 }
 
 impl Installation {
+    /// The server's options are in its file: mariabackup is given what is on the command line, and refuses some of that.
+    fn settings(&self, option_file: &str) -> Vec<u8> {
+        let mut settings = format!("{option_file}[mysqld]\n").into_bytes();
+        for option in &self.options {
+            let option = option.as_encoded_bytes();
+            settings.extend_from_slice(option.strip_prefix(b"--").unwrap_or(option));
+            settings.push(b'\n');
+        }
+        settings
+    }
+
     /// Starts a node on `directory/data`; `members` is empty for the first one. Does not wait.
     ///
     /// # Errors
     /// [`Error`] if it cannot be started.
     pub fn start(&self, directory: &Path, members: &str, method: &str, option_file: &str) -> Result<Node, Error> {
         let settings = directory.join("my.cnf");
-        fs::write(&settings, option_file).map_err(Error::file(&settings))?;
+        fs::write(&settings, self.settings(option_file)).map_err(Error::file(&settings))?;
         let [sql, group, transfer, ist] = free_ports()?;
         let tmp = directory.join("tmp");
         fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
@@ -75,7 +86,7 @@ impl Installation {
         ));
         command.arg(format!("--wsrep-node-address=127.0.0.1:{group}"));
         command.arg(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"));
-        command.arg("--wsrep-sst-auth=root:").args(&self.options);
+        command.arg("--wsrep-sst-auth=root:");
         if rustix::process::geteuid().is_root() {
             command.arg("--user=root");
         }
