@@ -496,6 +496,27 @@ fn certificates_are_read_again_when_told() {
 }
 
 #[test]
+fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let site = Site::on(kind, &[], &[]);
+        let seen = |port: u16| {
+            let mut audit = support::sealant();
+            let output = output(audit.args(["audit", "--tls", "off", "--insecure-plaintext-tcp"]).args([
+                "--format",
+                "json",
+                &format!("mysql://root@127.0.0.1:{port}"),
+            ]));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(!text.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+            text.contains("is not the server's own port")
+        };
+        assert!(seen(site.near.port), "{kind:?}");
+        assert!(!seen(site.server.port()), "{kind:?}");
+    }
+}
+
+#[test]
 fn links_do_not_outlive_what_they_were_judged_by() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &["--warm-max", "0"]);

@@ -15,8 +15,11 @@ use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 /// Probes every port that the server says it has.
 ///
 /// # Errors
-/// Why there is no port to probe.
+/// Why there is no port to probe, or none of the server's own.
 pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
+    if let Some(relay) = relay(&options.target.endpoint, sql) {
+        return Err(relay);
+    }
     let limits = options.limits.probe;
     let host = host(&options.target.endpoint, sql);
     let main = main_endpoint(&options.target.endpoint, sql, host.as_deref()).map_err(unseen)?;
@@ -35,6 +38,21 @@ pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<P
     facts.plain_login = options.plaintext_probe.then(|| plain_login(options, &main, &limits));
     facts.chain = ca_file.and_then(|file| chain(options, &main, file));
     Ok(facts)
+}
+
+/// Whether the port that we came by is another's, which carries us to the server's socket. What it answers to strangers says
+/// nothing of what the server does.
+fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
+    let Endpoint::Tcp { .. } = endpoint else { return None };
+    let rows = sql.rows("own_host").ok()?;
+    let by_socket = !rows.first()?.get("host")?.contains(':');
+    by_socket.then(|| Unseen {
+        what: "wire".to_owned(),
+        why: format!(
+            "{endpoint} is not the server's own port: it came to the server's socket, through a tunnel or a proxy"
+        ),
+        remedy: "audit on the server's host, or give an address of the server itself".to_owned(),
+    })
 }
 
 /// The host to look at: the one we were given, or this one if we came by a socket.
@@ -156,6 +174,18 @@ mod tests {
         assert_eq!(main_endpoint(&socket(), sql(&made), host.as_deref()), Ok(Endpoint::tcp("127.0.0.1", 3306)));
         let made = mysql().variable("skip_networking", "ON");
         assert!(main_endpoint(&socket(), sql(&made), Some("127.0.0.1")).unwrap_err().contains("skip_networking"));
+    }
+
+    #[test]
+    fn a_port_that_leads_to_a_socket_is_not_the_servers() {
+        let tcp = Endpoint::tcp("127.0.0.1", 3307);
+        let at = |host: &str| mysql().answer("own_host", &["host"], &[&[host]]);
+        assert!(relay(&tcp, sql(&at("localhost"))).unwrap().why.contains("127.0.0.1:3307 is not the server's own"));
+        assert_eq!(relay(&socket(), sql(&at("localhost"))), None);
+        for host in ["localhost:53412", "10.0.0.7:53412", "::1:53412"] {
+            assert_eq!(relay(&tcp, sql(&at(host))), None, "{host}");
+        }
+        assert_eq!(relay(&tcp, sql(&mysql())), None, "an old report does not say");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     ENTRY, Entry,
     mysql::{
-        BINARY_LOG_COLUMNS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS, SESSION, STATUS,
+        BINARY_LOG_COLUMNS, ENCRYPTION_REQUESTED, OTHER_ENGINES, OWN_HOST, PLUGINS, REPLICA_COLUMNS, SESSION, STATUS,
         VARIABLE_COLUMNS, client_attributes,
     },
 };
@@ -52,6 +52,7 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
+    OWN_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
     // The second half: spaces only the encryption view knows.
     Entry {

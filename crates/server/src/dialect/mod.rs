@@ -60,6 +60,7 @@ pub const CONTRACT: &[(&str, &[&str])] = &[
     ("status", &["name", "value"]),
     ("grants", &["grant"]),
     ("session", &["current_user", "session_user", "connection_id", "hostname", "version", "version_comment"]),
+    ("own_host", &["host"]),
     ("plugins", &["name", "status", "type", "library"]),
     ("components", &["urn"]),
     ("keyring_status", &["key", "value"]),

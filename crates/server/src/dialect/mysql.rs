@@ -49,6 +49,14 @@ pub(super) const SESSION: &str = "SELECT CURRENT_USER() AS `current_user`, USER(
      CONNECTION_ID() AS `connection_id`, @@hostname AS `hostname`, VERSION() AS `version`, \
      @@version_comment AS `version_comment`";
 
+/// The far end of this session, with its port: none for a session by the socket. Everybody may see their own.
+pub(super) const OWN_HOST: Entry = Entry {
+    name: "own_host",
+    sql: "SELECT HOST AS `host` FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+    optional: true,
+    ..ENTRY
+};
+
 pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS `status`, PLUGIN_TYPE AS `type`, \
      PLUGIN_LIBRARY AS `library` FROM information_schema.PLUGINS";
 
@@ -72,6 +80,7 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
+    OWN_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
     Entry {
         name: "components",
