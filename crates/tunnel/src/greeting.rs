@@ -55,15 +55,17 @@ pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
 
 /// An error packet of that number: 0 in place of a greeting, for a client that cannot be served.
 pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
-    let mut packet = vec![0, 0, 0, number, ERROR];
-    packet.extend_from_slice(&CANNOT_CONNECT.to_le_bytes());
     let text: String = text.chars().take(400).collect();
-    packet.extend_from_slice(text.as_bytes());
-    let length = u32::try_from(packet.len() - HEADER_BYTES).unwrap_or(0).to_le_bytes();
-    for (to, from) in packet.iter_mut().zip(length.into_iter().take(3)) {
-        *to = from;
-    }
+    let mut packet = Vec::new();
+    put(&mut packet, number, &[&[ERROR], CANNOT_CONNECT.to_le_bytes().as_slice(), text.as_bytes()].concat());
     packet
+}
+
+/// Puts a packet behind `out`: length and number, then the body, which is shorter than 16 MiB.
+pub(crate) fn put(out: &mut Vec<u8>, number: u8, body: &[u8]) {
+    let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
+    out.extend_from_slice(&[a, b, c, number]);
+    out.extend_from_slice(body);
 }
 
 #[cfg(test)]

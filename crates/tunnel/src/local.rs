@@ -81,8 +81,8 @@ impl AsyncRead for Local {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Self::Wire(wire) => wire.poll_read(cx, buffer),
-            Self::Socket(server) => server.poll_read(cx, buffer),
+            Self::Wire(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Socket(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -92,8 +92,8 @@ impl AsyncWrite for Local {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Wire(wire) => wire.poll_send(cx, bytes),
-            Self::Socket(server) => server.poll_write(cx, bytes),
+            Self::Wire(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Socket(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
@@ -101,7 +101,7 @@ impl AsyncWrite for Local {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Wire(_) | Self::Tcp(_) => Poll::Ready(Ok(())),
-            Self::Socket(server) => server.poll_drain(cx),
+            Self::Socket(stream) => Pin::new(stream).poll_flush(cx),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
@@ -109,8 +109,8 @@ impl AsyncWrite for Local {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Wire(wire) => Poll::Ready(wire.end()),
-            Self::Socket(server) => Poll::Ready(server.end()),
+            Self::Wire(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Socket(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }

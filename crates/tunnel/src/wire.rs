@@ -16,7 +16,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
     shutdown, socket_with,
 };
-use tokio::io::{AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
 /// A connected stream socket that does not block.
 pub(crate) struct Wire {
@@ -51,7 +51,24 @@ impl Wire {
         matches!(peeked, Ok((_, 0)))
     }
 
-    pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    /// Until the system may take more, after it took none.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let full = match self.full.take() {
+            Some(full) => full,
+            None => {
+                let again = self.socket.get_ref().as_fd().try_clone_to_owned()?;
+                watched(again, Interest::WRITABLE)?
+            }
+        };
+        let full = self.full.insert(full);
+        // What was known before is of before the attempt.
+        ready!(full.poll_write_ready(cx))?.clear_ready();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut ready = ready!(self.socket.poll_read_ready(cx))?;
             let room = buffer.initialize_unfilled();
@@ -71,47 +88,24 @@ impl Wire {
             }
         }
     }
-
-    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
-                Ok(count) => {
-                    if count == bytes.len() {
-                        self.full = None;
-                    }
-                    return Poll::Ready(Ok(count));
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => ready!(self.poll_room(cx))?,
-                Err(error) => return Poll::Ready(Err(error.into())),
-            }
-        }
-    }
-
-    /// Until the system may take more, after it took none.
-    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let full = match self.full.take() {
-            Some(full) => full,
-            None => {
-                let again = self.socket.get_ref().as_fd().try_clone_to_owned()?;
-                watched(again, Interest::WRITABLE)?
-            }
-        };
-        let full = self.full.insert(full);
-        // What was known before is of before the attempt.
-        ready!(full.poll_write_ready(cx))?.clear_ready();
-        Poll::Ready(Ok(()))
-    }
-
-    /// Nothing more will be written.
-    pub(crate) fn end(&self) -> io::Result<()> {
-        Ok(shutdown(&self.socket, Shutdown::Write)?)
-    }
 }
 
 impl AsyncWrite for Wire {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_send(cx, bytes)
+        let wire = self.get_mut();
+        loop {
+            match send(&wire.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    if count == bytes.len() {
+                        wire.full = None;
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => ready!(wire.poll_room(cx))?,
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -119,7 +113,7 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.end())
+        Poll::Ready(shutdown(&self.socket, Shutdown::Write).map_err(Into::into))
     }
 }
 
@@ -146,23 +140,23 @@ mod tests {
         (Wire::new(one.into()).unwrap(), other)
     }
 
-    async fn read(wire: &Wire) -> Vec<u8> {
+    async fn read(wire: &mut Wire) -> Vec<u8> {
         let mut room = [0; 100];
         let mut buffer = ReadBuf::new(&mut room);
-        poll_fn(|cx| wire.poll_read(cx, &mut buffer)).await.unwrap();
+        poll_fn(|cx| Pin::new(&mut *wire).poll_read(cx, &mut buffer)).await.unwrap();
         buffer.filled().to_vec()
     }
 
     #[tokio::test]
     async fn an_end_that_came_with_the_last_bytes_is_seen() {
-        let (wire, mut other) = pair();
+        let (mut wire, mut other) = pair();
         assert!(!wire.has_ended());
         other.write_all(b"last").unwrap();
         drop(other);
         assert!(!wire.has_ended(), "there is something to read");
-        assert_eq!(read(&wire).await, b"last");
+        assert_eq!(read(&mut wire).await, b"last");
         assert!(wire.has_ended());
-        assert_eq!(read(&wire).await, b"");
+        assert_eq!(read(&mut wire).await, b"");
     }
 
     #[tokio::test]
@@ -180,10 +174,10 @@ mod tests {
         });
         let mut rest = sent.as_slice();
         while !rest.is_empty() {
-            let count = poll_fn(|cx| wire.poll_send(cx, rest)).await.unwrap();
+            let count = poll_fn(|cx| Pin::new(&mut wire).poll_write(cx, rest)).await.unwrap();
             rest = &rest[count..];
         }
-        wire.end().unwrap();
+        poll_fn(|cx| Pin::new(&mut wire).poll_shutdown(cx)).await.unwrap();
         assert!(reader.join().unwrap() == expected);
     }
 }

@@ -21,25 +21,21 @@ use aws_lc_rs::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use zeroize::Zeroizing;
 
-use crate::greeting::{self, HEADER_BYTES};
+use super::login::{CLIENT_SSL, ERROR, HEAD_BYTES, OK};
+use crate::greeting::{self, HEADER_BYTES, put};
 
 /// No packet of a log-in is longer.
 const LONGEST_BYTES: usize = 64 << 10;
 /// How many numbers the client is ahead once it has asked for the key and got it.
 const AHEAD: u8 = 2;
-/// Length of a request for TLS, and its bit in the lower capabilities.
-const TLS_REQUEST_BYTES: usize = 32;
-const CLIENT_SSL: u32 = 0x800;
 /// Capabilities of clients whose packets are within others after the log-in.
 const CLIENT_COMPRESS: u32 = 0x20;
 const CLIENT_ZSTD: u32 = 1 << 26;
 /// A command that begins a log-in within a session.
 const CHANGE_USER: u8 = 17;
 
-const OK: u8 = 0;
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xfe;
-const ERROR: u8 = 0xff;
 /// `caching_sha2_password` does not know the password, and wants all of it.
 const WANTS_ALL: [u8; 2] = [MORE_DATA, 4];
 /// A client's wish for the key.
@@ -218,7 +214,7 @@ impl Login {
     /// Looks at the first packet of a client: whether that asks for TLS, and what follows cannot be read.
     fn is_encrypted_from(&mut self, body: &[u8]) -> bool {
         let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
-        let encrypts = body.len() == TLS_REQUEST_BYTES && capabilities & CLIENT_SSL != 0;
+        let encrypts = body.len() == HEAD_BYTES && capabilities & CLIENT_SSL != 0;
         self.readable = !encrypts && capabilities & (CLIENT_COMPRESS | CLIENT_ZSTD) == 0;
         encrypts
     }
@@ -260,12 +256,6 @@ impl Login {
 pub(super) fn is_change_of_user(bytes: &[u8]) -> bool {
     let Some(([a, b, c, 0], body)) = bytes.split_first_chunk() else { return false };
     body.first() == Some(&CHANGE_USER) && body.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
-}
-
-fn put(out: &mut Vec<u8>, number: u8, body: &[u8]) {
-    let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
-    out.extend_from_slice(&[a, b, c, number]);
-    out.extend_from_slice(body);
 }
 
 #[cfg(test)]

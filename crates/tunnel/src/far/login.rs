@@ -10,13 +10,13 @@ use crate::greeting::HEADER_BYTES;
 
 /// Capabilities, largest packet, collation, and 23 bytes that are MariaDB's further capabilities or nothing: a log-in
 /// begins with them, and a request for TLS has nothing else.
-const HEAD_BYTES: usize = 32;
+pub(super) const HEAD_BYTES: usize = 32;
 const CLIENT_PROTOCOL_41: u32 = 0x200;
-const CLIENT_SSL: u32 = 0x800;
+pub(super) const CLIENT_SSL: u32 = 0x800;
 /// First bytes of the packets that end a log-in. What a plug-in sends never begins with them: the server puts a 1 in
 /// front of it then.
-const OK: u8 = 0;
-const ERROR: u8 = 0xff;
+pub(super) const OK: u8 = 0;
+pub(super) const ERROR: u8 = 0xff;
 
 /// Why a client cannot be logged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

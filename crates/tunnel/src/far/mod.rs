@@ -145,6 +145,10 @@ impl Far {
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let counters = Arc::new(Counters::default());
         let (reloaded, unfit) = (watch::channel(()).0, Arc::default());
+        let password_key = Arc::default();
+        if let ServerAddress::Socket(_) = options.server {
+            prepare(&password_key);
+        }
         let shared = Shared {
             options,
             config,
@@ -155,7 +159,7 @@ impl Far {
             stop_sender,
             reloaded,
             unfit,
-            password_key: password_key(),
+            password_key,
             log: Arc::clone(&log),
         };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
@@ -193,13 +197,11 @@ impl Far {
     }
 }
 
-/// A key for passwords, which is made beside the rest: the first client that needs it need not wait.
-fn password_key() -> Arc<PasswordKey> {
-    let key = Arc::<PasswordKey>::default();
-    let making = Arc::clone(&key);
+/// Makes the key for passwords beside the rest: the first client that needs it need not wait.
+fn prepare(key: &Arc<PasswordKey>) {
+    let key = Arc::clone(key);
     // If there is no thread to be had, it is made when it is needed.
-    let _ = std::thread::Builder::new().spawn(move || _ = making.get());
-    key
+    let _ = std::thread::Builder::new().spawn(move || _ = key.get());
 }
 
 impl Shared {

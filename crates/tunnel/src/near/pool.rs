@@ -267,7 +267,6 @@ impl Pool {
     /// A server connection is ready.
     pub(super) fn attached(pool: &Arc<Self>, made: Made, took: Duration) -> Ready {
         let mut state = pool.lock();
-        state.unanswered_since = None;
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
         pool.is_up(&mut state, made.far);
@@ -289,7 +288,6 @@ impl Pool {
     pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
-        state.unanswered_since = None;
         state.attaching = state.attaching.saturating_sub(1);
         pool.is_up(&mut state, far);
         state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
@@ -368,6 +366,7 @@ impl Pool {
 
     fn is_up(&self, state: &mut State, far: usize) {
         let before = state.active();
+        state.unanswered_since = None;
         if let Some(known) = state.fars.get_mut(far) {
             known.down = None;
             known.failures = 0;
@@ -441,7 +440,6 @@ impl Pool {
     /// A far end was tried, and answers.
     pub(super) fn answers(pool: &Arc<Self>, far: usize) {
         let mut state = pool.lock();
-        state.unanswered_since = None;
         pool.is_up(&mut state, far);
         pool.supply(&mut state, Instant::now());
     }
