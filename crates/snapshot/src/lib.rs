@@ -19,7 +19,6 @@ mod estimate;
 mod freeze;
 mod listing;
 mod location;
-mod mounts;
 mod process;
 pub mod provider;
 mod record;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mounts::{Mount, Mounts};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, major, minor, statx};
 
-use super::mounts::{Mount, Mounts};
 use super::view::{Host, View};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
@@ -58,7 +58,7 @@ impl Disks {
             Some(mount) => self.of_mount(mount, &mut descent, 0),
             None => unknown("the mount table does not show what holds it"),
         };
-        let (mount_point, fs_type) = mount.map_or_else(Default::default, |m| (text(&m.mount_point), m.fs_type.clone()));
+        let (mount_point, fs_type) = mount.map_or_else(Default::default, |m| (text(&m.point), m.kind.clone()));
         // The number that files below it have, which is not the mount table's on btrfs.
         let number = self.view.stat(path).ok().map(|stat| format!("{}:{}", major(stat.st_dev), minor(stat.st_dev)));
         let device = number.or_else(|| mount.map(|m| m.device.clone())).unwrap_or_default();
@@ -109,7 +109,7 @@ impl Disks {
         if depth >= MAX_DEPTH {
             return unknown("the layers below it have no end");
         }
-        match mount.fs_type.as_str() {
+        match mount.kind.as_str() {
             "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => DiskLayer::Memory,
             "overlay" => self.of_overlay(mount, descent, depth),
             "zfs" => unknown(&format!(
@@ -117,7 +117,7 @@ impl Disks {
                 mount.source
             )),
             "ecryptfs" | "fuse.gocryptfs" | "fuse.encfs" | "fuse.cryfs" | "fuse.securefs" => {
-                DiskLayer::Encrypted { by: mount.fs_type.trim_start_matches("fuse.").to_owned() }
+                DiskLayer::Encrypted { by: mount.kind.trim_start_matches("fuse.").to_owned() }
             }
             "btrfs" => self.of_btrfs(mount, descent, depth),
             other if is_remote(other) => {

@@ -13,7 +13,6 @@ mod files;
 mod host;
 mod luks;
 mod modes;
-mod mounts;
 mod opening;
 mod options;
 mod page_proofs;

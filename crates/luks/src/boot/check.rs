@@ -219,7 +219,7 @@ fn scratch() -> io::Result<TempDir> {
 /// While the volume is away, nothing can be written where it belongs.
 fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
     if let Some(mount) = host.mounted_at(directory) {
-        let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.number);
+        let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.device);
         let wrong = format!("{}: something else is mounted there", directory.display());
         found.note("boot-mounted", ours, format!("{} is the volume now", directory.display()), wrong);
         hidden(found, directory);

@@ -207,7 +207,7 @@ impl Boot {
         let Some(mount) = host.mounted_at(&directory) else { return Ok(false) };
         let uuid = format!("-{}-", self.uuid.replace('-', ""));
         let ours = Block::mapped(host, &self.name).is_some_and(|block| {
-            block.number == mount.number && block.mapper_uuid().is_some_and(|own| own.contains(&uuid))
+            block.number == mount.device && block.mapper_uuid().is_some_and(|own| own.contains(&uuid))
         });
         if ours {
             return Ok(true);

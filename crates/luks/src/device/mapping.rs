@@ -163,8 +163,8 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Dev
     if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
         return Err(DeviceError::refused(&inner, "is no LUKS volume"));
     }
-    if let Some(mount) = host.mounts().into_iter().find(|mount| mount.number == block.number) {
-        let why = format!("is mounted at {}; --unmount does that first", mount.path.display());
+    if let Some(mount) = host.mounts().of_device(&block.number).next() {
+        let why = format!("is mounted at {}; --unmount does that first", mount.point.display());
         return Err(DeviceError::refused(&inner, why));
     }
     if let Some(holder) = block.holders().first() {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub use block::Block;
 pub use create::{Created, Creation, FileSystem};
 pub use hidden::hidden_below;
-pub use host::{Host, MountPoint};
+pub use host::Host;
 pub(crate) use mapping::check_name;
 pub use mapping::{Opened, Opening, close};
 pub use mount::{Guard, Mounting, guard, unguard, unmount};

@@ -51,7 +51,7 @@ impl Mounting<'_> {
             return Err(DeviceError::refused(&inner, "is no LUKS volume"));
         }
         match self.host.mounted_at(self.directory) {
-            Some(mount) if mount.number == block.number => return Ok(None),
+            Some(mount) if mount.device == block.number => return Ok(None),
             Some(_) => return Err(DeviceError::refused(self.directory, "has something else mounted on it")),
             None => {}
         }
@@ -59,7 +59,7 @@ impl Mounting<'_> {
         let args = ["-o", self.options, "--"].map(OsStr::new);
         system("mount", &[&args[..], &[inner.as_os_str(), self.directory.as_os_str()]].concat())?;
         match self.host.mounted_at(self.directory) {
-            Some(mount) if mount.number == block.number => Ok(Some(guard)),
+            Some(mount) if mount.device == block.number => Ok(Some(guard)),
             _ => Err(DeviceError::not_proven(self.directory, "the mount table does not show the volume there")),
         }
     }
@@ -140,8 +140,8 @@ pub fn unmount(host: &Host, name: &str) -> Result<(), DeviceError> {
         return Err(DeviceError::refused(&device_file(name), "is not open"));
     };
     // The last one mounted covers the others.
-    for mount in host.mounts().into_iter().rev().filter(|mount| mount.number == block.number) {
-        system("umount", &[OsStr::new("--"), mount.path.as_os_str()])?;
+    for mount in host.mounts().of_device(&block.number) {
+        system("umount", &[OsStr::new("--"), mount.point.as_os_str()])?;
     }
     Ok(())
 }

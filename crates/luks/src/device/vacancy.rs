@@ -156,11 +156,9 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
     let partitions = block.partitions();
     let parts = partitions.iter().filter_map(|name| Block::by_name(host, name));
     let numbers: Vec<Block> = std::iter::once(block.clone()).chain(parts).collect();
-    for mount in host.mounts() {
-        if numbers.iter().any(|own| own.number == mount.number) {
-            found.push(Use::Mounted(mount.path));
-        }
-    }
+    let mounts = host.mounts();
+    let of_disk = mounts.iter().filter(|mount| numbers.iter().any(|own| own.number == mount.device));
+    found.extend(of_disk.map(|mount| Use::Mounted(mount.point.clone())));
     let swaps = fs::read_to_string(host.proc.join("swaps")).unwrap_or_default();
     let swap = |line: &str| {
         let name = line.split_whitespace().next().and_then(|path| fs::canonicalize(path).ok());

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use mounts::Mounts;
+
 use super::{
     Prepared, Source, Way,
     covered::{nothing_outside, shows_what_is_mounted},
@@ -17,7 +19,6 @@ use crate::{
     error::Error,
     freeze::Freeze,
     location::{self, BTRFS},
-    mounts::Mounts,
     still::{Still, Taking},
     sys,
 };

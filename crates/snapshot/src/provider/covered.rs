@@ -6,8 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use mounts::Mounts;
+
 use super::Source;
-use crate::{error::Error, mounts::Mounts};
+use crate::error::Error;
 
 /// Nothing that the server uses is where a snapshot of the data directory has no room for it: nothing can be added to one
 /// afterwards.
@@ -66,7 +68,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let datadir = directory.path();
         fs::create_dir_all(datadir.join("db/inner")).unwrap();
-        let is_made_again = |name: &str, table: &str| is_made_again(datadir, Path::new(name), &Mounts::parse(table));
+        let is_made_again =
+            |name: &str, table: &str| is_made_again(datadir, Path::new(name), &Mounts::parse(table.as_bytes()));
         assert!(is_made_again("db", "") && is_made_again("db/inner", ""));
         let bound = format!("36 35 98:0 /x {}/db rw,noatime - btrfs /dev/sda rw\n", datadir.display());
         assert!(!is_made_again("db", &bound) && !is_made_again("db/inner", &bound));

@@ -11,6 +11,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mounts::Mounts;
+
 use super::{
     Prepared, Source, Way,
     covered::{nothing_outside, one_file_system, shows_what_is_mounted},
@@ -20,7 +22,6 @@ use crate::{
     Options,
     error::Error,
     location,
-    mounts::Mounts,
     stall::Stall,
     still::{Still, Taking},
     tools::Tools,

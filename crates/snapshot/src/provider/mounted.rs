@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::Error, mounts::Mounts, tools::Tools};
+use mounts::Mounts;
+
+use crate::{error::Error, tools::Tools};
 
 /// Where they are mounted: a directory that only root can change, since whoever could would choose what is mounted over.
 const DIRECTORY: &str = "/run/sealant/snapshots";

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mounts::Mounts;
+
 use super::{
     Prepared, Source, Way,
     covered::{nothing_outside, shows_what_is_mounted},
@@ -15,7 +17,6 @@ use crate::{
     error::Error,
     listing::Listing,
     location::{self, ZFS},
-    mounts::Mounts,
     stall::Stall,
     still::{Still, Taking},
     tools::Tools,
@@ -147,7 +148,7 @@ mod tests {
     }
 
     fn sets(names: &[&str]) -> Result<Vec<DataSet>, Error> {
-        data_sets(&Mounts::parse(TABLE), Path::new("/tank/mysql/data"), &listing(names))
+        data_sets(&Mounts::parse(TABLE.as_bytes()), Path::new("/tank/mysql/data"), &listing(names))
     }
 
     #[test]
