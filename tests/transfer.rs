@@ -142,7 +142,8 @@ fn sites_with_certificates_need_no_code() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let authority = Authority::create(&directory.path().join("ca")).expect("made");
     let other = Authority::create(&directory.path().join("other")).expect("made");
-    let [donor, joiner] = ["donor", "joiner"].map(|name| authority.issue(name, &Profile::default()).expect("issued"));
+    let named = |name: &str| Profile { common_name: name.to_owned(), ..Profile::default() };
+    let [donor, joiner] = ["donor", "joiner"].map(|name| authority.issue(name, &named(name)).expect("issued"));
     let stranger = other.issue("stranger", &Profile::default()).expect("issued");
     let source = directory.path().join("source");
     fs::create_dir(&source).expect("made");
@@ -159,10 +160,41 @@ fn sites_with_certificates_need_no_code() {
 
     let refused = send(&source, &format!("localhost:{port}"), &strangers.each_ref().map(String::as_str));
     assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+    let expired = Profile { expired: true, ..Profile::default() };
+    let expired = options(&authority.issue("expired", &expired).expect("issued"));
+    let refused = send(&source, &format!("localhost:{port}"), &expired.each_ref().map(String::as_str));
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+    // The certificate names localhost and 127.0.0.1.
+    let refused = send(&source, &format!("127.1.2.3:{port}"), &donors.each_ref().map(String::as_str));
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
     let sent = send(&source, &format!("localhost:{port}"), &donors.each_ref().map(String::as_str));
     assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(receiving.end().0, 0);
     assert_same(&source, &into);
+
+    // A certificate of the site is not enough where one is named.
+    let app = options(&authority.issue("app", &named("app")).expect("issued"));
+    let (into, app) = (directory.path().join("named"), app.each_ref().map(String::as_str));
+    let mut allowing = joiners.each_ref().map(String::as_str).to_vec();
+    allowing.extend(["--allow", "Donor", "--allow", "other"]);
+    let receiving = Receiving::begin(&into, &allowing);
+    let port = receiving.code.rsplit(':').next().expect("a port").to_owned();
+    let refused = send(&source, &format!("localhost:{port}"), &app);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && stderr.contains("app") && stderr.contains("--allow"), "{stderr}");
+    let sent = send(&source, &format!("localhost:{port}"), &donors.each_ref().map(String::as_str));
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.end().0, 0);
+
+    // Who was turned away is told, and no code is spoken of where there is none.
+    let into = directory.path().join("nobody");
+    allowing.extend(["--expiry", "3s"]);
+    let receiving = Receiving::begin(&into, &allowing);
+    let port = receiving.code.rsplit(':').next().expect("a port").to_owned();
+    send(&source, &format!("localhost:{port}"), &app);
+    let (code, stderr) = receiving.end();
+    assert!(code == 1 && stderr.contains("app") && stderr.contains("--allow"), "{stderr}");
+    assert!(!stderr.contains("pairing code"), "{stderr}");
 }
 
 #[test]

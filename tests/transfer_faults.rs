@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,19 +26,22 @@ use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file
 use transfer::manifest::Manifest;
 use transfer::pairing::{PIN_BYTES, PairingCode, Pin, Secret};
 use transfer::path::RelativePath;
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Segment};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, Segment};
 
 use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
 use crate::support::chance::{Random, number};
-use crate::support::sealant;
+use crate::support::sst::until;
 use crate::support::tmpfs::Tmpfs;
+use crate::support::{leave_out, sealant};
 
 /// No process takes longer than this for anything here.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of one record of the journal.
 const RECORD_BYTES: u64 = 60;
 const MIB: usize = 1 << 20;
+/// What a directory that somebody pretends to send is like.
+const ROOT: Root = Root { mode: 0o700, uid: 0, gid: 0 };
 
 /// A source of all there may be in one, 10 MiB of it not holes.
 fn source(root: &Path) {
@@ -62,6 +66,7 @@ fn source(root: &Path) {
     symlink("../ibdata1", root.join("db/link")).expect("a link");
     symlink("/nonexistent", root.join("dangling")).expect("a link");
     fs::set_permissions(root.join("db"), PermissionsExt::from_mode(0o750)).expect("permissions");
+    fs::set_permissions(root, PermissionsExt::from_mode(0o710)).expect("permissions");
     let past = std::time::UNIX_EPOCH + Duration::new(1_234_567_890, 987_654_321);
     for path in ["ibdata1", "db/t1.ibd", "db/empty", "db"] {
         File::open(root.join(path)).and_then(|file| file.set_modified(past)).expect("a time");
@@ -97,6 +102,12 @@ fn tree(root: &Path) -> Tree {
     tree
 }
 
+/// Permissions and owner.
+fn dress(path: &Path) -> (u32, u32, u32) {
+    let metadata = fs::metadata(path).expect("metadata");
+    (metadata.mode() & 0o7777, metadata.uid(), metadata.gid())
+}
+
 /// The parts of a file that are not holes.
 fn parts(path: &Path) -> Vec<(u64, u64)> {
     use rustix::fs::{SeekFrom, seek};
@@ -119,6 +130,7 @@ fn assert_same(source: &Path, target: &Path) {
     let names = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&expected));
     assert!(target.join("sealant-manifest").exists());
+    assert_eq!(dress(target), dress(source));
 }
 
 /// A process of ours. None outlives its test.
@@ -463,15 +475,124 @@ fn a_commit_that_was_cut_off_goes_on_even_anew() {
     // Killed at the very end: all that is left is an empty directory.
     fs::create_dir(&staging).expect("a directory");
     assert_eq!(place.resume(), None);
+    // Killed between the last two steps.
+    fs::create_dir_all(staging.join("files")).expect("directories");
+    assert_eq!(place.resume(), None);
     // Killed between two renames.
+    cut_off(&place, "");
+    let (mut receiver, code) = place.receive(&["--anew"]);
+    assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
+    assert_same(&place.source(), &place.target);
+}
+
+/// As a kill between two moves of a commit leaves it.
+fn cut_off(place: &Place, mark: &str) {
+    let staging = place.target.join(".sealant-staging");
     fs::create_dir_all(staging.join("files")).expect("directories");
     for (name, back) in [("ibdata1", "files/ibdata1"), ("db", "files/db"), ("sealant-manifest", "sealant-manifest")] {
         fs::rename(place.target.join(name), staging.join(back)).expect("a rename");
     }
-    File::create(staging.join("commit")).expect("a mark");
-    let (mut receiver, code) = place.receive(&["--anew"]);
+    fs::write(staging.join("commit"), mark).expect("a mark");
+}
+
+#[test]
+fn what_comes_into_the_target_meanwhile_is_not_written_over() {
+    let place = Place::with_source();
+    let (mut receiver, code) = place.receive(&[]);
+    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "5MiB"]);
+    until("some chunks", 60, || place.chunks() > 1);
+    let foreign = place.target.join("ibdata1");
+    fs::write(&foreign, "of a server that was started there").expect("a file");
+    receiver.failed(1, "ibdata1: came into the target while it was filled");
+    sender.failed(1, "came into the target");
+    assert_eq!(fs::read_to_string(&foreign).expect("still there"), "of a server that was started there");
+    assert!(!place.target.join("db").exists());
+    fs::remove_file(&foreign).expect("moved away");
+    assert!(place.resume().expect("a transfer") > 0);
+
+    // The same between two moves of a commit.
+    cut_off(&place, "");
+    fs::create_dir_all(place.target.join("db/more")).expect("a directory");
+    let (mut receiver, _) = place.receive(&["--anew"]);
+    receiver.failed(1, "db: came into the target");
+    assert!(place.target.join("db/more").exists());
+    fs::remove_dir_all(place.target.join("db")).expect("moved away");
+    assert_eq!(place.resume(), None);
+}
+
+#[test]
+fn everything_belongs_to_the_owner_that_was_asked_for() {
+    if !rustix::process::geteuid().is_root() {
+        leave_out("only root can give files away");
+        return;
+    }
+    let place = Place::with_source();
+    let (mut receiver, code) = place.receive(&["--owner", "12345:12346"]);
+    let mut sender = place.send(&code.expect("a code"), &[]);
+    assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
+    let is_theirs = |name: &str| {
+        let metadata = fs::symlink_metadata(place.target.join(name)).expect("metadata");
+        (metadata.uid(), metadata.gid()) == (12345, 12346)
+    };
+    let names = ["", "ibdata1", "db", "db/empty", "db/link", "sealant-manifest"];
+    assert!(names.into_iter().all(is_theirs));
+    assert_eq!(dress(&place.target).0, 0o710);
+
+    // A run that only finishes gives them to whom the one before did.
+    cut_off(&place, "root 710 0 0\nowner 12345 12346\n");
+    std::os::unix::fs::chown(place.target.join(".sealant-staging/files/db"), Some(0), Some(0)).expect("given back");
+    let (mut receiver, code) = place.receive(&[]);
     assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
-    assert_same(&place.source(), &place.target);
+    assert!(names.into_iter().all(is_theirs));
+}
+
+#[test]
+fn an_owner_that_cannot_be_had_is_told_at_the_start() {
+    if !rustix::process::geteuid().is_root() {
+        leave_out("only root can become another user");
+        return;
+    }
+    let place = Place::new();
+    fs::set_permissions(place.directory.path(), PermissionsExt::from_mode(0o777)).expect("permissions");
+    let mut command = sealant();
+    command.args(["receive", "--listen", "127.0.0.1:0", "--owner", "0:0", "--into"]).arg(&place.target);
+    let mut receiver =
+        Running::start(command.uid(65534).gid(65534).stdout(Stdio::null()), place.directory.path().join("receive.err"));
+    receiver.failed(1, "files in it cannot be given to 0:0");
+}
+
+#[test]
+fn links_that_somebody_put_into_the_staging_directory_lead_nowhere() {
+    let place = Place::with_source();
+    let outside = place.directory.path().join("outside");
+    fs::write(&outside, "mine").expect("a file");
+    let files = place.target.join(".sealant-staging/files");
+    fs::create_dir_all(&files).expect("directories");
+    fs::set_permissions(files.parent().expect("staging"), PermissionsExt::from_mode(0o700)).expect("permissions");
+    fs::hard_link(&outside, files.join("ibdata1")).expect("a link");
+    place.resume();
+    assert_eq!(fs::read_to_string(&outside).expect("a file"), "mine");
+
+    let place = Place::with_source();
+    let staging = place.target.join(".sealant-staging");
+    fs::create_dir_all(&staging).expect("directories");
+    fs::set_permissions(&staging, PermissionsExt::from_mode(0o777)).expect("permissions");
+    let (mut receiver, _) = place.receive(&[]);
+    receiver.failed(1, "others may write it");
+}
+
+#[test]
+fn a_second_sender_does_not_wait() {
+    let place = Place::with_source();
+    let (mut receiver, code) = place.receive(&[]);
+    let code = code.expect("a code");
+    let mut first = place.send(&code, &["--bwlimit", "4MiB"]);
+    until("some chunks", 60, || place.chunks() > 1);
+    let began = Instant::now();
+    let mut second = place.send(&code, &[]);
+    second.failed(1, "127.0.0.1");
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}: {}", began.elapsed(), second.said());
+    assert_eq!((first.code(), receiver.code()), (Some(0), Some(0)), "{}{}", first.said(), receiver.said());
 }
 
 /// What crosses the wire for an entry, of a path that no library would let pass.
@@ -495,7 +616,7 @@ fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
     for (path, mode, kind) in entries {
         say_raw(&mut rogue.control, ENTRY, &entry_body(path, *mode, kind));
     }
-    rogue.say(&Control::PlanEnd { entries: entries.len() as u32, allocated_bytes: 0, more: false });
+    rogue.say(&Control::PlanEnd { entries: entries.len() as u32, allocated_bytes: 0, more: false, root: ROOT });
 }
 
 #[test]
@@ -532,7 +653,7 @@ fn lists_of_files_that_lead_elsewhere() {
         refused(word, |rogue| list(rogue, entries));
     }
     refused("unexpected message", |rogue| {
-        rogue.say(&Control::PlanEnd { entries: u32::MAX, allocated_bytes: 0, more: false })
+        rogue.say(&Control::PlanEnd { entries: u32::MAX, allocated_bytes: 0, more: false, root: ROOT })
     });
     refused("unexpected message", |rogue| rogue.say(&Control::Finish { tree: Hash([0; 32]) }));
     refused(malformed, |rogue| say_raw(&mut rogue.control, 99, b""));
@@ -546,7 +667,7 @@ fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
             say_raw(&mut rogue.control, ENTRY, &entry_body(format!("{number:08}").as_bytes(), 0o600, EMPTY_FILE));
         }
         say_raw(&mut rogue.control, ENTRY, &entry_body(b"00000007", 0o777, LINK_OUT));
-        rogue.say(&Control::PlanEnd { entries: 100_001, allocated_bytes: 0, more: false });
+        rogue.say(&Control::PlanEnd { entries: 100_001, allocated_bytes: 0, more: false, root: ROOT });
     });
 }
 
@@ -607,7 +728,7 @@ fn offer(rogue: &mut Rogue) -> Tls {
     for (entry, _) in files() {
         rogue.say(&Control::Entry(entry));
     }
-    rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0, more: false });
+    rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0, more: false, root: ROOT });
     rogue.wait_until_ready();
     rogue.data()
 }

@@ -4812,7 +4812,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4863,6 +4863,10 @@ _sealant() {
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -650,6 +650,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l timeout -d '
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-key -d 'This side\'s private key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-ca -d 'Authorities that the other side\'s certificate has to come from, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l allow -d 'With certificates: take a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l report -d 'Write a report in JSON to this file when the transfer is over' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l anew -d 'Take away what a transfer that was cut off left, and begin anew'

@@ -219,6 +219,7 @@ fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSet
         expiry,
         patience: PATIENCE,
         owner: Some(owner),
+        allow: Vec::new(),
         anew: false,
         rekey: None,
     }

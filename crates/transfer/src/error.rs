@@ -56,6 +56,32 @@ pub enum TransferError {
         /// The directory.
         path: PathBuf,
     },
+    /// Something came into the target while it was filled.
+    #[error("{}: came into the target while it was filled, and is not written over", path.display())]
+    Occupied {
+        /// What came.
+        path: PathBuf,
+    },
+    /// What an earlier try left is another user's.
+    #[error("{}: belongs to another user ({uid}), or others may write it", path.display())]
+    NotOurs {
+        /// The staging directory.
+        path: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// Files cannot be given to the owner that was asked for.
+    #[error("{}: files in it cannot be given to {uid}:{gid}: {source}", path.display())]
+    Owner {
+        /// The target.
+        path: PathBuf,
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+        /// Why not.
+        source: io::Error,
+    },
     /// Another receiver works in the target.
     #[error("{}: another transfer into it is running", path.display())]
     Busy {
@@ -124,11 +150,19 @@ pub enum TransferError {
         /// The other side.
         peer: String,
     },
-    /// Nobody used the pairing code in time.
-    #[error("no sender came within {seconds} s, so the pairing code is void")]
+    /// Nobody came in time.
+    #[error(
+        "no sender came within {seconds} s{}{}",
+        if *paired { ", so the pairing code is void" } else { "" },
+        refused.as_ref().map(|why| format!("; the last one that was turned away: {why}")).unwrap_or_default()
+    )]
     Expired {
-        /// How long it was good.
+        /// How long was waited.
         seconds: u64,
+        /// Whether there was a pairing code.
+        paired: bool,
+        /// Why the last one was turned away that tried to come in.
+        refused: Option<String>,
     },
     /// The pairing code cannot be read.
     #[error(transparent)]

@@ -14,13 +14,15 @@ use crate::{
     error::TransferError,
     path::RelativePath,
     sender::flow::Chunks,
-    wire::{Entry, Kind},
+    wire::{Entry, Kind, Root},
 };
 
 /// What manifests are called; files so called in the source are not part of a transfer.
 pub const MANIFEST: &str = "sealant-manifest";
 /// Where a target keeps what is not committed yet.
 pub const STAGING: &str = ".sealant-staging";
+/// What a file system puts into its root.
+pub(crate) const LOST_AND_FOUND: &str = "lost+found";
 
 /// Which files go.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +58,8 @@ pub struct Plan {
     pub bytes: u64,
     /// Bytes that the files take, holes left out.
     pub allocated_bytes: u64,
+    /// Owner and permissions of the source itself.
+    pub(crate) dress: Root,
     root_identity: Identity,
     selection: Selection,
     /// When the first file was looked at.
@@ -174,6 +178,7 @@ impl Plan {
             outward: Vec::new(),
             bytes: 0,
             allocated_bytes: 0,
+            dress: Root { mode: metadata.mode() & 0o7777, uid: metadata.uid(), gid: metadata.gid() },
             root_identity: Identity::of(&metadata),
             selection: selection.clone(),
             began: SystemTime::now(),
@@ -188,7 +193,7 @@ impl Plan {
     }
 
     /// What came of a stream so far.
-    pub(crate) fn streamed(mut entries: Vec<Planned>, began: SystemTime) -> Self {
+    pub(crate) fn streamed(mut entries: Vec<Planned>, dress: Root, began: SystemTime) -> Self {
         entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let bytes = entries.iter().filter_map(Planned::file_bytes).sum();
         let root_identity = Identity { device: u64::MAX, inode: 0, bytes: 0, modified: (0, 0), changed: (0, 0) };
@@ -199,6 +204,7 @@ impl Plan {
             outward: Vec::new(),
             bytes,
             allocated_bytes: bytes,
+            dress,
             root_identity,
             selection: Selection::default(),
             began,
@@ -403,9 +409,9 @@ impl Plan {
     }
 }
 
-/// Whether this is a name, in the root, that only this program makes.
+/// Whether this is a name, in the root, that only this program or a file system makes.
 fn is_ours(name: &OsStr) -> bool {
-    name == STAGING || name.as_bytes().starts_with(MANIFEST.as_bytes())
+    name == STAGING || name == LOST_AND_FOUND || name.as_bytes().starts_with(MANIFEST.as_bytes())
 }
 
 /// What is at a path; `None` if nothing is there any more.

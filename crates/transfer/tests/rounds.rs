@@ -52,6 +52,7 @@ fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Receive
         expiry: Duration::from_secs(20),
         patience: Duration::from_secs(10),
         owner: None,
+        allow: Vec::new(),
         anew: false,
         rekey: None,
     };

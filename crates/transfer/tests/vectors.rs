@@ -5,7 +5,7 @@ use transfer::{
     hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
     pairing::{PairingCode, Side},
     path::RelativePath,
-    wire::{Chunk, Codec, Control, Data, Entry, Kind, SecretBytes, Segment, frame},
+    wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment, frame},
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-protocol.md");
@@ -57,7 +57,15 @@ fn the_messages_of_the_document_are_ours() {
         modified: (1_700_000_000, 5),
     };
     documented("entry", &control(&Control::Entry(entry)));
-    documented("plan end", &control(&Control::PlanEnd { entries: 3, allocated_bytes: 4096, more: false }));
+    documented(
+        "plan end",
+        &control(&Control::PlanEnd {
+            entries: 3,
+            allocated_bytes: 4096,
+            more: false,
+            root: Root { mode: 0o750, uid: 27, gid: 28 },
+        }),
+    );
     documented("ready", &control(&Control::Ready { rekey: false }));
     let secret = SecretBytes(vec![5; 32].into());
     documented("unwrapped", &control(&Control::Unwrapped { file: 1, secret }));

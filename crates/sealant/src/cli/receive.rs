@@ -66,6 +66,9 @@ pub(crate) struct Receive {
     timeout: Duration,
     #[command(flatten)]
     certificates: Certificates,
+    /// With certificates: take a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]
+    #[arg(long, value_name = "NAME", requires = "tls_ca", help_heading = "Certificates")]
+    allow: Vec<String>,
     #[command(flatten)]
     following: Following,
 }
@@ -106,6 +109,7 @@ impl Receive {
             expiry: self.expiry,
             patience: self.timeout,
             owner: self.owner,
+            allow: self.allow,
             anew: self.anew,
             rekey,
         };
@@ -116,7 +120,7 @@ impl Receive {
         match outcome {
             Ok(received) => {
                 let summary = summary(&received, &progress);
-                self.following.over(Ok(&summary))?;
+                self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
                     let mut err = std::io::stderr();
                     let _ = writeln!(err, "sealant: received {}", summary.line());
@@ -127,7 +131,7 @@ impl Receive {
                 self.preparing.prepare(&into, &received.notes)
             }
             Err(error) => {
-                self.following.over(Err(&error))?;
+                self.following.over(Err(&error));
                 Err(failure(&error))
             }
         }

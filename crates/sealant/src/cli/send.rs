@@ -204,14 +204,14 @@ impl Send {
         match outcome {
             Ok(sent) => {
                 let summary = summary(&sent);
-                self.following.over(Ok(&summary))?;
+                self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
                     eprint_line(&format!("sent {}", summary.line()));
                 }
                 Ok(Exit::Clean)
             }
             Err(error) => {
-                self.following.over(Err(&error))?;
+                self.following.over(Err(&error));
                 Err(failure(&error))
             }
         }

@@ -15,7 +15,7 @@ use report::size;
 use serde::Serialize;
 
 use crate::output::file;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, warning};
 use crate::output::progress::StatusLine;
 
 /// Certificates of the site, in place of a pairing code.
@@ -185,21 +185,21 @@ impl Following {
         status.clear();
     }
 
-    /// Tells how it ended: event and report.
-    pub(crate) fn over(&self, outcome: Result<&Summary, &TransferError>) -> Result<(), Failure> {
-        match outcome {
-            Err(error) => self.event(&Event::Failed { reason: error.to_string() }),
-            Ok(summary) => {
-                self.event(&Event::Committed(summary));
-                if let Some(path) = &self.report {
-                    file::replace(path, &|out: &mut dyn Write| {
-                        serde_json::to_writer_pretty(&mut *out, summary)?;
-                        out.write_all(b"\n")
-                    })?;
-                }
-            }
+    /// Tells how it ended: event and report. A report that cannot be written is no reason to call what was committed a failure.
+    pub(crate) fn over(&self, outcome: Result<&Summary, &TransferError>) {
+        let summary = match outcome {
+            Err(error) => return self.event(&Event::Failed { reason: error.to_string() }),
+            Ok(summary) => summary,
+        };
+        self.event(&Event::Committed(summary));
+        let Some(path) = &self.report else { return };
+        let written = file::replace(path, &|out: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *out, summary)?;
+            out.write_all(b"\n")
+        });
+        if let Err(failure) = written {
+            warning(&format!("everything is in place, but there is no report: {}", failure.error));
         }
-        Ok(())
     }
 }
 
@@ -242,8 +242,17 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
         TransferError::NotEmpty { .. } => failure.hint("give a directory that does not exist, or an empty one"),
         TransferError::Changed { .. } => failure
             .hint("send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"),
-        TransferError::Expired { .. } => {
+        TransferError::Expired { paired: true, .. } => {
             failure.hint("run `sealant receive` again for a new code; --expiry makes it good for longer")
+        }
+        TransferError::Expired { paired: false, .. } => {
+            failure.hint("run `sealant receive` again; --expiry makes it wait longer")
+        }
+        TransferError::Occupied { .. } => failure
+            .hint("move it away and run both sides again: what arrived is kept; is something starting a server there?"),
+        TransferError::NotOurs { .. } => failure.hint("go on as the user who began, or remove it to begin anew"),
+        TransferError::Owner { .. } => {
+            failure.hint("only root can give files to others: run it as root, or leave out --owner")
         }
         TransferError::WrongSecret { .. } => failure
             .hint("if that was not you, someone else knows this address; run `sealant receive` again for a new code"),

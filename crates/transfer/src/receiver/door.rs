@@ -38,6 +38,8 @@ pub(super) struct Door {
     config: Arc<rustls::ServerConfig>,
     identity: Identity,
     secret: Option<Secret>,
+    /// Whether there is a pairing code.
+    is_paired: bool,
 }
 
 /// A sender that proved itself.
@@ -53,8 +55,8 @@ enum Verdict {
     Sender(Box<Visitor>),
     /// It claimed to be the sender and was not.
     Burnt(TransferError),
-    /// A port scanner, another program, a broken connection.
-    Nobody,
+    /// A port scanner, another program, a broken connection, or one that may not come in.
+    Nobody(String),
 }
 
 impl Door {
@@ -63,13 +65,14 @@ impl Door {
         config: Arc<rustls::ServerConfig>,
         identity: Identity,
         secret: Option<Secret>,
+        is_paired: bool,
     ) -> Result<Self, TransferError> {
         speed::prepare();
         let failed = |source| TransferError::Network { peer: listen.to_string(), doing: "listening", source };
         let listener = TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, config, identity, secret })
+        Ok(Self { listener, address, config, identity, secret, is_paired })
     }
 
     pub(super) const fn address(&self) -> SocketAddr {
@@ -91,15 +94,15 @@ impl Door {
                 let ready = socket.set_nonblocking(false).and_then(|()| socket.set_nodelay(true));
                 Ok(ready.ok().map(|()| (socket, peer)))
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted
-                ) =>
-            {
+            // The socket itself is gone, or was never one.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput) => Err(failed(error)),
+            Err(error) => {
+                // All else is one connection's fault, or a lack of something that passes. Source: accept(2), "Error handling".
+                if error.kind() != ErrorKind::WouldBlock {
+                    thread::sleep(BRIEF);
+                }
                 Ok(None)
             }
-            Err(error) => Err(failed(error)),
         }
     }
 
@@ -110,18 +113,19 @@ impl Door {
         let strangers = &Strangers::default();
         thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
-            let mut tick = TICK;
+            let (mut tick, mut refused) = (TICK, None);
             let mut wait = || {
                 while Instant::now() < until {
                     match told.try_recv() {
                         Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
                         Ok(Verdict::Burnt(error)) => return Err(error),
-                        Ok(Verdict::Nobody) | Err(_) => {}
+                        Ok(Verdict::Nobody(why)) => refused = Some(why),
+                        Err(_) => {}
                     }
                     strangers.end_slow();
                     let Some((socket, peer)) = self.knock(tick)? else { continue };
                     tick = BRIEF;
-                    let Some(stranger) = strangers.admit(&socket) else { continue };
+                    let Some(stranger) = strangers.admit(&socket, peer.ip()) else { continue };
                     let tell = tell.clone();
                     scope.spawn(move || {
                         let verdict = self.judge(socket, peer, settings);
@@ -130,7 +134,8 @@ impl Door {
                         let _ = tell.send(verdict);
                     });
                 }
-                Err(TransferError::Expired { seconds: settings.expiry.as_secs() })
+                let (seconds, paired) = (settings.expiry.as_secs(), self.is_paired);
+                Err(TransferError::Expired { seconds, paired, refused: refused.take() })
             };
             let outcome = wait();
             // Their threads would be waited for otherwise.
@@ -140,19 +145,30 @@ impl Door {
     }
 
     fn judge(&self, socket: TcpStream, peer: SocketAddr, settings: &ReceiveSettings) -> Verdict {
-        let Ok(mut control) =
-            ControlChannel::accept(socket, self.config.clone(), peer.to_string(), strangers::PATIENCE)
-        else {
-            return Verdict::Nobody;
+        let control = ControlChannel::accept(socket, self.config.clone(), peer.to_string(), strangers::PATIENCE);
+        let mut control = match control {
+            Ok(control) => control,
+            Err(error) => return Verdict::Nobody(error.to_string()),
         };
-        let hello = control.expect();
-        let Ok(Control::Hello { version, proof, streams, .. }) = hello else { return Verdict::Nobody };
+        if let Err(names) = control.is_one_of(&settings.allow) {
+            let _ = control.send(&Control::Failed { reason: format!("{names} may not send here (--allow)") });
+            return Verdict::Nobody(format!("{peer}: {names} is not on the list of --allow"));
+        }
+        let (version, proof, streams) = match control.expect() {
+            Ok(Control::Hello { version, proof, streams, .. }) => (version, proof, streams),
+            Ok(_) => return Verdict::Nobody(format!("{peer}: something else than a greeting")),
+            Err(error) => return Verdict::Nobody(error.to_string()),
+        };
         if version != VERSION {
             let reason = format!("speaks version {VERSION} of the protocol, not {version}");
             let _ = control.send(&Control::Failed { reason });
-            return Verdict::Nobody;
+            let peer = peer.to_string();
+            return Verdict::Nobody(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
         }
-        let Ok(exporter) = control.exporter() else { return Verdict::Nobody };
+        let exporter = match control.exporter() {
+            Ok(exporter) => exporter,
+            Err(error) => return Verdict::Nobody(error.to_string()),
+        };
         if let Some(secret) = &self.secret
             && !secret.is_proven(Side::Sender, &exporter, &proof)
         {
@@ -161,7 +177,7 @@ impl Door {
         }
         let proof = self.secret.as_ref().map(|secret| secret.proof(Side::Receiver, &exporter)).unwrap_or_default();
         self.welcome(control, proof, streams, settings)
-            .map_or(Verdict::Nobody, |visitor| Verdict::Sender(Box::new(visitor)))
+            .map_or_else(|error| Verdict::Nobody(error.to_string()), |visitor| Verdict::Sender(Box::new(visitor)))
     }
 
     fn welcome(

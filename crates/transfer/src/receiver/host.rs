@@ -108,7 +108,7 @@ impl Visit {
     /// As [`Receiver::run`].
     pub fn receive(mut self, progress: &Progress) -> Result<Received, TransferError> {
         let Host { settings, door, code } = self.host;
-        let staging = match Staging::open(&settings.into) {
+        let staging = match Staging::open(&settings.into, settings.owner) {
             Ok(staging) => staging,
             Err(error) => return Err(super::explain(error, &mut self.visitor.control)),
         };

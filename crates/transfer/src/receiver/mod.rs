@@ -2,6 +2,7 @@
 
 mod door;
 mod host;
+mod mark;
 mod rekey;
 mod resume;
 mod staging;
@@ -30,6 +31,7 @@ use keyring::OwnKeyring;
 
 use self::{
     door::{Door, Visitor},
+    mark::Mark,
     rekey::Rekeying,
     resume::Proven,
     staging::Staging,
@@ -57,7 +59,7 @@ use crate::{
         identity::{Authorities, Identity, pin_of},
         server_config,
     },
-    wire::{Control, Data, Entry, Kind, message::TOKEN_BYTES},
+    wire::{Control, Data, Entry, Kind, Root, message::TOKEN_BYTES},
 };
 
 /// How the two sides know each other.
@@ -93,6 +95,8 @@ pub struct ReceiveSettings {
     pub patience: Duration,
     /// Owner of everything, instead of the source's.
     pub owner: Option<Owner>,
+    /// Names, one of which a sender's certificate has to have; any, if there are none.
+    pub allow: Vec<String>,
     /// Take away what an earlier transfer left, instead of going on from it.
     pub anew: bool,
     /// Wrap the keys of files by the master key of this keyring.
@@ -145,6 +149,8 @@ struct Round {
     resumed: bool,
     /// Whether another list follows.
     more: bool,
+    /// What the source itself is like.
+    root: Root,
 }
 
 impl Receiving<'_> {
@@ -168,6 +174,7 @@ struct List {
     /// Bytes that the files take without their holes.
     allocated_bytes: u64,
     more: bool,
+    root: Root,
 }
 
 /// Entries that a list may have, and bytes of paths and link targets in it.
@@ -181,6 +188,8 @@ const TICK: Duration = Duration::from_millis(250);
 const REPORTING: Duration = Duration::from_millis(100);
 /// How often one who listens finds out that something is over.
 const LISTENING: Duration = Duration::from_millis(2);
+/// The same where nobody is expected any more.
+const TURNING_AWAY: Duration = Duration::from_millis(10);
 /// How long a sender may take between the commit and its good-bye.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -193,7 +202,7 @@ impl Receiver {
         if let Some(own) = &settings.rekey {
             rekey::check_place(own, &settings.into)?;
         }
-        let staging = Staging::open(&settings.into)?;
+        let staging = Staging::open(&settings.into, settings.owner)?;
         // A commit that was cut off has moved files already: it can only go on.
         if settings.anew && !staging.is_committed() {
             staging.clear()?;
@@ -229,7 +238,7 @@ impl Receiver {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
             self.check_committed_keys()?;
-            self.staging.finish(&manifest, self.settings.owner)?;
+            self.staging.finish(&manifest)?;
             return Ok(received(&manifest, None, Vec::new(), None));
         }
         let visitor = self.door.wait_for_sender(&self.settings)?;
@@ -255,11 +264,11 @@ impl Receiver {
 
     /// What was committed cannot be wrapped anew any more: that was done, or it was not.
     fn check_committed_keys(&self) -> Result<(), TransferError> {
-        let (Some(own), Some(committed)) = (&self.settings.rekey, self.staging.staged_keys()?) else {
+        let (Some(own), Some(mark)) = (&self.settings.rekey, self.staging.mark()?) else {
             return Ok(());
         };
         let otherwise = || TransferError::CommittedOtherwise { path: self.settings.into.clone() };
-        rekey::check_names(own, &committed.ok_or_else(otherwise)?, otherwise)
+        rekey::check_names(own, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
     }
 
     fn serve(
@@ -270,7 +279,7 @@ impl Receiver {
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
     ) -> Result<Outcome, TransferError> {
-        let List { entries, allocated_bytes, more } = list(control, None)?;
+        let List { entries, allocated_bytes, more, root } = list(control, None)?;
         if more && self.settings.rekey.is_some() {
             return Err(TransferError::RekeyInUse);
         }
@@ -306,7 +315,7 @@ impl Receiver {
             stop: &stop,
             rekeying,
             notes: Mutex::default(),
-            round: RwLock::new(Arc::new(Round { entries, assembly, resumed, more })),
+            round: RwLock::new(Arc::new(Round { entries, assembly, resumed, more, root })),
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
@@ -319,8 +328,10 @@ impl Receiver {
         if let (Some(own), Some(names)) = (&self.settings.rekey, names) {
             rekey::check_names(own, names, || TransferError::KeysLost { path: own.path().to_owned() })?;
         }
+        let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
+        let mark = Mark { root, owner: self.settings.owner, master_keys };
         // From here on the sender is not needed any more.
-        match alive(control, progress, || self.staging.commit(&manifest, self.settings.owner, names)) {
+        match alive(control, progress, || self.staging.commit(&manifest, &mark)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
@@ -364,7 +375,7 @@ impl Receiver {
             let counts = chunks.into_iter().filter(|(chunk, _)| is_same_chunk(before, bytes, *chunk));
             counts.for_each(|(chunk, hash)| assembly.keep(number, chunk, hash));
         }
-        let round = Round { entries: list.entries, assembly, resumed: true, more: list.more };
+        let round = Round { entries: list.entries, assembly, resumed: true, more: list.more, root: list.root };
         *receiving.round.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(round);
         Ok(())
     }
@@ -383,11 +394,14 @@ impl Receiver {
         let (strangers, taken) = (&Strangers::default(), &AtomicU16::new(0));
         let manifest = thread::scope(|scope| {
             let accept = move || -> Result<(), TransferError> {
-                while taken.load(Ordering::Relaxed) < streams {
+                loop {
                     stop.check()?;
                     strangers.end_slow();
-                    let Some((socket, peer)) = self.door.knock(LISTENING)? else { continue };
-                    let Some(stranger) = strangers.admit(&socket) else { continue };
+                    let is_full = taken.load(Ordering::Relaxed) >= streams;
+                    let came = self.door.knock(if is_full { TURNING_AWAY } else { LISTENING })?;
+                    // Another sender learns at once that there is nothing for it here.
+                    let Some((socket, peer)) = came.filter(|_| !is_full) else { continue };
+                    let Some(stranger) = strangers.admit(&socket, peer.ip()) else { continue };
                     let data = data.clone();
                     scope.spawn(move || {
                         let channel = attach(socket, peer, data, token, self.settings.patience);
@@ -399,7 +413,6 @@ impl Receiver {
                         }
                     });
                 }
-                Ok(())
             };
             scope.spawn(move || {
                 accept().unwrap_or_else(|error| stop.fail(error));
@@ -493,12 +506,12 @@ fn open_door(settings: &ReceiveSettings, trust: &Trust) -> Result<(Door, Option<
     match trust {
         Trust::Certificates { identity, authorities, secret } => {
             let config = server_config(identity, authorities.client_verifier()?)?;
-            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone())?, None))
+            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone(), false)?, None))
         }
         Trust::Pairing => {
             let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
             let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
-            let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
+            let door = Door::open(settings.listen, config, identity, Some(secret.clone()), true)?;
             let addresses = match settings.advertise.as_slice() {
                 [] => own_addresses(door.address().ip()),
                 given => given.to_vec(),
@@ -539,7 +552,7 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
 /// they take without their holes.
 fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, TransferError> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
-    let (allocated_bytes, more) = loop {
+    let (allocated_bytes, more, root) = loop {
         let message = match first.take() {
             Some(message) => message,
             None => control.expect()?,
@@ -555,10 +568,10 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
                     return Err(TransferError::protocol(control.peer(), "too many files"));
                 }
             }
-            Control::PlanEnd { entries: count, allocated_bytes, more }
+            Control::PlanEnd { entries: count, allocated_bytes, more, root }
                 if usize::try_from(count) == Ok(entries.len()) =>
             {
-                break (allocated_bytes, more);
+                break (allocated_bytes, more, root);
             }
             // The other side looks through its files.
             Control::Ping => {}
@@ -571,7 +584,7 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
     if first_unsound(&entries).is_some() {
         return Err(TransferError::protocol(control.peer(), "a path that leads elsewhere"));
     }
-    Ok(List { entries, allocated_bytes, more })
+    Ok(List { entries, allocated_bytes, more, root })
 }
 
 /// Does something that takes long, while the sender hears from this side. The outer error is that of

@@ -22,7 +22,7 @@ use crate::{
         identity::{Identity, pin_of},
         server_config,
     },
-    wire::frame,
+    wire::{Root, frame},
 };
 
 const FRAMES: usize = 100_000;
@@ -204,7 +204,7 @@ fn feed(stream: &mut Stream<'_>, frame: &[u8]) -> Option<(usize, u64, crate::has
 #[test]
 fn no_changed_frame_is_taken_for_another() {
     let directory = tempfile::tempdir().unwrap();
-    let staging = Staging::open(directory.path()).unwrap();
+    let staging = Staging::open(directory.path(), None).unwrap();
     let root = directory.path().join(".sealant-staging/files");
     let (entries, frames, progress) = (entries(), frames(), Progress::default());
     let sent: Vec<Vec<u8>> = (0..FILES.len()).map(bytes_of).collect();
@@ -227,6 +227,7 @@ fn no_changed_frame_is_taken_for_another() {
                 assembly: Assembly::default(),
                 resumed: true,
                 more: false,
+                root: Root { mode: 0, uid: 0, gid: 0 },
             })),
         };
         let mut stream = Stream::new(&receiving, channel);

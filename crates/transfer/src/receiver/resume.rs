@@ -2,10 +2,7 @@
 
 use std::{
     os::unix::fs::FileExt,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     thread,
 };
 
@@ -34,24 +31,21 @@ pub(super) fn prove(
             work.push((number, entry, *bytes, claimed));
         }
     }
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    // What is claimed of a large source is large itself: each list is taken out, and becomes the proven one.
+    let (work, found) = (Mutex::new(work), Mutex::new(Vec::new()));
+    let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let worker = || -> Result<(), TransferError> {
-        while let Some((number, entry, bytes, claimed)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        while let Some((number, entry, bytes, mut chunks)) = next() {
             let file = staging.open_file(&entry.path)?;
-            let mut buffer = vec![0; CHUNK_BYTES];
-            let holds = |(chunk, hash): &(u64, Hash)| {
-                if *chunk >= chunks_of(*bytes) {
+            chunks.retain(|(chunk, hash)| {
+                if *chunk >= chunks_of(bytes) {
                     return false;
                 }
-                let room = buffer.get_mut(..chunk_bytes(*bytes, *chunk)).unwrap_or_default();
-                file.read_exact_at(room, chunk * CHUNK_BYTES as u64).is_ok()
-                    && chunk_hash(*bytes, *chunk, room) == *hash
-            };
-            let mut proven = claimed.clone();
-            proven.retain(holds);
-            if let Ok(mut found) = found.lock() {
-                found.push((*number, proven));
-            }
+                let room = buffer.get_mut(..chunk_bytes(bytes, *chunk)).unwrap_or_default();
+                file.read_exact_at(room, chunk * CHUNK_BYTES as u64).is_ok() && chunk_hash(bytes, *chunk, room) == *hash
+            });
+            found.lock().unwrap_or_else(PoisonError::into_inner).push((number, chunks));
         }
         Ok(())
     };
@@ -62,23 +56,17 @@ pub(super) fn prove(
     Ok(found.into_inner().unwrap_or_default())
 }
 
-/// Messages that tell the sender, in runs of chunks that follow one another.
-pub(super) fn messages(proven: &[Proven]) -> Vec<Control> {
-    let mut messages = Vec::new();
-    for (file, chunks) in proven {
+/// Messages that tell the sender, in runs of chunks that follow one another; one at a time, since together they are
+/// as large as the list.
+pub(super) fn messages(proven: &[Proven]) -> impl Iterator<Item = Control> {
+    proven.iter().flat_map(|(file, chunks)| {
         let file = u32::try_from(*file).unwrap_or(u32::MAX);
-        for run in chunks.chunk_by(|(one, _), (next, _)| one + 1 == *next) {
-            for part in run.chunks(MAX_HAVE) {
-                let Some((first, _)) = part.first() else { continue };
-                messages.push(Control::Have {
-                    file,
-                    first: *first,
-                    hashes: part.iter().map(|(_, hash)| *hash).collect(),
-                });
-            }
-        }
-    }
-    messages
+        let runs = chunks.chunk_by(|(one, _), (next, _)| one + 1 == *next).flat_map(|run| run.chunks(MAX_HAVE));
+        runs.filter_map(move |run| {
+            let (first, _) = run.first()?;
+            Some(Control::Have { file, first: *first, hashes: run.iter().map(|(_, hash)| *hash).collect() })
+        })
+    })
 }
 
 #[cfg(test)]
@@ -93,6 +81,6 @@ mod tests {
             Control::Have { file: 3, first: 0, hashes: vec![hash(0), hash(1)] },
             Control::Have { file: 3, first: 5, hashes: vec![hash(5)] },
         ];
-        assert_eq!(messages(&proven), expected);
+        assert_eq!(messages(&proven).collect::<Vec<_>>(), expected);
     }
 }

@@ -7,37 +7,39 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, ErrorKind, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::DirBuilderExt,
+    },
     path::{Path, PathBuf},
 };
 
 use rustix::{
     fs::{
-        AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
-        flock, fstatvfs, fsync, futimens, mkdirat, open, openat, readlinkat, renameat, statat, symlinkat, syncfs,
-        unlinkat, utimensat,
+        AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, chownat,
+        fchmod, fchown, flock, fstat, fstatvfs, fsync, futimens, mkdirat, open, openat, readlinkat, renameat,
+        renameat_with, statat, symlinkat, syncfs, unlinkat, utimensat,
     },
     io::Errno,
 };
 
+use super::mark::Mark;
 use crate::{
     error::TransferError,
     journal::{Claims, Journal},
     manifest::Manifest,
     path::RelativePath,
-    plan::{MANIFEST, STAGING},
+    plan::{LOST_AND_FOUND, MANIFEST, STAGING},
     wire::{Entry, Kind},
 };
 
 const FILES: &str = "files";
 const JOURNAL: &str = "journal";
 const COMMIT: &str = "commit";
-/// First line of that mark if keys were wrapped anew; names of the master keys follow.
-const REKEYED: &str = "rekeyed";
-/// What a file system puts into its root.
-const LOST_AND_FOUND: &str = "lost+found";
+/// The same while it is written.
+const COMMIT_PART: &str = "commit-part";
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
@@ -60,10 +62,11 @@ pub struct Owner {
 }
 
 impl Staging {
-    /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off.
-    pub(crate) fn open(path: &Path) -> Result<Self, TransferError> {
+    /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off; and makes sure that
+    /// what comes can be given to its owner.
+    pub(crate) fn open(path: &Path, owner: Option<Owner>) -> Result<Self, TransferError> {
         let failed = |doing| move |source: io::Error| TransferError::Target { path: path.to_path_buf(), doing, source };
-        match fs::create_dir(path) {
+        match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             other => other.map_err(failed("cannot be made"))?,
         }
@@ -72,7 +75,7 @@ impl Staging {
         let target = target.map_err(|error| failed("cannot be opened")(error.into()))?;
         let committing = Self::is_committing(&target);
         for name in names(&target).map_err(failed("cannot be listed"))? {
-            if name != STAGING && name != LOST_AND_FOUND && !committing {
+            if !is_expected(&name) && !committing {
                 return Err(TransferError::NotEmpty { path: path.to_path_buf() });
             }
         }
@@ -81,20 +84,55 @@ impl Staging {
             open_directory(parent.as_fd(), OsStr::new(name))
         };
         let staging = make(&target, STAGING).map_err(failed("a directory in it cannot be made"))?;
+        check_ours(&staging).map_err(|uid| TransferError::NotOurs { path: path.join(STAGING), uid })?;
         match flock(&staging, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Err(TransferError::Busy { path: path.to_path_buf() }),
             other => other.map_err(|error| failed("cannot be locked")(error.into()))?,
         }
         let files = make(&staging, FILES).map_err(failed("a directory in it cannot be made"))?;
-        Ok(Self { path: path.to_path_buf(), target, staging, files })
+        let opened = Self { path: path.to_path_buf(), target, staging, files };
+        owner.map_or(Ok(()), |owner| opened.check_owner(owner))?;
+        Ok(opened)
     }
 
-    /// Whether a commit was cut off here. At its very end, the mark is gone and only the empty
-    /// directory is left beside the manifest.
+    /// Whether a commit was cut off here. At its very end, the mark is gone and only empty
+    /// directories are left beside the manifest.
     fn is_committing(target: &OwnedFd) -> bool {
         let Ok(staging) = open_directory(target.as_fd(), OsStr::new(STAGING)) else { return false };
-        let over = || exists(target, OsStr::new(MANIFEST)) && names(&staging).is_ok_and(|names| names.is_empty());
+        let is_empty = |name: &OsStr| {
+            name == FILES
+                && open_directory(staging.as_fd(), name)
+                    .is_ok_and(|files| names(&files).is_ok_and(|names| names.is_empty()))
+        };
+        let over = || {
+            exists(target, OsStr::new(MANIFEST))
+                && names(&staging).is_ok_and(|names| names.iter().all(|name| is_empty(name)))
+        };
         exists(&staging, OsStr::new(COMMIT)) || over()
+    }
+
+    /// Gives a file away for a trial: what cannot be would be known at the end only.
+    fn check_owner(&self, owner: Owner) -> Result<(), TransferError> {
+        const TRIAL: &str = "trial";
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (uid, gid) = (Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)));
+        let given = openat(&self.staging, TRIAL, flags, PRIVATE_FILE).and_then(|trial| fchown(trial, uid, gid));
+        let removed = gone(unlinkat(&self.staging, TRIAL, AtFlags::empty()));
+        given.and(removed).map_err(|error| TransferError::Owner {
+            path: self.path.clone(),
+            uid: owner.uid,
+            gid: owner.gid,
+            source: error.into(),
+        })
+    }
+
+    /// Whether nothing is in the target but what belongs there: it was empty when this began.
+    fn check_vacant(&self) -> Result<(), TransferError> {
+        let names = names(&self.target).map_err(self.failed("cannot be listed"))?;
+        match names.iter().find(|name| !is_expected(name)) {
+            Some(name) => Err(TransferError::Occupied { path: self.path.join(name) }),
+            None => Ok(()),
+        }
     }
 
     /// Whether a commit was cut off here, so that no sender is needed any more.
@@ -117,7 +155,10 @@ impl Staging {
     /// Takes away what an earlier transfer left.
     pub(crate) fn clear(&self) -> Result<(), TransferError> {
         let cleared = prune(&self.files, Path::new(""), &|_, _| false);
-        let cleared = cleared.and_then(|()| Ok(gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty()))?));
+        let cleared = cleared.and_then(|()| {
+            gone(unlinkat(&self.staging, COMMIT_PART, AtFlags::empty()))?;
+            Ok(gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty()))?)
+        });
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
     }
 
@@ -260,32 +301,44 @@ impl Staging {
 
     /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
     /// commit that is cut off is finished by the next receiver.
-    pub(crate) fn commit(
-        &self,
-        manifest: &Manifest,
-        owner: Option<Owner>,
-        master_keys: Option<&[String]>,
-    ) -> Result<(), TransferError> {
+    pub(super) fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
         for (entry, _) in &manifest.entries {
             if !matches!(entry.kind, Kind::Directory) {
                 let parent = self.parent(&self.files, &entry.path);
-                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, owner));
+                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, mark.owner));
                 dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
             }
         }
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
+        self.write_out(manifest)?;
+        self.check_vacant()?;
+        self.write_mark(mark).map_err(self.failed("cannot be written to disk"))?;
+        self.finish(manifest)
+    }
+
+    /// Everything to disk.
+    fn write_out(&self, manifest: &Manifest) -> Result<(), TransferError> {
         syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mark = openat(&self.staging, COMMIT, flags, PRIVATE_FILE).map(File::from).map_err(io::Error::from);
-        let marked = mark.and_then(|mut mark| {
-            if let Some(names) = master_keys {
-                writeln!(mark, "{REKEYED}\n{}", names.join("\n"))?;
-            }
-            mark.sync_all()
-        });
-        let marked = marked.and_then(|()| Ok(fsync(&self.staging)?));
-        marked.map_err(self.failed("cannot be written to disk"))?;
-        self.finish(manifest, owner)
+        if syncfs_tells_of_errors() {
+            return Ok(());
+        }
+        for (entry, _) in manifest.entries.iter().filter(|(entry, _)| !matches!(entry.kind, Kind::Link { .. })) {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let parent = self.parent(&self.files, &entry.path);
+            let synced = parent.and_then(|parent| Ok(fsync(openat(parent, name(&entry.path), flags, Mode::empty())?)?));
+            synced.map_err(self.failed_at(&entry.path, "cannot be written to disk"))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the mark whole or not at all.
+    fn write_mark(&self, mark: &Mark) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut part = File::from(openat(&self.staging, COMMIT_PART, flags, PRIVATE_FILE)?);
+        part.write_all(mark.text().as_bytes())?;
+        part.sync_all()?;
+        renameat(&self.staging, COMMIT_PART, &self.staging, COMMIT)?;
+        Ok(fsync(&self.staging)?)
     }
 
     fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
@@ -311,42 +364,95 @@ impl Staging {
         read.map_err(self.failed("the manifest of the commit that was cut off cannot be read"))
     }
 
-    /// Names of the master keys by which keys were wrapped anew in a commit that was cut off, if they
-    /// were; `None` if not even the mark of the commit is left.
-    pub(crate) fn staged_keys(&self) -> Result<Option<Option<Vec<String>>>, TransferError> {
+    /// How a commit that was cut off is to be finished; `None` if not even its mark is left.
+    pub(super) fn mark(&self) -> Result<Option<Mark>, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
-        let text = io::read_to_string(File::from(mark));
-        let text = text.map_err(self.failed("the mark of the commit that was cut off cannot be read"))?;
-        let names = text.strip_prefix(REKEYED).map(|names| names.split_whitespace().map(ToOwned::to_owned).collect());
-        Ok(Some(names))
+        let mark = io::read_to_string(File::from(mark))
+            .and_then(|text| Mark::parse(&text).ok_or_else(|| io::Error::from(ErrorKind::InvalidData)));
+        mark.map(Some).map_err(self.failed("the mark of the commit that was cut off cannot be read"))
     }
 
-    /// Moves everything and takes the staging directory away. May be repeated.
-    pub(crate) fn finish(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
-        let moving = self.failed("what was received cannot be moved into place");
-        for entry in names(&self.files).map_err(&moving)? {
-            renameat(&self.files, &entry, &self.target, &entry).map_err(|error| moving(error.into()))?;
+    /// Finishes what the mark of a commit says, and takes the staging directory away. May be repeated.
+    pub(crate) fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
+        if let Some(mark) = self.mark()? {
+            self.put_in_place(manifest, &mark)?;
         }
-        // Children first: setting the time of a directory is the last thing that happens to it.
-        for (entry, _) in manifest.entries.iter().rev() {
-            if entry.kind == Kind::Directory {
-                let parent = self.parent(&self.target, &entry.path);
-                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, owner));
-                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
-            }
-        }
-        if exists(&self.staging, OsStr::new(MANIFEST)) {
-            renameat(&self.staging, MANIFEST, &self.target, MANIFEST).map_err(|error| moving(error.into()))?;
-        }
-        syncfs(&self.target).map_err(|error| moving(error.into()))?;
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
             .and_then(|()| gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty())))
+            .and_then(|()| gone(unlinkat(&self.staging, COMMIT_PART, AtFlags::empty())))
             .and_then(|()| gone(unlinkat(&self.staging, COMMIT, AtFlags::empty())))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
             .and_then(|()| fsync(&self.target));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
     }
+
+    fn put_in_place(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
+        let moving = self.failed("what was received cannot be moved into place");
+        for entry in names(&self.files).map_err(&moving)? {
+            self.move_in(&self.files, &entry)?;
+        }
+        // Children first: setting the time of a directory is the last thing that happens to it.
+        for (entry, _) in manifest.entries.iter().rev() {
+            if entry.kind == Kind::Directory {
+                let parent = self.parent(&self.target, &entry.path);
+                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, mark.owner));
+                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
+            }
+        }
+        if exists(&self.staging, OsStr::new(MANIFEST)) {
+            self.move_in(&self.staging, OsStr::new(MANIFEST))?;
+        }
+        self.dress_target(mark).map_err(self.failed("its owner and permissions cannot be set"))?;
+        syncfs(&self.target).map_err(|error| moving(error.into()))
+    }
+
+    /// Moves something into the target, over nothing.
+    fn move_in(&self, from: &OwnedFd, name: &OsStr) -> Result<(), TransferError> {
+        let moved = match renameat_with(from, name, &self.target, name, RenameFlags::NOREPLACE) {
+            // Not every file system can do that.
+            Err(Errno::INVAL | Errno::NOSYS) if !exists(&self.target, name) => renameat(from, name, &self.target, name),
+            Err(Errno::INVAL | Errno::NOSYS) => Err(Errno::EXIST),
+            other => other,
+        };
+        match moved {
+            Err(Errno::EXIST) => Err(TransferError::Occupied { path: self.path.join(name) }),
+            other => other.map_err(|error| self.failed("what was received cannot be moved into place")(error.into())),
+        }
+    }
+
+    /// Gives the target itself, and the list in it, owner and permissions: a server has to be able to use its directory, and
+    /// nobody else to look into one that was closed.
+    fn dress_target(&self, mark: &Mark) -> io::Result<()> {
+        let owner = mark.owner.or_else(|| mark.root.map(|root| Owner { uid: root.uid, gid: root.gid }));
+        if let Some(Owner { uid, gid }) = owner {
+            let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+            give(mark.owner, chownat(&self.target, MANIFEST, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
+            give(mark.owner, fchown(&self.target, uid, gid))?;
+        }
+        mark.root.map_or(Ok(()), |root| give(mark.owner, fchmod(&self.target, Mode::from_raw_mode(root.mode))))
+    }
+}
+
+/// Names that may be in a target that is empty otherwise.
+fn is_expected(name: &OsStr) -> bool {
+    name == STAGING || name == LOST_AND_FOUND
+}
+
+/// Whether a directory is this user's, and nobody else may write it; if not, whose it is.
+fn check_ours(directory: &OwnedFd) -> Result<(), u32> {
+    let found = fstat(directory).map_err(|_| u32::MAX)?;
+    let ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o022 == 0;
+    if ours { Ok(()) } else { Err(found.st_uid) }
+}
+
+/// Before Linux 5.8 `syncfs` says nothing of files that could not be written.
+///
+/// Source: syncfs(2), "Historically".
+fn syncfs_tells_of_errors() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (5, 8)
 }
 
 fn gone(result: Result<(), Errno>) -> Result<(), Errno> {
@@ -415,34 +521,37 @@ fn make_link(parent: &impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> 
 fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(parent, name, flags, PRIVATE_FILE) {
+        // A file with another name is someone else's, too.
+        Ok(file) if fstat(&file)?.st_nlink == 1 => return Ok(file.into()),
         // A commit that was cut off before its mark has given it its permissions already.
-        Err(Errno::ACCESS) => {
-            unlinkat(parent, name, AtFlags::empty())?;
-            Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
-        }
-        other => Ok(other?.into()),
+        Ok(_) | Err(Errno::ACCESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    unlinkat(parent, name, AtFlags::empty())?;
+    Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
+}
+
+/// Only root can give files away: others keep what they receive, unless an owner was asked for.
+fn give(owner: Option<Owner>, result: Result<(), Errno>) -> io::Result<()> {
+    match result {
+        Err(Errno::PERM) if owner.is_none() && !rustix::process::geteuid().is_root() => Ok(()),
+        other => Ok(other?),
     }
 }
 
-/// Gives an entry its owner, permissions and times. Only root can give files away: others keep what
-/// they receive.
+/// Gives an entry its owner, permissions and times.
 fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
     let (uid, gid) = owner.map_or((entry.uid, entry.gid), |owner| (owner.uid, owner.gid));
     let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-    let may_fail = owner.is_none() && !rustix::process::geteuid().is_root();
-    let given = |result: Result<(), Errno>| match result {
-        Err(Errno::PERM) if may_fail => Ok(()),
-        other => other,
-    };
     let time = Timespec { tv_sec: entry.modified.0, tv_nsec: i64::from(entry.modified.1) };
     let times = Timestamps { last_access: time, last_modification: time };
     if let Kind::Link { .. } = entry.kind {
-        given(chownat(parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
+        give(owner, chownat(parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
         return Ok(utimensat(parent, name, &times, AtFlags::SYMLINK_NOFOLLOW)?);
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let item = openat(parent, name, flags, Mode::empty())?;
-    given(fchown(&item, uid, gid))?;
+    give(owner, fchown(&item, uid, gid))?;
     fchmod(&item, Mode::from_raw_mode(entry.mode))?;
     Ok(futimens(&item, &times)?)
 }

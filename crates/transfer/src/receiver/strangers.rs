@@ -1,9 +1,9 @@
 //! Connections that have proven nothing yet. Whoever can reach the port can make any number of them
 //! and say nothing, or a byte now and then: each gets a little time in all, a few are heard at once,
-//! and the newest takes the place of the oldest, so that they do not keep the sender out.
+//! and the newest takes the place of the oldest of whoever has the most, so that they do not keep the sender out.
 
 use std::{
-    net::{Shutdown, TcpStream},
+    net::{IpAddr, Shutdown, TcpStream},
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -27,19 +27,24 @@ pub(super) struct Strangers {
 struct Heard {
     number: u64,
     since: Instant,
+    from: IpAddr,
     socket: TcpStream,
 }
 
 impl Strangers {
     /// Notes a connection; `None` if it is gone already.
-    pub(super) fn admit(&self, socket: &TcpStream) -> Option<Stranger<'_>> {
+    pub(super) fn admit(&self, socket: &TcpStream, from: IpAddr) -> Option<Stranger<'_>> {
         let socket = socket.try_clone().ok()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut heard = self.heard.lock().ok()?;
         if heard.len() >= MOST {
-            show_out(heard.remove(0));
+            let of = |from| heard.iter().filter(|heard| heard.from == from).count();
+            // Of several with as many, the first: it has the oldest connection of these.
+            let most = heard.iter().rev().map(|heard| heard.from).max_by_key(|from| of(*from));
+            let place = heard.iter().position(|heard| Some(heard.from) == most).unwrap_or_default();
+            show_out(heard.remove(place));
         }
-        heard.push(Heard { number, since: Instant::now(), socket });
+        heard.push(Heard { number, since: Instant::now(), from, socket });
         Some(Stranger { of: self, number })
     }
 
@@ -84,6 +89,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_crowd_from_one_host_does_not_push_out_another() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let strangers = Strangers::default();
+        let mut pairs = Vec::new();
+        let [sender, crowd] = [IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2])];
+        for from in std::iter::once(sender).chain(std::iter::repeat_n(crowd, 3 * MOST)) {
+            let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let ours = listener.accept().unwrap().0;
+            std::mem::forget(strangers.admit(&ours, from).unwrap());
+            pairs.push((theirs, ours));
+        }
+        assert!(strangers.heard.lock().unwrap().iter().any(|heard| heard.from == sender));
+    }
+
+    #[test]
     fn the_newest_takes_the_place_of_the_oldest() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let strangers = Strangers::default();
@@ -92,7 +112,8 @@ mod tests {
             (theirs, listener.accept().unwrap().0)
         };
         let pairs: Vec<_> = (0..=MOST).map(|_| connect()).collect();
-        let admitted: Vec<_> = pairs.iter().map(|(_, ours)| strangers.admit(ours).unwrap()).collect();
+        let admitted: Vec<_> =
+            pairs.iter().map(|(_, ours)| strangers.admit(ours, IpAddr::from([192, 0, 2, 1])).unwrap()).collect();
         let ended = |theirs: &TcpStream| {
             theirs.set_nonblocking(true).unwrap();
             matches!((&*theirs).read(&mut [0]), Ok(0))

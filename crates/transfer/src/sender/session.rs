@@ -275,7 +275,7 @@ impl<'s> Session<'s> {
             control.queue(&Control::Entry(planned.entry.clone()))?;
         }
         let entries = u32::try_from(plan.entries.len()).unwrap_or(u32::MAX);
-        control.send(&Control::PlanEnd { entries, allocated_bytes: plan.allocated_bytes, more })?;
+        control.send(&Control::PlanEnd { entries, allocated_bytes: plan.allocated_bytes, more, root: plan.dress })?;
         loop {
             match control.expect()? {
                 Control::Have { file, first, hashes } if self.rounds == 0 => {

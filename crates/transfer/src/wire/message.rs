@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Version of the protocol; both sides have to have the same.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// Bytes of the token by which data connections are known.
 pub const TOKEN_BYTES: usize = 16;
 /// Cipher suites whose speeds are compared.
@@ -59,6 +59,8 @@ pub enum Control {
         /// Whether another list follows when the chunks of this one have come: the source is in use,
         /// and what changed meanwhile comes then.
         more: bool,
+        /// What the source itself is like.
+        root: Root,
     },
     /// Receiver: chunks that an earlier try left here, from `first` on.
     Have {
@@ -126,6 +128,17 @@ impl std::fmt::Debug for SecretBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretBytes")
     }
+}
+
+/// Owner and permissions of the directory that everything is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
 }
 
 /// One file, directory or link.
@@ -289,10 +302,11 @@ impl Control {
                 entry.encode(out);
                 kind::ENTRY
             }
-            Self::PlanEnd { entries, allocated_bytes, more } => {
+            Self::PlanEnd { entries, allocated_bytes, more, root } => {
                 out.extend(entries.to_be_bytes());
                 out.extend(allocated_bytes.to_be_bytes());
                 out.push(u8::from(*more));
+                root.encode(out);
                 kind::PLAN_END
             }
             Self::Have { file, first, hashes } => {
@@ -359,9 +373,12 @@ impl Control {
                 streams: fields.u16()?,
             },
             kind::ENTRY => Self::Entry(Entry::decode(&mut fields)?),
-            kind::PLAN_END => {
-                Self::PlanEnd { entries: fields.u32()?, allocated_bytes: fields.u64()?, more: flag(&mut fields)? }
-            }
+            kind::PLAN_END => Self::PlanEnd {
+                entries: fields.u32()?,
+                allocated_bytes: fields.u64()?,
+                more: flag(&mut fields)?,
+                root: Root::decode(&mut fields)?,
+            },
             kind::HAVE => {
                 let (file, first) = (fields.u32()?, fields.u64()?);
                 let (hashes, rest) = fields.rest().as_chunks::<HASH_BYTES>();
@@ -393,6 +410,20 @@ impl Control {
     }
 }
 
+/// Bits that a mode may have.
+const PERMISSIONS: u32 = 0o7777;
+
+impl Root {
+    fn encode(self, out: &mut Vec<u8>) {
+        [self.mode, self.uid, self.gid].into_iter().for_each(|field| out.extend(field.to_be_bytes()));
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
+        let root = Self { mode: fields.u32()?, uid: fields.u32()?, gid: fields.u32()? };
+        if root.mode & !PERMISSIONS == 0 { Ok(root) } else { Err(Malformed) }
+    }
+}
+
 impl Entry {
     fn encode(&self, out: &mut Vec<u8>) {
         put_counted(out, self.path.as_bytes());
@@ -415,7 +446,6 @@ impl Entry {
     }
 
     fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
-        const PERMISSIONS: u32 = 0o7777;
         const NANOSECONDS: u32 = 1_000_000_000;
         let path = RelativePath::parse(fields.counted()?).ok_or(Malformed)?;
         let (mode, uid, gid) = (fields.u32()?, fields.u32()?, fields.u32()?);
@@ -568,7 +598,12 @@ mod tests {
             entry(Kind::File { bytes: 1 << 40 }),
             entry(Kind::Directory),
             entry(Kind::Link { target: b"../x".to_vec() }),
-            Control::PlanEnd { entries: 3, allocated_bytes: 4096, more: true },
+            Control::PlanEnd {
+                entries: 3,
+                allocated_bytes: 4096,
+                more: true,
+                root: Root { mode: 0o750, uid: 27, gid: 28 },
+            },
             Control::Have { file: 1, first: 2, hashes: vec![Hash([9; 32]); 3] },
             Control::Ready { rekey: true },
             Control::Unwrapped { file: 3, secret: SecretBytes(Zeroizing::new(vec![7; 32])) },

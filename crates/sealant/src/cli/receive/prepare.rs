@@ -79,6 +79,9 @@ fn as_its_owner(command: &mut Command, into: &Path) -> Result<(), String> {
     }
     let failed = |error: std::io::Error| format!("{}: {error}", into.display());
     let system = fs::metadata(into.join("ibdata1")).map_err(failed)?;
+    if system.uid() == 0 {
+        return Err("what came belongs to root, as whom nothing is run that a sender names; give --owner".to_owned());
+    }
     chown(into, Some(system.uid()), Some(system.gid())).map_err(failed)?;
     command.uid(system.uid()).gid(system.gid()).current_dir(into);
     Ok(())

@@ -11,7 +11,7 @@ use crate::{
     hash::CHUNK_BYTES,
     path::RelativePath,
     plan::{MANIFEST, Plan, Planned, STAGING},
-    wire::{Entry, Kind},
+    wire::{Entry, Kind, Root},
 };
 
 /// Files that may be under way at the same time: a backup has one for each of its threads, and its logs.
@@ -187,7 +187,9 @@ impl Catalogue {
             let entry = self.entry(path, Kind::Directory, self.dress.directory_mode);
             Planned::streamed(entry, 0, Chunks::new())
         });
-        Ok(Plan::streamed(files.chain(directories).collect(), self.began))
+        let Dress { uid, gid, directory_mode, .. } = self.dress;
+        let root = Root { mode: directory_mode, uid, gid };
+        Ok(Plan::streamed(files.chain(directories).collect(), root, self.began))
     }
 
     /// The list of all files, each of which has to be over.

@@ -1,0 +1,96 @@
+//! The mark of a commit: from it on no sender is needed, and whoever comes next finishes what it says.
+//!
+//! ```text
+//! root MODE UID GID     what the target itself becomes; the mode in octal
+//! owner UID GID         whom everything belongs to, if that is not as in the source
+//! rekeyed               if keys were wrapped anew; names of the master keys follow, one a line
+//! ```
+
+use std::fmt::Write;
+
+use super::staging::Owner;
+use crate::wire::Root;
+
+const ROOT: &str = "root";
+const OWNER: &str = "owner";
+const REKEYED: &str = "rekeyed";
+
+/// How a commit is finished.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// What the source itself was like.
+    pub(super) root: Option<Root>,
+    /// Owner of everything, instead of the source's.
+    pub(super) owner: Option<Owner>,
+    /// Names of the master keys by which keys were wrapped anew, if they were.
+    pub(super) master_keys: Option<Vec<String>>,
+}
+
+impl Mark {
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        if let Some(Root { mode, uid, gid }) = self.root {
+            let _ = writeln!(text, "{ROOT} {mode:o} {uid} {gid}");
+        }
+        if let Some(Owner { uid, gid }) = self.owner {
+            let _ = writeln!(text, "{OWNER} {uid} {gid}");
+        }
+        if let Some(names) = &self.master_keys {
+            let _ = writeln!(text, "{REKEYED}\n{}", names.join("\n"));
+        }
+        text
+    }
+
+    /// `None` for what no commit has written.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (mut mark, mut lines) = (Self::default(), text.lines());
+        while let Some(line) = lines.next() {
+            let mut words = line.split(' ');
+            match words.next()? {
+                ROOT => {
+                    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+                    mark.root = Some(Root { mode, uid: words.next()?.parse().ok()?, gid: words.next()?.parse().ok()? });
+                }
+                OWNER => {
+                    mark.owner = Some(Owner { uid: words.next()?.parse().ok()?, gid: words.next()?.parse().ok()? })
+                }
+                REKEYED => {
+                    let names = lines.by_ref().filter(|name| !name.is_empty());
+                    mark.master_keys = Some(names.map(ToOwned::to_owned).collect());
+                }
+                _ => return None,
+            }
+            if words.next().is_some() {
+                return None;
+            }
+        }
+        Some(mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_read_back() {
+        let root = Some(Root { mode: 0o2750, uid: 27, gid: 28 });
+        let owner = Some(Owner { uid: 0, gid: 5 });
+        for mark in [
+            Mark::default(),
+            Mark { root, ..Mark::default() },
+            Mark { root, owner, master_keys: Some(vec!["INNODBKey-x-1".to_owned(), "y".to_owned()]) },
+            Mark { root, owner: None, master_keys: Some(Vec::new()) },
+        ] {
+            assert_eq!(Mark::parse(&mark.text()), Some(mark));
+        }
+    }
+
+    #[test]
+    fn what_no_commit_has_written_is_none() {
+        for text in ["root 750 1\n", "root 9 1 2\n", "owner 1 2 3\n", "else\n", "\n"] {
+            assert_eq!(Mark::parse(text), None, "{text}");
+        }
+    }
+}
