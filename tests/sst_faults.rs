@@ -15,7 +15,7 @@ use harness::galera::wait_until_synced;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::relay::{Break, Relay};
-use crate::support::sst::{Place, fails, program, same_rows, says, until};
+use crate::support::sst::{Load, Place, fails, join, program, same_rows, says, until};
 use crate::support::tmpfs::Tmpfs;
 
 fn signal(pid: i32, signal: Signal) {
@@ -79,13 +79,25 @@ fn what_lies_between_the_nodes_fails() {
     place.donors.restore();
     place.goes_on(&mut node, "");
 
-    // Someone who does not know the secret.
+    // A donor that does not know the secret: it fails, and with it the joiner's server.
     let secret = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/.....$/aaaaa/')";
     place.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
     let mut node = place.node(|builder| builder);
-    says(&fails(&mut node), "[ERROR] sealant joiner", "wrong secret");
+    says(&fails(&mut node), "[INFO] sealant joiner", "wrong secret");
     place.donors.restore();
     place.goes_on(&mut node, "secret is wrong");
+    // Others who do not know it, and then the donor, who does: they end nothing.
+    let stranger = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
+    place.donors.replace(&format!("for try in 1 2 3; do {stranger}; done\nexec $REAL \"$@\""));
+    let mut node = place.node(|builder| builder);
+    join(&mut node);
+    let log = node.new_log();
+    says(&log, "[INFO] sealant joiner", "a wrong secret and was turned away (2 so far)");
+    assert_eq!(log.matches("wrong secret").count(), 2, "{log}");
+    same_rows(place.donor(), &node);
+    node.stop().expect("it stops");
+    place.donors.restore();
+
 
     // Someone else who answers at the joiner's address.
     let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";

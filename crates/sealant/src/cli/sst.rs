@@ -100,9 +100,10 @@ fn hint(error: &SstError) -> Option<&'static str> {
             "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
              that heeds no lock",
         ),
-        SstError::Transfer(TransferError::WrongSecret { .. }) => {
-            Some("whoever connected was not the donor of this request, and the request is void")
-        }
+        SstError::Transfer(TransferError::Stalled { .. }) => Some(
+            "the other side's host, its program or the network between hangs; a donor's server gets its lock back now, if \
+             it was held",
+        ),
         SstError::Transfer(TransferError::NotTheReceiver { .. }) => {
             Some("what answers at this address is not the joiner that asked")
         }
