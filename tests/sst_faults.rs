@@ -1,7 +1,6 @@
 //! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
 //! what happened; the donor goes on, and the next try works.
 
-#[allow(dead_code, reason = "a link is only cut here")]
 #[path = "peer/relay.rs"]
 mod relay;
 mod support;
@@ -10,8 +9,8 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use harness::Kind;
 use harness::galera::wait_until_synced;
+use harness::{Kind, Server};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::relay::{Break, Relay};
@@ -86,6 +85,7 @@ fn what_lies_between_the_nodes_fails() {
     says(&fails(&mut node), "[INFO] sealant joiner", "wrong secret");
     place.donors.restore();
     place.goes_on(&mut node, "secret is wrong");
+
     // Others who do not know it, and then the donor, who does: they end nothing.
     let stranger = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
     place.donors.replace(&format!("for try in 1 2 3; do {stranger}; done\nexec $REAL \"$@\""));
@@ -97,7 +97,6 @@ fn what_lies_between_the_nodes_fails() {
     same_rows(place.donor(), &node);
     node.stop().expect("it stops");
     place.donors.restore();
-
 
     // Someone else who answers at the joiner's address.
     let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";
@@ -116,6 +115,46 @@ fn what_lies_between_the_nodes_fails() {
     fails(&mut node);
     place.donors.restore();
     place.goes_on(&mut node, "has no secret of sealant");
+}
+
+/// Begins a transfer, and breaks it while the donor's server stands still; the server writes again soon.
+#[track_caller]
+fn silent_under_the_lock(place: &Place, node: &mut Server, fault: impl FnOnce(&Server)) {
+    let before = place.donor().error_log().len();
+    let said = || place.donor().error_log().split_off(before);
+    node.launch().expect("it starts");
+    until("the lock", 60, || said().contains("Tables flushed."));
+    fault(node);
+    let silent = Instant::now();
+    let row = "INSERT INTO bank.transfer (a, b, amount) VALUES (3, 3, 0)";
+    place.donor().sql(row).expect("the donor writes");
+    let held = silent.elapsed();
+    assert!(held > Duration::from_secs(5) && held < Duration::from_secs(15), "{held:?}\n{}", said());
+    assert!(node.wait().is_err());
+    says(&said(), "[ERROR] sealant donor", "no sign of life for 10 s");
+}
+
+#[test]
+fn silence_does_not_keep_the_lock() {
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let port = harness::free_port().expect("a port");
+    let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
+    // Enough is left for the lock that something can happen meanwhile.
+    place.options("[sst]\nrlimit=16m\n");
+    let load = Load::begin(place.donor(), 2);
+
+    // A link over which nothing passes any more, and nothing says so.
+    let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Stall, i64::MAX);
+    place.donors.replace(&through(relay.port));
+    silent_under_the_lock(&place, &mut node, |_| relay.break_now());
+    place.donors.restore();
+
+    // A joiner whose program hangs. The kernel ends it when its server is gone: nobody is left who could continue it.
+    silent_under_the_lock(&place, &mut node, |node| {
+        signal(program("joiner", node.datadir()).expect("a joiner"), Signal::STOP);
+    });
+    load.end();
+    place.goes_on(&mut node, "no sign of life");
 }
 
 #[test]
