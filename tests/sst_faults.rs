@@ -196,3 +196,14 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         same_rows(place.donor(), node);
     }
 }
+    // A database on a file system of its own: nothing comes, and nothing that is there goes.
+    let mut node = place.node(|builder| builder);
+    let (own, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
+    fs::create_dir(&own).expect("a directory");
+    if let Some(disk) = Tmpfs::mount(own.join("inner"), "4m") {
+        fs::write(&old, "old").expect("a file");
+        says(&fails(&mut node), "[ERROR] sealant joiner", "shop/inner: a file system of its own");
+        assert_eq!(fs::read_to_string(&old).expect("it is there"), "old");
+        drop(disk);
+        place.goes_on(&mut node, "a file system of its own");
+    }

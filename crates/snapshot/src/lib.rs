@@ -38,6 +38,7 @@ pub use crate::{
     error::Error,
     estimate::Estimate,
     listing::{LEFT_OUT, LeftOut},
+    mounts::mounted_in,
     process::mapped_for_writing,
     provider::{Choice, Provider},
     record::{Found, State, discard, list},

@@ -24,6 +24,14 @@ pub(crate) struct Mount {
     options: String,
 }
 
+/// Where something is mounted at a path without links or below it, as this process sees it.
+///
+/// # Errors
+/// Of reading the kernel's table.
+pub fn mounted_in(path: &Path) -> io::Result<Vec<PathBuf>> {
+    Mounts::own().map(|mounts| mounts.below(path).map(|mount| mount.point.clone()).collect())
+}
+
 /// What is mounted, in the order of mounting.
 #[derive(Clone, Debug)]
 pub(crate) struct Mounts(Vec<Mount>);

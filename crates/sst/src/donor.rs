@@ -301,7 +301,7 @@ impl Giving<'_> {
                 break position;
             }
             if asked.elapsed() > FLUSH_PATIENCE {
-                return Err(SstError::NotFlushed);
+                return Err(SstError::NotFlushedInTime { seconds: FLUSH_PATIENCE.as_secs() });
             }
         };
         let still = Instant::now();

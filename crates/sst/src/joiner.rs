@@ -101,7 +101,10 @@ fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Posit
 
 /// Everything comes.
 fn full(layout: &Layout, mut visit: Visit, speech: &Speech, report: &Report<'_>) -> Result<Position, SstError> {
-    clear_stale(&layout.staging())?;
+    if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
+        visit.give_up(&error.to_string());
+        return Err(error);
+    }
     visit.say(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
     let received = tell(&progress, speech, || visit.receive(&progress));
