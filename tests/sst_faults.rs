@@ -1,5 +1,7 @@
 //! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
 //! what happened; the donor goes on, and the next try works.
+//!
+//! `SEALANT_SST_KILLS` is how many more times a program is killed while it replaces data or stands still for a copy.
 
 #[path = "peer/relay.rs"]
 mod relay;
@@ -7,15 +9,20 @@ mod support;
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use harness::galera::wait_until_synced;
-use harness::{Kind, Server};
+use harness::{Kind, Server, require};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::relay::{Break, Relay};
-use crate::support::sst::{Load, Place, fails, join, program, same_rows, says, until};
+use crate::support::chance::{Random, number};
+use crate::support::sst::{
+    ENOUGH_WRITE_SETS, Image, Load, Place, Programs, empty, fails, fill, join, program, same_rows, says, set_up, until,
+};
 use crate::support::tmpfs::Tmpfs;
+use crate::support::{is_stopped, leave_out};
 
 fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it was there");
@@ -55,6 +62,99 @@ fn processes_that_are_killed() {
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "the server is gone");
     place.goes_on(&mut node, "connection");
+
+    // The donor's server.
+    let mut node = place.node(|builder| builder);
+    place.half_way(&mut node);
+    signal(place.donor().pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
+    until("the donor's program ends", 5, || program("donor", place.donor().datadir()).is_none());
+    says(&place.donor().error_log(), "[ERROR] sealant donor", "the server is gone");
+    assert!(node.wait().is_err());
+    says(&node.new_log(), "[ERROR] sealant joiner", "");
+    place.restart_donor();
+    place.next_try_works(&mut node);
+}
+
+/// What a joiner's program removes and puts in place.
+const DATA: [&str; 7] = ["aria_log_control", "bank", "ib_logfile0", "ibdata1", "mysql", "performance_schema", "sys"];
+
+/// A script that kills a joiner's program when it makes a call for a path in its data directory.
+fn killed_at(call: &str, node: &Server, name: &str) -> String {
+    let path = node.datadir().join(name);
+    format!(
+        "exec strace -f -qq -o /dev/null -P {} -e trace={call} -e inject={call}:signal=KILL:when=1 $REAL \"$@\"",
+        path.display()
+    )
+}
+
+#[test]
+fn a_joiner_that_is_killed_while_it_replaces_its_data() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return leave_out("strace is not installed");
+    }
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let mut node = place.node(|builder| builder);
+    join(&mut node);
+    node.stop().expect("it stops");
+    // While the first of the old files is removed, and when some of the new ones are in place.
+    for (call, name) in [("unlink", "ibdata1"), ("rename", ".sealant_in/bank")] {
+        place.programs.replace(&killed_at(call, &node, name));
+        fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
+        let log = fails(&mut node);
+        assert!(log.contains("are here and verified") && !log.contains("everything is in place"), "{log}");
+        assert!(node.datadir().join(".sealant_in").exists());
+    }
+    place.programs.restore();
+    place.next_try_works(&mut node);
+    let mut random = Random::of(6);
+    for _ in 0..number("SEALANT_SST_KILLS", 0) {
+        let call = ["unlink", "unlinkat", "rename", "openat"][random.below(4) as usize];
+        let above = ["", ".sealant_in/"][random.below(2) as usize];
+        let path = format!("{above}{}", DATA[random.below(7) as usize]);
+        place.programs.replace(&killed_at(call, &node, &path));
+        fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
+        // Not every call is made for each of them.
+        if node.start().is_ok() {
+            node.stop().expect("it stops");
+        }
+        place.programs.restore();
+        place.next_try_works(&mut node);
+    }
+}
+
+#[test]
+fn a_donor_whose_program_is_killed_while_it_stands_still() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let Some(image) = Image::mount("xfs", 1024) else { return };
+    let programs = Programs::new();
+    let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
+    let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");
+    join(&mut donor);
+    fill(&donor, 0);
+    // Many files make the freeze long enough to be hit.
+    let many = donor.datadir().join("many");
+    fs::create_dir(&many).expect("a directory");
+    (0..1000).for_each(|number| fs::write(many.join(format!("f{number}")), "x").expect("room"));
+    let load = Load::begin(&donor, 2);
+    until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
+    let mut node = cluster.prepare(empty).expect("a node");
+    let mut hits = 0;
+    for _ in 0..=number("SEALANT_SST_KILLS", 0) {
+        node.launch().expect("it starts");
+        until("the donor stands still", 30, || is_stopped(&donor));
+        signal(program("donor", donor.datadir()).expect("a donor"), Signal::KILL);
+        hits += u32::from(is_stopped(&donor));
+        until("the donor runs on", 2, || !is_stopped(&donor));
+        donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (4, 4, 0)").expect("it writes");
+        assert!(node.wait().is_err());
+    }
+    join(&mut node);
+    load.end();
+    same_rows(&donor, &node);
+    says(&donor.error_log(), "[INFO] sealant donor", "a snapshot by reflink");
+    let copies = fs::read_dir(donor.datadir().with_file_name(".sealant-snapshots"));
+    assert_eq!(copies.map_or(0, Iterator::count), 0, "copies are left");
+    assert!(hits > 0, "the freeze was never hit");
 }
 
 /// Calls the donor's program with another address.
@@ -185,17 +285,6 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         fs::remove_file(&ballast).expect("it was there");
         place.goes_on(&mut node, "space");
     }
-    let mut nodes = [place.node(|builder| builder), place.node(|builder| builder)];
-    nodes[0].launch().expect("it starts");
-    // Two that enter such a small group in the same moment may split it; in it already, both want its only donor.
-    until("the first one wants its state", 20, || nodes[0].error_log().contains("sealant joiner: listening"));
-    nodes[1].launch().expect("it starts");
-    for node in &mut nodes {
-        node.wait().unwrap_or_else(|error| panic!("{error}"));
-        wait_until_synced(node).expect("it is synced");
-        same_rows(place.donor(), node);
-    }
-}
     // A database on a file system of its own: nothing comes, and nothing that is there goes.
     let mut node = place.node(|builder| builder);
     let (own, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
@@ -207,3 +296,14 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         drop(disk);
         place.goes_on(&mut node, "a file system of its own");
     }
+    let mut nodes = [place.node(|builder| builder), place.node(|builder| builder)];
+    nodes[0].launch().expect("it starts");
+    // Two that enter such a small group in the same moment may split it; in it already, both want its only donor.
+    until("the first one wants its state", 20, || nodes[0].error_log().contains("sealant joiner: listening"));
+    nodes[1].launch().expect("it starts");
+    for node in &mut nodes {
+        node.wait().unwrap_or_else(|error| panic!("{error}"));
+        wait_until_synced(node).expect("it is synced");
+        same_rows(place.donor(), node);
+    }
+}
