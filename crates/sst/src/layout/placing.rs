@@ -31,8 +31,10 @@ impl Layout {
         self.check_complete(&staging, &names)?;
         // An index that names a log which is not there keeps a server from starting.
         let binlog = binlog.filter(|log| names.contains(&Path::new(log)));
-        for place in &self.places {
-            fs::create_dir_all(&place.directory).map_err(SstError::file(&place.directory, "cannot be made"))?;
+        // Servers do not make the directory of their binary log themselves.
+        let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
+        for directory in self.places.iter().map(|place| place.directory.as_path()).chain(logs) {
+            fs::create_dir_all(directory).map_err(SstError::file(directory, "cannot be made"))?;
         }
         self.remove_old()?;
         let mut touched = BTreeSet::from([self.datadir.as_path()]);
