@@ -8,6 +8,7 @@ use ::server::{Connection, Endpoint, Identity, Options, Password, Target, TlsOpt
 use clap::{Args, ValueEnum};
 
 use super::connect::{Login, about, connection, from_file};
+use super::snapshot;
 use super::transfer::parse_time;
 use super::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -123,9 +124,9 @@ impl Provision {
     }
 
     fn connect(&self) -> Result<Pair, Failure> {
-        let datadir = ::snapshot::DataDir::at(&self.into).map_err(|error| Failure::new(error.to_string()))?;
+        let datadir = ::snapshot::DataDir::at(&self.into).map_err(snapshot::failure)?;
         let socket = self.socket.clone();
-        let server = datadir.socket(socket.clone()).server().map_err(|error| Failure::new(error.to_string()))?;
+        let server = datadir.socket(socket.clone()).server().map_err(snapshot::failure)?;
         let (Some(_), Some(socket)) = (server, socket) else {
             if self.into.join("auto.cnf").exists() {
                 hint("remove auto.cnf before the first start: two servers must not have one uuid");
