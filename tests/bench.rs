@@ -500,6 +500,17 @@ fn a_join_is_measured_beside_what_the_donor_says_of_it() {
     let desk = tempfile::tempdir().expect("a directory");
     let mut server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
     server.stop().expect("it stops");
+    let datadir = server.datadir().to_owned();
+    let refused = |into: &Path, why: &str, hint: &str| {
+        let output = sealant().args(["bench", "sst"]).arg(&datadir).arg("--into").arg(into).output();
+        let said = String::from_utf8_lossy(&output.expect("the binary starts").stderr).into_owned();
+        assert!(said.contains(why) && said.contains(hint), "{said}");
+    };
+    refused(Path::new("/nowhere"), "/nowhere: no such directory", "--into takes");
+    refused(&datadir, "lies in the data directory", "a directory elsewhere");
+    server.start().expect("it starts");
+    refused(desk.path(), "a server runs on it", "stop it");
+    server.stop().expect("it stops");
     let mut command = sealant();
     command.args(["bench", "sst", "--methods", "sealant", "--rounds", "1", "--format", "json"]).arg(server.datadir());
     command.arg("--into").arg(desk.path()).arg("--mariadbd").arg(&binaries.daemon).arg("--provider").arg(provider);

@@ -54,7 +54,9 @@ impl Desk {
         command.arg("--into").arg(new.datadir()).arg("--socket").arg(new.socket());
         command.arg("--password-file").arg(self.path("pw")).arg("--tls-ca").arg(&self.tls.ca);
         command.args(["--replication-user", "repl", "--replication-ca"]).arg(&self.tls.ca);
-        command.arg("--replication-password-file").arg(self.path("pw"));
+        if !more.contains(&"--replication-password-file") {
+            command.arg("--replication-password-file").arg(self.path("pw"));
+        }
         command.args(more).output().expect("the binary starts")
     }
 }
@@ -240,9 +242,25 @@ fn a_copy_of_a_member_joins_the_group() {
     let keyring = |port: u16| desk.path(&format!("keyring-{port}"));
     fs::copy(keyring(one), keyring(two)).expect("copied");
     let new = member(&desk, two, &seeds).datadir_seed(copy).start().expect("the copy starts");
-    let done = desk.provision(&source, &new, "group-member", &["--yes"]);
-    assert_eq!(done.status.code(), Some(0), "{}\n{}", said(&done), new.error_log());
-    assert!(said(&done).contains("is ONLINE in the group"), "{}", said(&done));
+    let provision = |more: &[&str]| {
+        let output = desk.provision(&source, &new, "group-member", more);
+        (output.status.code(), said(&output), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    // With a wrong password the group lets it go again; that is no obstacle to the next time.
+    new.sql("SET GLOBAL group_replication_recovery_retry_count = 1").expect("set");
+    fs::write(desk.path("wrong"), "wrong").expect("room");
+    let wrong = desk.path("wrong").display().to_string();
+    let (code, said, _) = provision(&["--yes", "--replication-password-file", &wrong]);
+    assert_eq!(code, Some(1), "{said}");
+    let (code, said, _) = provision(&["--yes"]);
+    assert_eq!(code, Some(0), "{said}\n{}", new.error_log());
+    assert!(said.contains("is ONLINE in the group"), "{said}");
+    // Nor is that it was done already.
+    for more in [&["--yes"][..], &[]] {
+        let (code, said, statements) = provision(more);
+        assert_eq!((code, statements.as_str()), (Some(0), ""), "{said}");
+        assert!(said.contains("is a member of the group already, ONLINE"), "{said}");
+    }
     assert!(new.error_log().contains("Incremental recovery"), "{}", new.error_log());
     assert_follows(&source, &new, load);
     let kept = "SELECT COUNT(*) FROM performance_schema.persisted_variables \

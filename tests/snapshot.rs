@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::moving::Receiving;
-use crate::support::sealant;
 use crate::support::still::{Load, Volume, assert_whole, options, prepare};
+use crate::support::{is_stopped, sealant};
 
 /// A process to be frozen: it only sleeps.
 struct Sleeper(Child);
@@ -329,11 +329,6 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
         return;
     }
     panic!("the freeze was never hit");
-}
-
-fn is_stopped(server: &Server) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid().expect("it runs")));
-    stat.expect("it runs").contains(") T ")
 }
 
 #[test]

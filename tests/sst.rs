@@ -18,7 +18,8 @@ use harness::{Kind, ServerBuilder, TlsFiles, require};
 
 use crate::support::chance::number;
 use crate::support::sst::{
-    Image, Load, Place, Programs, empty, fails, fill, join, mebibytes, program, same_rows, says, set_up, until,
+    ENOUGH_WRITE_SETS, Image, Load, Place, Programs, empty, fails, fill, join, mebibytes, program, same_rows, says,
+    set_up, until,
 };
 use crate::support::tmpfs::in_memory;
 
@@ -35,10 +36,6 @@ const ENCRYPTING: [&str; 9] = [
     "--encrypt-binlog=ON",
     "--log-bin=binlog",
 ];
-/// A joiner gets the write-sets since the last time that all nodes told how far they are, which is after 128 of them or 1024
-/// rows (`Certification::index_purge_required` of Galera): with more than twice as many behind it, the last large one is not
-/// among them.
-const ENOUGH_WRITE_SETS: u64 = 300;
 
 #[track_caller]
 fn nodes_join_under_load(kind: Kind, encrypted: bool) {

@@ -1,22 +1,28 @@
 //! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
 //! what happened; the donor goes on, and the next try works.
+//!
+//! `SEALANT_SST_KILLS` is how many more times a program is killed while it replaces data or stands still for a copy.
 
-#[allow(dead_code, reason = "a link is only cut here")]
 #[path = "peer/relay.rs"]
 mod relay;
 mod support;
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use harness::Kind;
 use harness::galera::wait_until_synced;
+use harness::{Kind, Server, require};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::relay::{Break, Relay};
-use crate::support::sst::{Place, fails, program, same_rows, says, until};
+use crate::support::chance::{Random, number};
+use crate::support::sst::{
+    ENOUGH_WRITE_SETS, Image, Load, Place, Programs, empty, fails, fill, join, program, same_rows, says, set_up, until,
+};
 use crate::support::tmpfs::Tmpfs;
+use crate::support::{is_stopped, leave_out};
 
 fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it was there");
@@ -56,6 +62,99 @@ fn processes_that_are_killed() {
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "the server is gone");
     place.goes_on(&mut node, "connection");
+
+    // The donor's server.
+    let mut node = place.node(|builder| builder);
+    place.half_way(&mut node);
+    signal(place.donor().pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
+    until("the donor's program ends", 5, || program("donor", place.donor().datadir()).is_none());
+    says(&place.donor().error_log(), "[ERROR] sealant donor", "the server is gone");
+    assert!(node.wait().is_err());
+    says(&node.new_log(), "[ERROR] sealant joiner", "");
+    place.restart_donor();
+    place.next_try_works(&mut node);
+}
+
+/// What a joiner's program removes and puts in place.
+const DATA: [&str; 7] = ["aria_log_control", "bank", "ib_logfile0", "ibdata1", "mysql", "performance_schema", "sys"];
+
+/// A script that kills a joiner's program when it makes a call for a path in its data directory.
+fn killed_at(call: &str, node: &Server, name: &str) -> String {
+    let path = node.datadir().join(name);
+    format!(
+        "exec strace -f -qq -o /dev/null -P {} -e trace={call} -e inject={call}:signal=KILL:when=1 $REAL \"$@\"",
+        path.display()
+    )
+}
+
+#[test]
+fn a_joiner_that_is_killed_while_it_replaces_its_data() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return leave_out("strace is not installed");
+    }
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let mut node = place.node(|builder| builder);
+    join(&mut node);
+    node.stop().expect("it stops");
+    // While the first of the old files is removed, and when some of the new ones are in place.
+    for (call, name) in [("unlink", "ibdata1"), ("rename", ".sealant_in/bank")] {
+        place.programs.replace(&killed_at(call, &node, name));
+        fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
+        let log = fails(&mut node);
+        assert!(log.contains("are here and verified") && !log.contains("everything is in place"), "{log}");
+        assert!(node.datadir().join(".sealant_in").exists());
+    }
+    place.programs.restore();
+    place.next_try_works(&mut node);
+    let mut random = Random::of(6);
+    for _ in 0..number("SEALANT_SST_KILLS", 0) {
+        let call = ["unlink", "unlinkat", "rename", "openat"][random.below(4) as usize];
+        let above = ["", ".sealant_in/"][random.below(2) as usize];
+        let path = format!("{above}{}", DATA[random.below(7) as usize]);
+        place.programs.replace(&killed_at(call, &node, &path));
+        fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
+        // Not every call is made for each of them.
+        if node.start().is_ok() {
+            node.stop().expect("it stops");
+        }
+        place.programs.restore();
+        place.next_try_works(&mut node);
+    }
+}
+
+#[test]
+fn a_donor_whose_program_is_killed_while_it_stands_still() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let Some(image) = Image::mount("xfs", 1024) else { return };
+    let programs = Programs::new();
+    let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
+    let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");
+    join(&mut donor);
+    fill(&donor, 0);
+    // Many files make the freeze long enough to be hit.
+    let many = donor.datadir().join("many");
+    fs::create_dir(&many).expect("a directory");
+    (0..1000).for_each(|number| fs::write(many.join(format!("f{number}")), "x").expect("room"));
+    let load = Load::begin(&donor, 2);
+    until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
+    let mut node = cluster.prepare(empty).expect("a node");
+    let mut hits = 0;
+    for _ in 0..=number("SEALANT_SST_KILLS", 0) {
+        node.launch().expect("it starts");
+        until("the donor stands still", 30, || is_stopped(&donor));
+        signal(program("donor", donor.datadir()).expect("a donor"), Signal::KILL);
+        hits += u32::from(is_stopped(&donor));
+        until("the donor runs on", 2, || !is_stopped(&donor));
+        donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (4, 4, 0)").expect("it writes");
+        assert!(node.wait().is_err());
+    }
+    join(&mut node);
+    load.end();
+    same_rows(&donor, &node);
+    says(&donor.error_log(), "[INFO] sealant donor", "a snapshot by reflink");
+    let copies = fs::read_dir(donor.datadir().with_file_name(".sealant-snapshots"));
+    assert_eq!(copies.map_or(0, Iterator::count), 0, "copies are left");
+    assert!(hits > 0, "the freeze was never hit");
 }
 
 /// Calls the donor's program with another address.
@@ -79,13 +178,25 @@ fn what_lies_between_the_nodes_fails() {
     place.donors.restore();
     place.goes_on(&mut node, "");
 
-    // Someone who does not know the secret.
+    // A donor that does not know the secret: it fails, and with it the joiner's server.
     let secret = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/.....$/aaaaa/')";
     place.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
     let mut node = place.node(|builder| builder);
-    says(&fails(&mut node), "[ERROR] sealant joiner", "wrong secret");
+    says(&fails(&mut node), "[INFO] sealant joiner", "wrong secret");
     place.donors.restore();
     place.goes_on(&mut node, "secret is wrong");
+
+    // Others who do not know it, and then the donor, who does: they end nothing.
+    let stranger = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
+    place.donors.replace(&format!("for try in 1 2 3; do {stranger}; done\nexec $REAL \"$@\""));
+    let mut node = place.node(|builder| builder);
+    join(&mut node);
+    let log = node.new_log();
+    says(&log, "[INFO] sealant joiner", "a wrong secret and was turned away (2 so far)");
+    assert_eq!(log.matches("wrong secret").count(), 2, "{log}");
+    same_rows(place.donor(), &node);
+    node.stop().expect("it stops");
+    place.donors.restore();
 
     // Someone else who answers at the joiner's address.
     let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";
@@ -104,6 +215,46 @@ fn what_lies_between_the_nodes_fails() {
     fails(&mut node);
     place.donors.restore();
     place.goes_on(&mut node, "has no secret of sealant");
+}
+
+/// Begins a transfer, and breaks it while the donor's server stands still; the server writes again soon.
+#[track_caller]
+fn silent_under_the_lock(place: &Place, node: &mut Server, fault: impl FnOnce(&Server)) {
+    let before = place.donor().error_log().len();
+    let said = || place.donor().error_log().split_off(before);
+    node.launch().expect("it starts");
+    until("the lock", 60, || said().contains("Tables flushed."));
+    fault(node);
+    let silent = Instant::now();
+    let row = "INSERT INTO bank.transfer (a, b, amount) VALUES (3, 3, 0)";
+    place.donor().sql(row).expect("the donor writes");
+    let held = silent.elapsed();
+    assert!(held > Duration::from_secs(5) && held < Duration::from_secs(15), "{held:?}\n{}", said());
+    assert!(node.wait().is_err());
+    says(&said(), "[ERROR] sealant donor", "no sign of life for 10 s");
+}
+
+#[test]
+fn silence_does_not_keep_the_lock() {
+    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let port = harness::free_port().expect("a port");
+    let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
+    // Enough is left for the lock that something can happen meanwhile.
+    place.options("[sst]\nrlimit=16m\n");
+    let load = Load::begin(place.donor(), 2);
+
+    // A link over which nothing passes any more, and nothing says so.
+    let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Stall, i64::MAX);
+    place.donors.replace(&through(relay.port));
+    silent_under_the_lock(&place, &mut node, |_| relay.break_now());
+    place.donors.restore();
+
+    // A joiner whose program hangs. The kernel ends it when its server is gone: nobody is left who could continue it.
+    silent_under_the_lock(&place, &mut node, |node| {
+        signal(program("joiner", node.datadir()).expect("a joiner"), Signal::STOP);
+    });
+    load.end();
+    place.goes_on(&mut node, "no sign of life");
 }
 
 #[test]
@@ -133,6 +284,17 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         assert!(!node.datadir().join(".sealant_in").exists());
         fs::remove_file(&ballast).expect("it was there");
         place.goes_on(&mut node, "space");
+    }
+    // A database on a file system of its own: nothing comes, and nothing that is there goes.
+    let mut node = place.node(|builder| builder);
+    let (own, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
+    fs::create_dir(&own).expect("a directory");
+    if let Some(disk) = Tmpfs::mount(own.join("inner"), "4m") {
+        fs::write(&old, "old").expect("a file");
+        says(&fails(&mut node), "[ERROR] sealant joiner", "shop/inner: a file system of its own");
+        assert_eq!(fs::read_to_string(&old).expect("it is there"), "old");
+        drop(disk);
+        place.goes_on(&mut node, "a file system of its own");
     }
     let mut nodes = [place.node(|builder| builder), place.node(|builder| builder)];
     nodes[0].launch().expect("it starts");

@@ -39,6 +39,12 @@ impl Relay {
         thread::spawn(move || listener.incoming().flatten().for_each(|client| accepting.accept(client)));
         Self { port, shared }
     }
+
+    /// Breaks it now, whatever has passed.
+    #[allow(dead_code, reason = "most tests choose the number of bytes")]
+    pub(crate) fn break_now(&self) {
+        self.shared.left.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Relay {

@@ -41,6 +41,12 @@ pub(crate) fn leave_out(why: &str) {
     }
 }
 
+/// Whether a server was stopped by a signal.
+pub(crate) fn is_stopped(server: &Server) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid().expect("it runs")));
+    stat.expect("it runs").contains(") T ")
+}
+
 /// Runs it to its end.
 pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
     sealant().args(args).output().expect("the binary starts")

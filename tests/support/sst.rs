@@ -208,6 +208,11 @@ pub(crate) fn staged(datadir: &Path) -> u64 {
 /// So slow that there is time for something to happen.
 pub(crate) const SLOW: &str = "[sst]\nrlimit=6m\nencrypt=0\n";
 
+/// A joiner gets the write-sets since the last time that all nodes told how far they are, which is after 128 of them or 1024
+/// rows (`Certification::index_purge_required` of Galera): with more than twice as many behind it, the last large one is not
+/// among them.
+pub(crate) const ENOUGH_WRITE_SETS: u64 = 300;
+
 /// How much there is to send.
 pub(crate) fn mebibytes() -> usize {
     number("SEALANT_SST_MIB", 48) as usize
@@ -258,7 +263,7 @@ pub(crate) fn says(log: &str, side: &str, text: &str) {
 
 /// A cluster of one node, whose programs are its own, and joiners that fail at first.
 pub(crate) struct Place {
-    programs: Programs,
+    pub(crate) programs: Programs,
     pub(crate) donors: Programs,
     cluster: Cluster,
 }
@@ -298,6 +303,15 @@ impl Place {
         until("a part of the data", 30, || staged(node.datadir()) > 8 << 20);
     }
 
+    /// Starts the donor again after it was killed: it is all that is left of the cluster.
+    pub(crate) fn restart_donor(&mut self) {
+        let [donor] = self.cluster.nodes.as_mut_slice() else { panic!("not one node") };
+        let state = donor.datadir().join("grastate.dat");
+        let text = fs::read_to_string(&state).expect("a state").replace("safe_to_bootstrap: 0", "safe_to_bootstrap: 1");
+        fs::write(&state, text).expect("room");
+        join(donor);
+    }
+
     /// After a failure the donor serves and has said what happened, and the next try of the same node works.
     #[track_caller]
     pub(crate) fn goes_on(&self, node: &mut Server, reason: &str) {
@@ -307,6 +321,13 @@ impl Place {
             donor.sql(state).is_ok_and(|state| state.contains("Synced"))
         });
         says(&donor.error_log(), "[ERROR] sealant donor", reason);
+        self.next_try_works(node);
+    }
+
+    /// The next try of a node works, whatever ended the one before.
+    #[track_caller]
+    pub(crate) fn next_try_works(&self, node: &mut Server) {
+        let donor = self.donor();
         donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (2, 2, 0)").expect("the donor writes");
         until("the donor's program ends", 5, || program("donor", donor.datadir()).is_none());
         until("the joiner's program ends", 5, || program("joiner", node.datadir()).is_none());

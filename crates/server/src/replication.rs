@@ -70,9 +70,10 @@ fn without(version: &ServerVersion, channel: &str) -> [String; 2] {
     [format!("STOP SLAVE {channel}"), format!("RESET SLAVE {channel} ALL")]
 }
 
-/// What makes a copy of a member of a replication group join it; MySQL only.
+/// What makes a copy of a member of a replication group join it; MySQL only. `failed` is whether it tried that before and
+/// the group has let it go since, of which it has to be told to let go as well.
 #[must_use]
-pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
+pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
     let words = Words::of(version);
     let password = shown(source);
     let (change, prefix) = (words.change, words.prefix);
@@ -92,7 +93,8 @@ pub fn group_member(version: &ServerVersion, source: &Source) -> Statements {
         ),
         "START GROUP_REPLICATION".to_owned(),
     ];
-    statements(verified.chain(join))
+    let left = failed.then(|| "STOP GROUP_REPLICATION".to_owned());
+    statements(left.into_iter().chain(verified).chain(join))
 }
 
 /// How a version spells it.
@@ -194,10 +196,15 @@ mod tests {
     fn recovery_from_a_group_verifies_after_a_restart_too() {
         let of = |text: &str| {
             let version = ServerVersion::parse(text, Signs::default()).unwrap();
-            group_member(&version, &source(Some("/ca.pem"))).iter().map(|text| text.to_string()).collect::<Vec<_>>()
+            group_member(&version, &source(Some("/ca.pem")), false)
+                .iter()
+                .map(|text| text.to_string())
+                .collect::<Vec<_>>()
         };
         assert!(of("9.7.4")[..2].iter().all(|text| text.starts_with("SET PERSIST group_replication_recovery_ssl_")));
         assert!(of("5.7.44")[0].starts_with("SET GLOBAL "));
+        let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
+        assert_eq!(*group_member(&version, &source(None), true)[0], "STOP GROUP_REPLICATION");
     }
 
     #[test]

@@ -36,6 +36,8 @@ use crate::{
 const STREAMS: u16 = 4;
 /// How long the joiner may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The same while the server stands still for it.
+const PATIENCE_UNDER_LOCK: Duration = Duration::from_secs(10);
 /// How often it is looked whether the server has stopped writing.
 const TICK: Duration = Duration::from_millis(2);
 /// Rounds while the server writes: each has what changed in the one before.
@@ -178,6 +180,7 @@ impl Giving<'_> {
         sent.and_then(|position| {
             session.say(&format!("{POSITION} {position}"))?;
             self.speech.go_on()?;
+            session.set_patience(PATIENCE)?;
             Ok(position)
         })
     }
@@ -289,6 +292,7 @@ impl Giving<'_> {
     fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
+        session.set_patience(PATIENCE_UNDER_LOCK)?;
         let asked = Instant::now();
         self.speech.flush_tables()?;
         let position = loop {
@@ -297,7 +301,7 @@ impl Giving<'_> {
                 break position;
             }
             if asked.elapsed() > FLUSH_PATIENCE {
-                return Err(SstError::NotFlushed);
+                return Err(SstError::NotFlushedInTime { seconds: FLUSH_PATIENCE.as_secs() });
             }
         };
         let still = Instant::now();

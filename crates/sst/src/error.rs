@@ -87,6 +87,15 @@ pub enum SstError {
     /// The server could not take its lock.
     #[error("the server could not flush its tables, its own lines in this log say why")]
     NotFlushed,
+    /// The server waits for something before it can take its lock.
+    #[error(
+        "the server did not stop writing within {seconds} s: a statement or transaction that runs for long keeps it from \
+         flushing its tables, SHOW PROCESSLIST tells which"
+    )]
+    NotFlushedInTime {
+        /// How long.
+        seconds: u64,
+    },
     /// A position that is none.
     #[error("{from} gave a position that is none")]
     Position {

@@ -69,7 +69,14 @@ pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &R
     let name = if bare { format!("[{name}]") } else { name.to_owned() };
     let reachable = format!("{name}:{}", listening.address().port());
     speech.ready(&token.text(), &reachable)?;
-    let mut visit = listening.wait()?;
+    let mut impostors = 0_u32;
+    let mut visit = listening.wait(|peer| {
+        impostors = impostors.saturating_add(1);
+        // Who tries again and again must not fill the log.
+        if impostors.is_power_of_two() {
+            report.line(format!("{peer} tried a wrong secret and was turned away ({impostors} so far)"));
+        }
+    })?;
     report.line(format!("the donor came from {}", visit.peer()));
     let first = visit.hear()?;
     let position = match first.split_once(' ') {
@@ -94,7 +101,10 @@ fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Posit
 
 /// Everything comes.
 fn full(layout: &Layout, mut visit: Visit, speech: &Speech, report: &Report<'_>) -> Result<Position, SstError> {
-    clear_stale(&layout.staging())?;
+    if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
+        visit.give_up(&error.to_string());
+        return Err(error);
+    }
     visit.say(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
     let received = tell(&progress, speech, || visit.receive(&progress));

@@ -34,7 +34,7 @@ pub use crate::{
     error::SstError,
     layout::Layout,
     options::Options,
-    parent::Parent,
+    parent::{Parent, listening_on},
     position::Position,
     report::Report,
     speech::Speech,

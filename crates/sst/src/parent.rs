@@ -2,12 +2,17 @@
 //! next try fails.
 
 use std::{
-    os::fd::{BorrowedFd, OwnedFd},
+    os::{
+        fd::{BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
     time::Duration,
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    net::sockopt::socket_peercred,
     process::{Pid, PidfdFlags, pidfd_open},
 };
 
@@ -18,6 +23,14 @@ pub struct Parent<'p> {
     process: Option<OwnedFd>,
     /// The pipe to it: closed on the other side when it goes.
     pipe: BorrowedFd<'p>,
+}
+
+/// The process of the server that listens on a socket: a donor's server does not say which it is, and its pipe stays open
+/// when another child of it has that, too.
+#[must_use]
+pub fn listening_on(socket: &Path) -> Option<i32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    Some(socket_peercred(&stream).ok()?.pid.as_raw_nonzero().get())
 }
 
 /// How long it may take until it shows, if only the process tells.

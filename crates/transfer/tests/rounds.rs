@@ -61,7 +61,7 @@ fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Receive
     let destination = Destination::Paired(host.code().expect("a code").clone());
     thread::scope(|scope| {
         let receiving = scope.spawn(move || {
-            let mut visit = host.wait()?;
+            let mut visit = host.wait(drop)?;
             assert_eq!(visit.hear()?, "everything");
             assert_eq!(into.exists(), before, "nothing is touched before the first word");
             visit.receive(&Progress::default())

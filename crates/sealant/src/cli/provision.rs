@@ -8,6 +8,7 @@ use ::server::{Connection, Endpoint, Identity, Options, Password, Target, TlsOpt
 use clap::{Args, ValueEnum};
 
 use super::connect::{Login, about, connection, from_file};
+use super::snapshot;
 use super::transfer::parse_time;
 use super::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -94,6 +95,12 @@ impl Provision {
         let mut pair = self.connect()?;
         if self.role == Role::GroupMember {
             pair.check_group()?;
+            if pair.is_member()? {
+                if self.yes {
+                    pair.wait_until_online(self.wait)?;
+                }
+                return Ok(Exit::Clean);
+            }
         }
         let position = pair.position()?;
         info(&format!("the copy is at {}", position.replace('\n', "")));
@@ -117,9 +124,9 @@ impl Provision {
     }
 
     fn connect(&self) -> Result<Pair, Failure> {
-        let datadir = ::snapshot::DataDir::at(&self.into).map_err(|error| Failure::new(error.to_string()))?;
+        let datadir = ::snapshot::DataDir::at(&self.into).map_err(snapshot::failure)?;
         let socket = self.socket.clone();
-        let server = datadir.socket(socket.clone()).server().map_err(|error| Failure::new(error.to_string()))?;
+        let server = datadir.socket(socket.clone()).server().map_err(snapshot::failure)?;
         let (Some(_), Some(socket)) = (server, socket) else {
             if self.into.join("auto.cnf").exists() {
                 hint("remove auto.cnf before the first start: two servers must not have one uuid");
@@ -148,7 +155,10 @@ impl Provision {
             Source { host, port, user: self.replication_user.clone(), password, ca: self.replication_ca.clone() };
         let channels = if self.role == Role::Replica { pair.channels()? } else { Vec::new() };
         Ok(match self.role {
-            Role::GroupMember => replication::group_member(&pair.identity.version, &source),
+            Role::GroupMember => {
+                let failed = pair.ask_new(MEMBER_STATE)? == "ERROR";
+                replication::group_member(&pair.identity.version, &source, failed)
+            }
             _ => replication::replica(&pair.identity.version, &source, position, &channels),
         })
     }
@@ -159,6 +169,10 @@ impl Provision {
         Ok(())
     }
 }
+
+/// What a server is in its group; nothing if it is in none.
+const MEMBER_STATE: &str = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members \
+                            WHERE MEMBER_ID = @@GLOBAL.server_uuid";
 
 /// The source and the new server.
 struct Pair {
@@ -320,11 +334,28 @@ impl Pair {
         if !self.is_mysql() {
             return Err(Failure::usage("--as group-member is for MySQL").hint("a MariaDB takes --as replica"));
         }
+        let name = "SELECT @@GLOBAL.group_replication_group_name";
+        let ours = self.ask_new(name)?;
+        let theirs = self.ask_source(name).unwrap_or_default();
+        if ours.is_empty() || ours != theirs {
+            let failure = format!("{}: its group_replication_group_name is not that of the source", self.names.1);
+            return Err(Failure::new(failure).hint("give it the settings of a member of the source's group"));
+        }
         if self.ask_new("SELECT @@GLOBAL.group_replication_recovery_use_ssl")? == "1" {
             return Ok(());
         }
         let failure = Failure::new(format!("{}: recovery from the group would go in clear text", self.names.1));
         Err(failure.hint("SET PERSIST group_replication_recovery_use_ssl = ON"))
+    }
+
+    /// Whether it is in the group already, or on its way: then there is nothing to change, and it may have got ahead of the source.
+    fn is_member(&mut self) -> Result<bool, Failure> {
+        let state = self.ask_new(MEMBER_STATE)?;
+        let is = matches!(state.as_str(), "ONLINE" | "RECOVERING");
+        if is {
+            info(&format!("{} is a member of the group already, {state}: nothing is changed", self.names.1));
+        }
+        Ok(is)
     }
 
     /// Waits for what the source has now; what comes later comes by the same way.
@@ -357,21 +388,17 @@ impl Pair {
     }
 
     fn wait_until_online(&mut self, patience: Duration) -> Result<(), Failure> {
-        let state = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members \
-                     WHERE MEMBER_ID = @@GLOBAL.server_uuid";
         let until = Instant::now() + patience;
         loop {
-            match self.ask_new(state)?.as_str() {
+            match self.ask_new(MEMBER_STATE)?.as_str() {
                 "ONLINE" => break,
                 "ERROR" => {
-                    return Err(Failure::new(format!("{}: the group refused it; see its error log", self.names.1)));
+                    return Err(Failure::new(format!("{}: the group refused it; see its error log", self.names.1))
+                        .hint("mend what it names, and run this again"));
                 }
-                _ if Instant::now() > until => {
-                    return Err(Failure::new(format!(
-                        "{}: is not ONLINE after {} s",
-                        self.names.1,
-                        patience.as_secs()
-                    )));
+                state if Instant::now() > until => {
+                    let failure = format!("{}: is {state} and not ONLINE after {} s", self.names.1, patience.as_secs());
+                    return Err(Failure::new(failure).hint("it goes on by itself; run this again to wait for it"));
                 }
                 _ => std::thread::sleep(Duration::from_millis(200)),
             }

@@ -14,7 +14,8 @@ use report::size;
 use serde::Serialize;
 
 pub(crate) use self::live::Live;
-use self::source::{Freezing, Source, failure};
+pub(crate) use self::source::failure;
+use self::source::{Freezing, Source};
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, info};

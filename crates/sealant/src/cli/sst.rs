@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner, remote_auth};
+use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner, listening_on, remote_auth};
 use clap::Args;
 
 use crate::exit::Exit;
@@ -76,8 +76,9 @@ fn transfer(arguments: &Arguments, speech: &Speech, report: &Report<'_>) -> Resu
 /// Ends with the server: nobody tells this program when it is not needed any more, and one that stays
 /// keeps the port from the next try.
 fn watch(arguments: &Arguments, name: String, speech: Arc<Speech>) {
-    let parent = arguments.parent;
+    let (parent, socket) = (arguments.parent, arguments.socket.clone());
     thread::spawn(move || {
+        let parent = parent.or_else(|| listening_on(&socket?));
         let stdout = std::io::stdout();
         Parent::new(parent, stdout.as_fd()).wait();
         if speech.is_over() {
@@ -100,9 +101,10 @@ fn hint(error: &SstError) -> Option<&'static str> {
             "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
              that heeds no lock",
         ),
-        SstError::Transfer(TransferError::WrongSecret { .. }) => {
-            Some("whoever connected was not the donor of this request, and the request is void")
-        }
+        SstError::Transfer(TransferError::Stalled { .. }) => Some(
+            "the other side's host, its program or the network between hangs; a donor's server gets its lock back now, if \
+             it was held",
+        ),
         SstError::Transfer(TransferError::NotTheReceiver { .. }) => {
             Some("what answers at this address is not the joiner that asked")
         }

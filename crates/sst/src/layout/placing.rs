@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use glob::Pattern;
@@ -31,8 +31,10 @@ impl Layout {
         self.check_complete(&staging, &names)?;
         // An index that names a log which is not there keeps a server from starting.
         let binlog = binlog.filter(|log| names.contains(&Path::new(log)));
-        for place in &self.places {
-            fs::create_dir_all(&place.directory).map_err(SstError::file(&place.directory, "cannot be made"))?;
+        // Servers do not make the directory of their binary log themselves.
+        let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
+        for directory in self.places.iter().map(|place| place.directory.as_path()).chain(logs) {
+            fs::create_dir_all(directory).map_err(SstError::file(directory, "cannot be made"))?;
         }
         self.remove_old()?;
         let mut touched = BTreeSet::from([self.datadir.as_path()]);
@@ -83,8 +85,28 @@ impl Layout {
         place.map_or(&self.datadir, |place| &place.directory)
     }
 
-    /// Removes the data that was there, and nothing of the node itself.
-    fn remove_old(&self) -> Result<(), SstError> {
+    /// Makes sure that all of the old data can be removed: of a directory that something is mounted in, only what is in it
+    /// could be, and the new one would find no room.
+    ///
+    /// # Errors
+    /// [`SstError::Outside`].
+    pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
+        let mounted = mounts::Mounts::own();
+        let mounted = mounted.map_err(SstError::file("/proc/self/mountinfo", "cannot be read"))?;
+        for path in self.old()? {
+            let other = device(&path) != device(&self.datadir);
+            let within = mounted.below(&path).next().map(|mount| mount.point.clone());
+            if let Some(path) = within.or_else(|| other.then_some(path)) {
+                let reason =
+                    "a file system of its own in the data directory, which cannot be replaced: unmount it first";
+                return Err(SstError::Outside { path, reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// The data that was there, and nothing of the node itself.
+    fn old(&self) -> Result<Vec<PathBuf>, SstError> {
         let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
         let data: Vec<Pattern> = data.chain(self.places.iter().flat_map(|place| place.names.clone())).collect();
         let mut old = Vec::new();
@@ -98,21 +120,16 @@ impl Layout {
                 old.push(path);
             }
         }
-        // What is in one could be removed, and it itself could not.
-        if let Some(path) = old.iter().find(|path| self.is_mounted(path)) {
-            let reason = "a file system of its own, which cannot be replaced by a directory";
-            return Err(SstError::Outside { path: path.clone(), reason });
-        }
-        old.iter().try_for_each(|path| remove_tree(path))?;
+        Ok(old)
+    }
+
+    fn remove_old(&self) -> Result<(), SstError> {
+        self.check_replaceable()?;
+        self.old()?.iter().try_for_each(|path| remove_tree(path))?;
         for place in self.elsewhere() {
             remove_matching(&place.directory, &place.names)?;
         }
         self.remove_binlogs()
-    }
-
-    fn is_mounted(&self, path: &Path) -> bool {
-        let device = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok();
-        device(path) != device(&self.datadir)
     }
 
     pub(super) fn is_spared(&self, path: &Path) -> bool {
@@ -157,6 +174,10 @@ impl Layout {
     fn elsewhere(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| place.directory != self.datadir)
     }
+}
+
+fn device(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok()
 }
 
 /// Moves a file, on another file system by a copy that takes its place when it is whole.

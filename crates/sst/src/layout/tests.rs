@@ -174,6 +174,17 @@ fn old_data_makes_room_for_new() {
 }
 
 #[test]
+fn the_binary_logs_directory_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let (datadir, logs) = (directory.path().join("data"), directory.path().join("logs"));
+    fill(&datadir, &[".sealant_in/ib_logfile0", ".sealant_in/ibdata1"]);
+    let index = Some(logs.join("index/bin.index"));
+    let layout = Layout { binlog: Some(logs.join("bin")), binlog_index: index, ..layout(&datadir, "") };
+    layout.replace(None).unwrap();
+    assert!(logs.join("index").is_dir());
+}
+
+#[test]
 fn a_copy_of_one_instant_has_the_log_that_decides() {
     let directory = tempfile::tempdir().unwrap();
     let [datadir, copy, joiner] = ["data", "copy", "joiner"].map(|name| directory.path().join(name));

@@ -54,7 +54,7 @@ pub(super) struct Visitor {
 enum Verdict {
     Sender(Box<Visitor>),
     /// It claimed to be the sender and was not.
-    Burnt(TransferError),
+    Impostor(SocketAddr),
     /// A port scanner, another program, a broken connection, or one that may not come in.
     Nobody(String),
 }
@@ -106,9 +106,13 @@ impl Door {
         }
     }
 
-    /// Waits for the first sender that proves itself. One that tries the pairing code and fails ends
-    /// the wait: the code is void.
-    pub(super) fn wait_for_sender(&self, settings: &ReceiveSettings) -> Result<Visitor, TransferError> {
+    /// Waits for the first sender that proves itself. `impostor` hears of each that tried a wrong secret, and may end the
+    /// wait.
+    pub(super) fn wait_for_sender(
+        &self,
+        settings: &ReceiveSettings,
+        mut impostor: impl FnMut(SocketAddr) -> Result<(), TransferError>,
+    ) -> Result<Visitor, TransferError> {
         let until = Instant::now() + settings.expiry;
         let strangers = &Strangers::default();
         thread::scope(|scope| {
@@ -118,7 +122,7 @@ impl Door {
                 while Instant::now() < until {
                     match told.try_recv() {
                         Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
-                        Ok(Verdict::Burnt(error)) => return Err(error),
+                        Ok(Verdict::Impostor(peer)) => impostor(peer)?,
                         Ok(Verdict::Nobody(why)) => refused = Some(why),
                         Err(_) => {}
                     }
@@ -173,7 +177,7 @@ impl Door {
             && !secret.is_proven(Side::Sender, &exporter, &proof)
         {
             let _ = control.send(&Control::Failed { reason: "the pairing code's secret is wrong".to_owned() });
-            return Verdict::Burnt(TransferError::WrongSecret { peer });
+            return Verdict::Impostor(peer);
         }
         let proof = self.secret.as_ref().map(|secret| secret.proof(Side::Receiver, &exporter)).unwrap_or_default();
         self.welcome(control, proof, streams, settings)

@@ -52,12 +52,17 @@ impl Host {
         self.door.address()
     }
 
-    /// Waits for a sender.
+    /// Waits for a sender. `impostor` hears of each that tried a wrong secret; it is not let in, and the wait goes on: unlike
+    /// a pairing code that someone typed, the secret went from program to program, and nobody guesses its 128 bits.
     ///
     /// # Errors
     /// [`TransferError`].
-    pub fn wait(self) -> Result<Visit, TransferError> {
-        let visitor = self.door.wait_for_sender(&self.settings)?;
+    pub fn wait(self, mut impostor: impl FnMut(SocketAddr)) -> Result<Visit, TransferError> {
+        let turned_away = |peer| {
+            impostor(peer);
+            Ok(())
+        };
+        let visitor = self.door.wait_for_sender(&self.settings, turned_away)?;
         Ok(Visit { host: self, visitor })
     }
 }

@@ -241,7 +241,8 @@ impl Receiver {
             self.staging.finish(&manifest)?;
             return Ok(received(&manifest, None, Vec::new(), None));
         }
-        let visitor = self.door.wait_for_sender(&self.settings)?;
+        // One failed try burns a pairing code.
+        let visitor = self.door.wait_for_sender(&self.settings, |peer| Err(TransferError::WrongSecret { peer }))?;
         self.serve_visitor(visitor, progress)
     }
 

@@ -173,6 +173,15 @@ impl<'s> Session<'s> {
         stale.filter_map(crate::plan::Planned::file_bytes).sum()
     }
 
+    /// Changes how long the other side may be silent: it says how far it is all the time, on its control connection. Data
+    /// connections keep their time, since what came over them has to reach its disk.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
+        self.control.set_patience(patience)
+    }
+
     /// Does nothing for a moment, and keeps the connection. To be called again soon while there is
     /// nothing to send.
     ///

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use ::bench::{
     Environment, Installation, Node, Program, Record, SCHEMA, Sample, Samples, Scratch, Subject, Tree, Unit, Writer,
 };
+use ::snapshot::DataDir;
 use clap::{Args, ValueEnum};
 use report::size;
 
 use super::output::Output;
 use super::{conditions, failure};
+use crate::cli::snapshot;
 use crate::cli::sst::PROGRAM;
-use crate::cli::transfer::check_source;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
@@ -121,8 +122,7 @@ impl Joined {
 
 impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        check_source(&self.datadir)?;
-        self.output.check()?;
+        self.check()?;
         let environment = Environment::now(&self.datadir);
         let tree = Tree::of(&self.datadir).map_err(failure)?;
         let status = self.output.status();
@@ -158,6 +158,33 @@ impl BenchSst {
         let record = self.record(environment, &tree, &samples);
         self.output.write(&record, &samples)?;
         Ok(Exit::Clean)
+    }
+
+    /// Before anything is copied: all that was given can be used.
+    fn check(&self) -> Result<(), Failure> {
+        let datadir = DataDir::at(&self.datadir).map_err(snapshot::failure)?;
+        if let Some(server) = datadir.server().map_err(snapshot::failure)? {
+            let failure = format!("{}: a server runs on it, as process {}", self.datadir.display(), server.pid);
+            return Err(Failure::new(failure).hint("stop it, or give a copy: see `sealant snapshot create`"));
+        }
+        for into in &self.into {
+            let directory = into.canonicalize().ok().filter(|path| path.is_dir());
+            let Some(directory) = directory else {
+                return Err(Failure::new(format!("{}: no such directory", into.display()))
+                    .hint("--into takes directories that are there, one on each file system that is to be measured"));
+            };
+            if directory.starts_with(datadir.path()) {
+                return Err(Failure::new(format!("{}: lies in the data directory", into.display()))
+                    .hint("copies of it cannot be made in itself: give --into a directory elsewhere"));
+            }
+        }
+        for (option, file) in [("--mariadbd", &self.mariadbd), ("--provider", &self.provider)] {
+            if !file.is_file() {
+                return Err(Failure::new(format!("{}: no such file", file.display()))
+                    .hint(format!("install MariaDB with Galera, or give {option}")));
+            }
+        }
+        self.output.check()
     }
 
     /// First to last, then last to first, so that none always runs behind the same other one.

@@ -1,5 +1,6 @@
 //! Which data directory, and how it may be copied: the options that the verbs around a copy share.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,6 +76,9 @@ fn parse_span(text: &str) -> Result<Duration, String> {
     milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
 }
 
+/// Where what was given is none.
+const WHERE: &str = "SELECT @@datadir on the server tells which directory is its data directory";
+
 /// An error of the library for the user, with the next step where there is one.
 pub(crate) fn failure(error: Error) -> Failure {
     let failure = Failure::new(error.to_string());
@@ -86,6 +90,19 @@ pub(crate) fn failure(error: Error) -> Failure {
 
 fn next_step(error: &Error) -> Option<&'static str> {
     match error {
+        Error::Unreadable { source, .. } => match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Some(WHERE),
+            ErrorKind::PermissionDenied => Some("run it as root or as the server's user"),
+            _ => None,
+        },
+        Error::NotADataDir { .. } => Some(WHERE),
+        Error::Incomplete { .. } => Some(
+            "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \
+             server tells which is",
+        ),
+        Error::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
+        Error::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
+        Error::AlreadyStopped { .. } => Some("wait for the copy that is being taken, or send it SIGCONT if nothing is"),
         Error::NoProvider { refused, .. } => {
             let worth_saying = refused.iter().rev().find_map(|(_, error)| next_step(error));
             worth_saying.or(Some("stop the server and use its directory as it is"))
