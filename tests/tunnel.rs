@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Output};
 use std::thread;
@@ -15,7 +15,7 @@ use harness::{Kind, Replication, Server, require};
 use rustix::process::Signal;
 
 use crate::support::rotation::end;
-use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port};
+use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
 
 const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
 
@@ -308,6 +308,71 @@ fn the_servers_own_refusals_reach_the_client() {
         // What the tunnel kept ready is not more than what is left.
         assert_eq!(site.value("SELECT 2"), "2");
     }
+}
+
+/// A server blocks nobody on its socket or at 127.0.0.1.
+const BLOCKABLE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+#[test]
+fn connections_that_wait_in_vain_do_not_block_the_far_end() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let server = Server::builder(kind).option("--max-connect-errors=40").start().expect("it starts");
+        server.sql("CREATE USER p@'%'").expect("made");
+        let (place, ports) = (Place::new(), [free_port(), free_port()]);
+        let by_port = relay_from(BLOCKABLE, server.port()).to_string();
+        let _fars = [place.far(&server, ports[0], &[]), place.far_of(&by_port, ports[1], &[])];
+        for (port, counted) in ports.into_iter().zip([false, true]) {
+            let near = place.near(&[port], &["--warm-min", "100", "--warm-age", "1s"]);
+            let ask = || output(near.client(&server, "p", "").args(["-e", "SELECT 1"]));
+            (0..20).for_each(|_| assert!(ask().status.success()));
+            if counted {
+                thread::sleep(Duration::from_secs(3));
+                assert!(near.counted("recycled_total") <= 32, "{}", near.counted("recycled_total"));
+            } else {
+                assert!(eventually(|| near.counted("recycled_total") >= 300), "{}", near.end.log());
+            }
+            assert!(ask().status.success(), "{kind:?}: {:?}", ask());
+        }
+    }
+}
+
+#[test]
+fn a_blocked_host_is_told_and_served_again() {
+    for kind in KINDS {
+        let Some(_) = require(kind) else { continue };
+        let server = Server::builder(kind).option("--max-connect-errors=3").start().expect("it starts");
+        server.sql("CREATE USER p@'%'").expect("made");
+        let (place, port, address) = (Place::new(), free_port(), relay_from(BLOCKABLE, server.port()));
+        let far = place.far_of(&address.to_string(), port, &["--warm-max", "0"]);
+        let near = place.near(&[port], &[]);
+        let ask = || {
+            let said = output(near.client(&server, "p", "").args(["-e", "SELECT 1"]));
+            (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
+        };
+        assert!(ask().0);
+        (0..3).for_each(|_| fail_to_log_in(address));
+        let (fine, said) = ask();
+        if fine {
+            support::leave_out("names cannot be looked up here, so a server blocks nobody");
+            continue;
+        }
+        assert!(said.contains("1129") && said.contains("'127.0.0.2' is blocked"), "{kind:?}: {said}");
+        assert!(near.counted("server_refusals_total") >= 1);
+        let forget = if kind.is_mariadb() { "FLUSH HOSTS" } else { "TRUNCATE TABLE performance_schema.host_cache" };
+        server.sql(forget).expect("forgotten");
+        assert!(eventually(|| ask().0), "{}\n{}", near.end.log(), far.log());
+        assert_eq!(near.counted("far_in_use"), 1, "{}", near.end.log());
+    }
+}
+
+/// Answers the server's greeting with what is no log-in.
+fn fail_to_log_in(server: SocketAddr) {
+    let mut stream = TcpStream::connect(server).expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("set");
+    let _ = stream.read(&mut [0; 256]).expect("a greeting");
+    stream.write_all(&[2, 0, 0, 1, 0, 0]).expect("sent");
+    let _ = stream.read_to_end(&mut Vec::new());
 }
 
 #[test]

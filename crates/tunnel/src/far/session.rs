@@ -33,7 +33,7 @@ use crate::{
     Error,
     link::Link,
     local::Local,
-    message::{Kind, VERSION},
+    message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
     pump::{self, End},
@@ -111,7 +111,7 @@ async fn prove(
         let _ = link.send(Kind::Refused, b"another version of the tunnel's protocol").await;
         return Err(link.protocol("it speaks another version of the tunnel's protocol"));
     }
-    link.send(Kind::Hello, &[VERSION]).await?;
+    link.send(Kind::Hello, &message::welcome(shared.most_ahead)).await?;
     Ok((link, entry.proven()))
 }
 

@@ -90,10 +90,15 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     link.send(Kind::Hello, &[VERSION]).await?;
     let answer = timeout(patience, link.receive()).await.map_err(|_| silent())??;
     match answer.kind {
-        Kind::Hello if answer.payload == [VERSION] => Ok(link),
+        Kind::Hello => {
+            let other = "it speaks another version of the tunnel's protocol";
+            let ahead = message::welcomed(&answer.payload).ok_or_else(|| link.protocol(other))?;
+            pool.told(far, ahead);
+            Ok(link)
+        }
         Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
         Kind::Leaving => Err(Error::Closed { peer }),
-        _ => Err(link.protocol("it speaks another version of the tunnel's protocol")),
+        _ => Err(link.protocol("it did not greet")),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
-use super::{Shared, demand::Demand, errand};
+use super::{NearOptions, Shared, demand::Demand, errand};
 use crate::{
     greeting,
     local::Local,
@@ -78,6 +78,8 @@ struct FarState {
     /// Failures since it last answered.
     failures: u32,
     probing: bool,
+    /// How many server connections may wait for clients there, once it has said so.
+    most_ahead: Option<usize>,
 }
 
 struct State {
@@ -329,7 +331,17 @@ impl Pool {
         let options = &self.shared.options;
         match state.refused_until {
             Some(until) if now < until => 0,
-            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
+            _ => {
+                let (least, most) = state.bounds(options);
+                state.demand.target(now, options.warm_age, least, most)
+            }
+        }
+    }
+
+    /// A far end says how many server connections may wait.
+    pub(super) fn told(&self, far: usize, most_ahead: u16) {
+        if let Some(known) = self.lock().fars.get_mut(far) {
+            known.most_ahead = Some(usize::from(most_ahead));
         }
     }
 
@@ -492,6 +504,16 @@ impl State {
     /// Whether a link may have another session.
     fn wants(&self, made: Made) -> bool {
         !self.stopping && self.active() == Some(made.far) && self.certificates == made.certificates
+    }
+
+    /// The least and the most server connections that wait. Where a far end limits them, the server counts those that
+    /// are given up: none waits for nobody.
+    fn bounds(&self, options: &NearOptions) -> (usize, usize) {
+        let said = self.active().and_then(|far| self.fars.get(far)?.most_ahead);
+        match said {
+            Some(most) if most < options.warm_max => (0, most),
+            _ => (options.warm_min, options.warm_max),
+        }
     }
 
     /// The first far end that is not known to fail.
