@@ -10,11 +10,9 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::certs::{Authority, Profile};
 use harness::{Kind, Replication, Server, require};
 use rustix::process::Signal;
 
-use crate::support::rotation::end;
 use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
 
 const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
@@ -692,66 +690,4 @@ fn hostile_bytes_at_both_ends_change_nothing() {
     }
     assert!(eventually(|| near.said(&server, "SELECT 2").0), "{}\n{}", near.end.log(), far.log());
     assert!(eventually(|| far.descriptors() <= open + 20), "{} descriptors", far.descriptors());
-}
-
-#[test]
-fn what_is_wrong_is_told_in_one_line_with_a_hint() {
-    let place = Place::new();
-    let dir = place.dir().to_owned();
-    let says = |end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str| {
-        let mut command = Command::new("timeout");
-        let inner = place.command(end_name, name, args);
-        command.arg("20").arg(inner.get_program()).args(inner.get_args());
-        let ended = end(command);
-        ended.refused(1, reason, hint);
-        assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
-    };
-    let socket = format!("{dir}/s");
-    let near = ["--far", "localhost:1", "--listen"];
-    let with = |listen: &'static str| [&near[..], &[listen]].concat();
-    let long = format!("{dir}/{}", "x".repeat(120));
-    says("near", "app", &[&near[..], &[&long]].concat(), "the path of a socket has 107 at most", "shorter path");
-    says("near", "app", &with("/nonexistent/s"), "cannot listen there", "the directory has to be there");
-    says("near", "app", &with("0.0.0.0:0"), "in clear text over the network", "--insecure-plaintext-listener");
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let taken = taken.local_addr().expect("an address").to_string();
-    let held = std::net::TcpListener::bind(&taken);
-    let _held = held.or_else(|_| std::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
-    let taken = _held.local_addr().expect("an address").to_string();
-    says("near", "app", &[&near[..], &[&taken]].concat(), "somebody listens there already", "listen elsewhere");
-    says("far", "far", &["--listen", &taken, "--server", "/x/s"], "somebody listens there already", "listen elsewhere");
-    let elsewhere = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
-    says("far", "far", &elsewhere, "in clear text over the network", "--insecure-plaintext-server");
-    says("near", "none", &[&near[..], &[&socket]].concat(), "none.pem", "sealant cert issue");
-    // Certificates that the other end would refuse are refused here.
-    let authority = Authority::create(&place.path("openssl")).expect("an authority");
-    let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
-    fs::copy(&expired.cert, place.path("expired.pem")).expect("copied");
-    fs::copy(&expired.key, place.path("expired.key")).expect("copied");
-    says("near", "expired", &[&near[..], &[&socket]].concat(), "it has expired", "is the clock right");
-    fs::copy(place.path("far.key"), place.path("swapped.key")).expect("copied");
-    fs::copy(place.path("app.pem"), place.path("swapped.pem")).expect("copied");
-    says("near", "swapped", &[&near[..], &[&socket]].concat(), "is not the key of", "sealant cert issue");
-}
-
-#[test]
-fn far_ends_that_are_not_what_they_should_be_are_told() {
-    let Some(_) = require(Kind::MariaDb1011) else { return };
-    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, other) = (Place::new(), Place::new());
-    let (port, foreign) = (free_port(), free_port());
-    let _far = place.far(&server, port, &["--allow", "somebody"]);
-    let _foreign = other.far(&server, foreign, &[]);
-    let says = |near: &Near, reason: &str, hint: &str| {
-        let log = near.end.log();
-        assert!(log.contains(reason) && log.contains(hint), "{log}");
-        let (fine, said) = near.said(&server, "SELECT 1");
-        assert!(!fine && said.contains("sealant tunnel: "), "{said}");
-    };
-    says(&place.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
-    says(&place.near(&[port], &[]), "app may not connect here", "--allow");
-    says(&place.near(&[foreign], &[]), "not of the authority in --tls-ca", "of the same authority");
-    says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
-    // A port of something else.
-    says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
 }

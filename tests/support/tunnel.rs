@@ -69,6 +69,11 @@ impl Place {
         End::start(self, &format!("{end}{}", free_port()), self.command(end, name, args))
     }
 
+    /// An end by that command, when it says that it is ready.
+    pub(crate) fn start(&self, name: &str, command: Command) -> End {
+        End::start(self, name, command)
+    }
+
     /// A near end with a socket and a port.
     pub(crate) fn near(&self, fars: &[u16], more: &[&str]) -> Near {
         let fars: Vec<String> = fars.iter().map(|port| format!("localhost:{port}")).collect();

@@ -13,7 +13,7 @@ use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
 use super::{NearOptions, Shared, demand::Demand, errand};
 use crate::{
-    greeting,
+    Error, greeting,
     local::Local,
     metrics::{Counters, count},
 };
@@ -447,6 +447,20 @@ impl Pool {
             known.failures = FAILURES;
         }
         pool.failed(&mut state, far, why);
+    }
+
+    /// A far end was tried before there were clients, and whoever started this knows that it failed.
+    pub(super) fn is_known_down(pool: &Arc<Self>, far: usize, why: &str) {
+        if let Some(known) = pool.lock().fars.get_mut(far) {
+            known.down = Some(why.to_owned());
+        }
+    }
+
+    /// A far end that is not heard from.
+    pub(super) fn silent(&self, far: usize, patience: Duration) -> Error {
+        let address = self.shared.options.fars.get(far);
+        let peer = address.map_or_else(String::new, |far| format!("{}:{}", far.host, far.port));
+        Error::Silent { peer, seconds: patience.as_secs() }
     }
 
     /// A far end was tried, and answers.
