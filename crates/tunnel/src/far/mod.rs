@@ -32,6 +32,7 @@ use crate::{
     listener::{self, Listener},
     metrics::{self, Counters, count},
     signals::{self, Signals, notify},
+    summed::Summed,
 };
 
 /// Whoever starts it waits no longer for the server, which may come later.
@@ -128,6 +129,8 @@ pub(crate) struct Shared {
     /// The server's TLS failed the last time.
     unfit: Arc<AtomicBool>,
     password_key: Arc<PasswordKey>,
+    link_failures: Arc<Summed>,
+    server_failures: Arc<Summed>,
     log: Arc<Log>,
 }
 
@@ -170,6 +173,8 @@ impl Far {
             reloaded,
             unfit,
             password_key,
+            link_failures: Summed::new(&log),
+            server_failures: Summed::new(&log),
             log: Arc::clone(&log),
         };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })

@@ -28,6 +28,11 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 /// Failures in a row that make a far end one that is down, while it serves others.
 const FAILURES: u32 = 3;
 
+/// The first pause after a link could not be opened while others live, doubled with each that fails.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest is so many times doubled.
+const PAUSE_DOUBLED: u32 = 4;
+
 /// What a link is told.
 pub(super) enum Order {
     /// Serve this client.
@@ -90,6 +95,10 @@ struct State {
     /// Links that fetch a server connection, or were told to.
     attaching: usize,
     opening: usize,
+    /// Openings that failed in a row while other links lived.
+    not_opened: u32,
+    /// None is opened before.
+    opens_from: Instant,
     in_session: usize,
     /// Sessions whose client has said its last.
     ending: usize,
@@ -120,6 +129,8 @@ impl Pool {
             clients: VecDeque::new(),
             attaching: 0,
             opening: 0,
+            not_opened: 0,
+            opens_from: now,
             in_session: 0,
             ending: 0,
             demand: Demand::default(),
@@ -207,7 +218,7 @@ impl Pool {
         while coming < wanted {
             if !state.send_idle(far) {
                 // What will be free in a moment need not be opened.
-                if state.opening >= MAX_OPENING || coming + state.ending >= wanted {
+                if !state.may_open(now) || coming + state.ending >= wanted {
                     break;
                 }
                 state.opening += 1;
@@ -233,14 +244,19 @@ impl Pool {
         count(&self.counters().links_total);
         let mut state = self.lock();
         state.opening = state.opening.saturating_sub(1);
+        state.not_opened = 0;
     }
 
-    /// A link could not be opened.
+    /// A link could not be opened. While others to this far end live it is not down: there may be no room for more.
     pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().link_failures_total);
         let mut state = pool.lock();
         state.opening = state.opening.saturating_sub(1);
-        pool.failed(&mut state, far, why);
+        if state.active() == Some(far) && state.links() > 0 {
+            state.pause(Instant::now());
+        } else {
+            pool.failed(&mut state, far, why);
+        }
     }
 
     /// What a link that holds no server connection does next.
@@ -356,7 +372,7 @@ impl Pool {
     /// tried again first: in a burst of connections single ones fail.
     fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
         let before = state.active();
-        let serves = before == Some(far) && state.in_session + state.warm.len() + state.idle.len() > 0;
+        let serves = before == Some(far) && state.links() > 0;
         if let Some(known) = state.fars.get_mut(far) {
             known.failures = known.failures.saturating_add(1);
             if serves && known.failures < FAILURES {
@@ -404,6 +420,8 @@ impl Pool {
         }
         if active != before {
             state.dismiss(active);
+            state.not_opened = 0;
+            state.opens_from = Instant::now();
         }
         self.show(state);
     }
@@ -535,9 +553,30 @@ impl State {
         self.fars.iter().position(|far| far.down.is_none())
     }
 
-    /// Whether links have waited for so long, and nothing came for any of them.
+    /// Links that live, as far as is known.
+    fn links(&self) -> usize {
+        self.in_session + self.warm.len() + self.idle.len()
+    }
+
+    /// Whether one more link may be opened: after a failure one at a time, with pauses.
+    fn may_open(&self, now: Instant) -> bool {
+        let most = if self.not_opened == 0 { MAX_OPENING } else { 1 };
+        self.opening < most && now >= self.opens_from
+    }
+
+    fn pause(&mut self, now: Instant) {
+        self.opens_from = now + PAUSE * (1 << self.not_opened.min(PAUSE_DOUBLED));
+        self.not_opened = self.not_opened.saturating_add(1);
+        // One that turns links away has been heard from; with another far end clients do not wait for its mercy.
+        if self.fars.len() == 1 {
+            self.unanswered_since = None;
+        }
+    }
+
+    /// Whether links, or clients, have waited for so long, and nothing came for any of them.
     fn is_silent(&mut self, now: Instant, patience: Duration) -> bool {
-        if self.attaching + self.opening == 0 {
+        let clients_wait = self.fars.len() > 1 && !self.clients.is_empty();
+        if self.attaching + self.opening == 0 && !clients_wait {
             self.unanswered_since = None;
             return false;
         }
