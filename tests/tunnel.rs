@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::os::unix::{fs::FileExt, net::UnixStream};
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -692,6 +692,45 @@ fn who_says_nothing_at_the_door_keeps_nobody_out() {
     let near = place.near(&[port], &[]);
     assert_eq!(near.value(&server, "SELECT 1"), "1", "{}", far.log());
     assert_eq!(near.counted("link_failures_total"), 0, "{}", near.end.log());
+}
+
+/// What a process has in memory that it may write.
+fn memory_of(pid: i32) -> Vec<u8> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("it runs");
+    let memory = fs::File::open(format!("/proc/{pid}/mem")).expect("root may read it");
+    let mut all = Vec::new();
+    for line in maps.lines().filter(|line| line.contains(" rw")) {
+        let range = line.split([' ', '-']).take(2).map(|text| u64::from_str_radix(text, 16).expect("an address"));
+        let [from, to] = range.collect::<Vec<_>>().try_into().expect("two");
+        let mut bytes = vec![0; usize::try_from(to - from).expect("it fits")];
+        if memory.read_exact_at(&mut bytes, from).is_ok() {
+            all.append(&mut bytes);
+        }
+    }
+    all
+}
+
+#[test]
+fn keys_are_not_left_in_memory_as_files_have_them() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    if !rustix::process::geteuid().is_root() {
+        return support::leave_out("only root may read the memory of a process that forbids dumps");
+    }
+    let site = Site::on(Kind::MariaDb1011, &[], &[]);
+    for (name, end) in [("far", &site.far), ("app", &site.near.end)] {
+        assert_eq!(site.value("SELECT 1"), "1");
+        end.signal(Signal::HUP);
+        end.wait_for(&|log| log.contains("certificates are read again"));
+        let pem = fs::read_to_string(site.place.path(&format!("{name}.key"))).expect("read");
+        let pair = rcgen::KeyPair::from_pem(&pem).expect("a key");
+        let scalar = pair.serialized_der().windows(5).position(|bytes| bytes == [2, 1, 1, 4, 32]).expect("a scalar");
+        let line = pem.lines().nth(1).expect("a line").as_bytes();
+        let memory = memory_of(end.pid());
+        assert!(memory.windows(6).any(|bytes| bytes == b"ca.pem"), "what is there is found");
+        for secret in [&pair.serialized_der()[scalar + 5..][..32], &line[40..60]] {
+            assert!(!memory.windows(secret.len()).any(|bytes| bytes == secret), "{name}: a key is in memory");
+        }
+    }
 }
 
 #[test]

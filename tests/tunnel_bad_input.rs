@@ -205,11 +205,11 @@ fn what_may_not_be_read_or_written_is_told() {
     says(&near("app", &socket), "closed/s: cannot listen there: Permission denied", "need root, or a systemd unit");
     says(
         &near("app-locked", "127.0.0.1:0"),
-        "app-locked.key: I/O error: Permission denied",
+        "app-locked.key: cannot be read: Permission denied",
         "has to be able to read it",
     );
     let far = place.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
-    says(&far, "far-locked.key: I/O error: Permission denied", "has to be able to read it");
+    says(&far, "far-locked.key: cannot be read: Permission denied", "has to be able to read it");
     let mut init = support::sealant();
     init.args(["cert", "init", "--dir"]).arg(closed.join("ca"));
     says(&init, "closed/ca: cannot be written: Permission denied", "name a directory that this user may write");

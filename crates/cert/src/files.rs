@@ -1,8 +1,8 @@
 //! The files of an authority's directory.
 
 use std::{
-    fs::{self, DirBuilder, File},
-    io::{ErrorKind, Read},
+    fs::{self, DirBuilder},
+    io::ErrorKind,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -14,9 +14,6 @@ use crate::{Error, Name, PrivateKey};
 
 /// Name of the authority's own files.
 pub const CA: &str = "ca";
-
-/// Longest PEM file that is read; real ones stay below 64 KiB.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Where a certificate and its key are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,10 +100,5 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The same, wiped when it goes.
 pub(crate) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let unread = |source| Error::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unread)?;
-    // The whole room at once: a vector that grows leaves copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(64 * 1024));
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
+    tls13::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }

@@ -168,7 +168,9 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         use rustls::{AlertDescription as A, CertificateError as C, Error as E};
         Some(match self {
-            Self::Credentials(tls13::Error::Credentials { reason, .. }) if reason.contains("Permission denied") => {
+            Self::Credentials(tls13::Error::Read { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
                 "the user that this runs as has to be able to read it"
             }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",
