@@ -694,6 +694,39 @@ fn who_says_nothing_at_the_door_keeps_nobody_out() {
     assert_eq!(near.counted("link_failures_total"), 0, "{}", near.end.log());
 }
 
+#[test]
+fn a_second_order_to_stop_waits_for_nobody() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let Site { near, far, place: _place, server: _server, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
+    let mut held = UnixStream::connect(&near.socket).expect("connected");
+    assert_eq!(first_byte(&mut held), Some(10));
+    for mut end in [near.end, far] {
+        // Not as long as it would wait, and the server would.
+        let (began, sessions) = (Instant::now(), end.log().matches("sessions to end").count());
+        end.signal(Signal::TERM);
+        if eventually(|| end.log().matches("sessions to end").count() > sessions || began.elapsed().as_secs() > 2) {
+            end.signal(Signal::TERM);
+        }
+        assert!(end.ended().is_some_and(|status| status.success()), "{}", end.log());
+        assert!(began.elapsed() < Duration::from_secs(8), "{}", end.log());
+    }
+}
+
+#[test]
+fn who_has_gone_while_waiting_gets_no_connection() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011, &[], &["--warm-max", "0", "--wait", "60s"]);
+    assert_eq!(site.value("SELECT 1"), "1");
+    site.far.signal(Signal::STOP);
+    let gone: Vec<UnixStream> = (0..30).map(|_| UnixStream::connect(&site.near.socket).expect("connected")).collect();
+    assert!(eventually(|| site.near.counted("clients_total") >= 31));
+    let sessions = site.near.counted("sessions_total");
+    drop(gone);
+    site.far.signal(Signal::CONT);
+    assert!(eventually(|| site.near.said(&site.server, "SELECT 2").0), "{}", site.near.end.log());
+    assert!(site.near.counted("sessions_total") <= sessions + 3, "{}", site.near.counted("sessions_total"));
+}
+
 /// What a process has in memory that it may write.
 fn memory_of(pid: i32) -> Vec<u8> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("it runs");

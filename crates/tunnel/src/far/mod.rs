@@ -206,7 +206,8 @@ impl Far {
         self.signals.until_stop(|| shared.reload()).await;
         accepting.iter().for_each(tokio::task::JoinHandle::abort);
         let _ = self.shared.stop_sender.send(true);
-        signals::drain(|| self.shared.counters.sessions.load(Relaxed), self.shared.options.drain, &*self.log).await;
+        let (sessions, drain) = (|| shared.counters.sessions.load(Relaxed), shared.options.drain);
+        self.signals.drain(sessions, drain, &*self.log).await;
         // Idle links say goodbye.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

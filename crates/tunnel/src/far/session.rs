@@ -275,7 +275,10 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
                         watch_peer(&stream);
                         Secure::greeted(stream, security).await?.into()
                     }
-                    None => stream.into(),
+                    None => {
+                        watch_peer(&stream);
+                        stream.into()
+                    }
                 }
             }
         })

@@ -294,6 +294,11 @@ async fn session(
                             Pool::take_back(pool, client);
                             message?;
                         }
+                        // The far end has let go of the server by itself.
+                        (_, Ok(Message { kind: Kind::Detached, .. })) => {
+                            count(&pool.counters().recycled_total);
+                            return Ok(None);
+                        }
                         (_, message) => drop(message?),
                     }
                     Order::Close

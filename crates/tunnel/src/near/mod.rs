@@ -20,7 +20,7 @@ use crate::{
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters},
-    signals::{self, Signals, notify},
+    signals::{Signals, notify},
 };
 
 /// A far end, as the near end reaches it.
@@ -148,7 +148,7 @@ impl Near {
         ticking.abort();
         self.pool.stop();
         let (counters, drain) = (&shared.counters, shared.options.drain);
-        signals::drain(|| counters.sessions.load(Relaxed), drain, &*shared.log).await;
+        self.signals.drain(|| counters.sessions.load(Relaxed), drain, &*shared.log).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -289,9 +289,9 @@ impl Pool {
         state.demand.fetched(took);
         pool.is_up(&mut state, made.far);
         state.refused_until = None;
-        if let Some(client) = state.clients.pop_front() {
+        if let Some(client) = state.next_client() {
             state.in_session += 1;
-            return Ready::Serve(client.stream);
+            return Ready::Serve(client);
         }
         if !state.wants(made) {
             return Ready::Recycle;
@@ -309,7 +309,7 @@ impl Pool {
         state.attaching = state.attaching.saturating_sub(1);
         pool.is_up(&mut state, far);
         state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
-        let client = state.clients.pop_front().map(|client| client.stream);
+        let client = state.next_client();
         if client.is_some() {
             state.in_session += 1;
         }
@@ -551,6 +551,12 @@ impl State {
     /// The first far end that is not known to fail.
     fn active(&self) -> Option<usize> {
         self.fars.iter().position(|far| far.down.is_none())
+    }
+
+    /// Who has waited longest, and still does: a server connection for one that has gone would be an aborted one.
+    fn next_client(&mut self) -> Option<Local> {
+        let still_here = std::iter::from_fn(|| self.clients.pop_front());
+        still_here.map(|client| client.stream).find(|client| !client.has_gone())
     }
 
     /// Links that live, as far as is known.
