@@ -5616,7 +5616,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__tunnel__subcmd__far)
-            opts="-h --listen --server --tls-cert --tls-key --tls-ca --server-tls-ca --server-tls-name --server-tls-any-name --allow --proxy-protocol --max-links --max-handshakes --max-handshakes-per-address --handshake-timeout --connect-timeout --drain --insecure-plaintext-server --threads --metrics --help"
+            opts="-h --listen --server --tls-cert --tls-key --tls-ca --server-tls-ca --server-tls-name --server-tls-any-name --allow --proxy-protocol --warm-max --max-links --max-handshakes --max-handshakes-per-address --handshake-timeout --connect-timeout --drain --insecure-plaintext-server --threads --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5656,6 +5656,10 @@ _sealant() {
                     ;;
                 --proxy-protocol)
                     COMPREPLY=($(compgen -W "v1 v2" -- "${cur}"))
+                    return 0
+                    ;;
+                --warm-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --max-links)

@@ -860,8 +860,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l allow -d 'Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l proxy-protocol -d 'Tell the server by the PROXY protocol which host the client is on' -r -f -a "v1\t'A line of text'
 v2\t'Binary'"
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l warm-max -d 'The most server connections that wait for applications of one near end [default: as the near end says, but 16 where the server counts those given up]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-links -d 'Near ends\' connections at once' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; who comes then is closed, and comes again' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; the oldest that has sent nothing is closed then, or who comes' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes-per-address -d 'Handshakes at once from one address' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l handshake-timeout -d 'Give up on a handshake after this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l connect-timeout -d 'Give up connecting to the server after this time' -r

@@ -2,14 +2,15 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use harness::Server;
+use rustix::net::{AddressFamily, SocketType};
 use tempfile::TempDir;
 
 use super::sealant;
@@ -68,6 +69,11 @@ impl Place {
         End::start(self, &format!("{end}{}", free_port()), self.command(end, name, args))
     }
 
+    /// An end by that command, when it says that it is ready.
+    pub(crate) fn start(&self, name: &str, command: Command) -> End {
+        End::start(self, name, command)
+    }
+
     /// A near end with a socket and a port.
     pub(crate) fn near(&self, fars: &[u16], more: &[&str]) -> Near {
         let fars: Vec<String> = fars.iter().map(|port| format!("localhost:{port}")).collect();
@@ -89,6 +95,34 @@ impl Place {
 /// A port that nobody uses.
 pub(crate) fn free_port() -> u16 {
     harness::free_port().expect("a port")
+}
+
+/// Passes connections on to a port of this host, so that they come from this address of it. Returns where.
+pub(crate) fn relay_from(source: Ipv4Addr, port: u16) -> SocketAddr {
+    // Not the address from which a server takes everything.
+    let listener = TcpListener::bind(("127.0.0.3", 0)).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(client), Ok(server)) = (client, connect_from(source, port)) else { continue };
+            let (from, to) = (client.try_clone().expect("a copy"), server.try_clone().expect("a copy"));
+            thread::spawn(move || pass(from, to));
+            thread::spawn(move || pass(server, client));
+        }
+    });
+    address
+}
+
+fn connect_from(source: Ipv4Addr, port: u16) -> std::io::Result<TcpStream> {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(source, 0))?;
+    rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    Ok(socket.into())
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
 }
 
 /// One end, stopped with this value.

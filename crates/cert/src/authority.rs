@@ -54,7 +54,7 @@ pub struct Order {
 /// An authority in its directory.
 pub struct Authority {
     directory: PathBuf,
-    issuer: Issuer<'static, rcgen::KeyPair>,
+    issuer: Issuer<'static, PrivateKey>,
     not_after: Timestamp,
 }
 
@@ -115,8 +115,7 @@ impl Authority {
         }
         let pem = crate::files::read(&files.certificate)?;
         let pem = String::from_utf8_lossy(&pem);
-        let copy = rcgen::KeyPair::from_pem(key.pem()).map_err(library)?;
-        let issuer = Issuer::from_ca_cert_pem(&pem, copy).map_err(library)?;
+        let issuer = Issuer::from_ca_cert_pem(&pem, key).map_err(library)?;
         Ok(Self { directory: directory.to_owned(), issuer, not_after: certificate.not_after })
     }
 

@@ -1,22 +1,19 @@
 //! The files of an authority's directory.
 
 use std::{
-    fs::{self, DirBuilder, File},
-    io::{ErrorKind, Read},
+    fs::{self, DirBuilder},
+    io::{self, ErrorKind},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
-use place::Placing;
+use place::{Kept, Part, Placing};
 use zeroize::Zeroizing;
 
 use crate::{Error, Name, PrivateKey};
 
 /// Name of the authority's own files.
 pub const CA: &str = "ca";
-
-/// Longest PEM file that is read; real ones stay below 64 KiB.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Where a certificate and its key are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +49,27 @@ impl Files {
         }
     }
 
-    /// Writes both, the key first: a certificate is never there without its key.
+    /// Puts both into place once both are on disk, the key first: a certificate is never there without its key. If the
+    /// certificate cannot follow, the key is again what it was.
     pub(crate) fn write(&self, certificate: &str, key: &PrivateKey, replace: bool) -> Result<(), Error> {
-        put(&self.key, key.pem().as_bytes(), Placing::SECRET.replacing(replace))?;
-        let written = put(&self.certificate, certificate.as_bytes(), Placing::PUBLIC.replacing(replace));
-        if written.is_err() && !replace {
-            // A key that nothing was issued for would stand in the way of the next try.
-            let _ = fs::remove_file(&self.key);
+        let part = |path: &Path, text: &str, placing: Placing| {
+            Part::write(path, text.as_bytes(), placing.replacing(replace)).map_err(|source| unwritten(path, source))
+        };
+        let new_key = part(&self.key, key.pem(), Placing::SECRET)?;
+        let new_certificate = part(&self.certificate, certificate, Placing::PUBLIC)?;
+        let old_key = Kept::of(&self.key).map_err(|source| unwritten(&self.key, source))?;
+        new_key.put().map_err(|source| unwritten(&self.key, source))?;
+        let put = new_certificate.put().map_err(|source| unwritten(&self.certificate, source));
+        if put.is_err() {
+            let undone = match old_key {
+                Some(old) => old.put_back(),
+                // A key that nothing was issued for would stand in the way of the next try.
+                None if !replace => fs::remove_file(&self.key),
+                None => Ok(()),
+            };
+            undone.map_err(|source| unwritten(&self.key, source))?;
         }
-        written
+        put
     }
 
     pub(crate) fn write_certificate(&self, certificate: &str) -> Result<(), Error> {
@@ -69,10 +78,14 @@ impl Files {
 }
 
 fn put(path: &Path, bytes: &[u8], placing: Placing) -> Result<(), Error> {
-    place::place(path, bytes, placing).map_err(|source| match source.kind() {
+    place::place(path, bytes, placing).map_err(|source| unwritten(path, source))
+}
+
+fn unwritten(path: &Path, source: io::Error) -> Error {
+    match source.kind() {
         ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
         _ => Error::Write { path: path.to_owned(), source },
-    })
+    }
 }
 
 /// Makes the directory, which only its owner may enter, if it is not there.
@@ -103,10 +116,29 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The same, wiped when it goes.
 pub(crate) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let unread = |source| Error::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unread)?;
-    // The whole room at once: a vector that grows leaves copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(64 * 1024));
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
+    tls13::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KeyType;
+
+    #[test]
+    fn a_key_stays_if_its_certificate_cannot_be_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::of(directory.path(), &"db1".parse().unwrap());
+        let [old, new] = [(); 2].map(|()| PrivateKey::generate(KeyType::default()).unwrap());
+        files.write("certificate", &old, false).unwrap();
+        fs::remove_file(&files.certificate).unwrap();
+        // Nothing can take the place of a directory.
+        fs::create_dir(&files.certificate).unwrap();
+        assert!(
+            matches!(files.write("another", &new, true), Err(Error::Write { path, .. }) if path == files.certificate)
+        );
+        assert_eq!(fs::read(&files.key).unwrap(), old.pem().as_bytes());
+        fs::remove_file(&files.key).unwrap();
+        assert!(matches!(files.write("another", &new, false), Err(Error::Exists { .. })));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing but the directory");
+    }
 }

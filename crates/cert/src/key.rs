@@ -2,9 +2,11 @@
 
 use std::{fmt, path::Path};
 
-use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize};
-use rustls_pki_types::{PrivateKeyDer, pem::PemObject};
-use zeroize::Zeroizing;
+use rcgen::{
+    KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize,
+    SignatureAlgorithm, SigningKey,
+};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Error, files};
 
@@ -39,10 +41,33 @@ impl KeyType {
     }
 }
 
-/// A private key. Its copy here is wiped when it goes.
+/// A private key, wiped when it goes.
 pub struct PrivateKey {
     pair: KeyPair,
     pem: Zeroizing<String>,
+}
+
+impl Drop for PrivateKey {
+    fn drop(&mut self) {
+        self.pair.zeroize();
+    }
+}
+
+/// Signs without handing the key on.
+impl SigningKey for PrivateKey {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        self.pair.sign(message)
+    }
+}
+
+impl PublicKeyData for PrivateKey {
+    fn der_bytes(&self) -> &[u8] {
+        self.pair.der_bytes()
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        self.pair.algorithm()
+    }
 }
 
 impl fmt::Debug for PrivateKey {
@@ -73,9 +98,10 @@ impl PrivateKey {
     /// [`Error::Read`] and [`Error::Content`] name the file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = files::read_secret(path)?;
-        let der = parse_key(path, &bytes)?;
-        let unusable = |error| Error::Content { path: path.to_owned(), reason: format!("not a usable key: {error}") };
-        Ok(Self::from(KeyPair::try_from(&der).map_err(unusable)?))
+        let unusable = |reason| Error::Content { path: path.to_owned(), reason };
+        let der = tls13::private_key(&bytes).map_err(|reason| unusable(reason.to_owned()))?;
+        let pair = KeyPair::try_from(&*der).map_err(|error| unusable(format!("not a usable key: {error}")))?;
+        Ok(Self::from(pair))
     }
 
     /// As a PKCS #8 PEM file has it.
@@ -96,18 +122,9 @@ impl PrivateKey {
 
 impl From<KeyPair> for PrivateKey {
     fn from(pair: KeyPair) -> Self {
-        let pem = Zeroizing::new(pair.serialize_pem());
+        let pem = tls13::private_key_pem(pair.serialized_der());
         Self { pair, pem }
     }
-}
-
-/// The first private key of a PEM file.
-pub(crate) fn parse_key(path: &Path, pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
-    PrivateKeyDer::from_pem_slice(pem).map_err(|_| {
-        let encrypted = pem.windows(9).any(|part| part == b"ENCRYPTED");
-        let reason = if encrypted { "the key is encrypted, which servers cannot use" } else { "no private key in it" };
-        Error::Content { path: path.to_owned(), reason: reason.to_owned() }
-    })
 }
 
 pub(crate) fn library(error: impl fmt::Display) -> Error {

@@ -2,16 +2,22 @@
 //!
 //! The bytes are written beside the file under another name, brought to disk, and renamed; then the
 //! name is brought to disk. Whoever looks sees the old file or the new one, also after a power cut.
+//!
+//! Each run has a name of its own for that, and holds a lock on it: two runs at once do not meet, and what a killed one
+//! left is removed by the next.
 #![forbid(unsafe_code)]
 
 use std::{
+    collections::hash_map::RandomState,
+    ffi::OsString,
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    hash::{BuildHasher, Hasher},
     io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, fchown},
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 
 /// How a file is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +48,100 @@ impl Placing {
 /// # Errors
 /// Of the system; [`ErrorKind::AlreadyExists`] if the file is there and may not be replaced.
 pub fn place(path: &Path, bytes: &[u8], placing: Placing) -> io::Result<()> {
-    let beside = beside(path);
-    let placed = write_new(&beside, bytes, placing)
-        .and_then(|()| rename(&beside, path, placing.replace))
-        .and_then(|()| sync(path));
-    if placed.is_err() {
-        let _ = fs::remove_file(&beside);
+    Part::write(path, bytes, placing)?.put()
+}
+
+/// Bytes that are on disk beside the file they are for, until they are put into place; dropped, they are removed.
+#[derive(Debug)]
+pub struct Part {
+    path: PathBuf,
+    beside: PathBuf,
+    replace: bool,
+    /// Holds the lock.
+    file: File,
+}
+
+impl Part {
+    /// Writes them.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn write(path: &Path, bytes: &[u8], placing: Placing) -> io::Result<Self> {
+        remove_stale(path);
+        let (beside, file) = create(path)?;
+        let mut part = Self { path: path.to_owned(), beside, replace: placing.replace, file };
+        part.fill(bytes, placing)?;
+        Ok(part)
     }
-    placed
+
+    fn fill(&mut self, bytes: &[u8], placing: Placing) -> io::Result<()> {
+        // For nobody else until it has its owner, and then as asked, whatever the umask.
+        if let Some((user, group)) = placing.owner {
+            fchown(&self.file, Some(user), Some(group))?;
+        }
+        if placing.mode != 0o600 {
+            self.file.set_permissions(Permissions::from_mode(placing.mode))?;
+        }
+        self.file.write_all(bytes)?;
+        self.file.sync_all()
+    }
+
+    /// Puts them into place.
+    ///
+    /// # Errors
+    /// Of the system; [`ErrorKind::AlreadyExists`] if the file is there and may not be replaced.
+    pub fn put(self) -> io::Result<()> {
+        rename(&self.beside, &self.path, self.replace)?;
+        sync(&self.path)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Where it was put into place there is none.
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+/// A second name of a file that is to be replaced; dropped, it is removed.
+#[derive(Debug)]
+pub struct Kept {
+    path: PathBuf,
+    beside: PathBuf,
+    /// Holds a lock, as that of a part does.
+    _file: Option<File>,
+}
+
+impl Kept {
+    /// Of that file; `None` if there is none, or the file system has no second names.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        let file = File::open(path).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok());
+        let kept = Self { path: path.to_owned(), beside: beside(path), _file: file };
+        match fs::hard_link(path, &kept.beside) {
+            Ok(()) => Ok(Some(kept)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file is again what it was.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn put_back(self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.path)?;
+        sync(&self.path)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.beside);
+    }
 }
 
 /// Finds out, before anything is changed, that a file can be put there later.
@@ -57,8 +149,7 @@ pub fn place(path: &Path, bytes: &[u8], placing: Placing) -> io::Result<()> {
 /// # Errors
 /// What [`place`] would meet with.
 pub fn check(path: &Path, placing: Placing) -> io::Result<()> {
-    let beside = beside(path);
-    write_new(&beside, b"", placing).and_then(|()| fs::remove_file(&beside))
+    Part::write(path, b"", placing).map(drop)
 }
 
 /// Makes a directory, for its owner from the first moment on.
@@ -88,27 +179,53 @@ pub fn directory(path: &Path) -> &Path {
     path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-/// One name, so that what a killed run left is replaced by the next.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.sealant-part"))
+/// How the names of parts of this file begin.
+fn prefix(path: &Path) -> OsString {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".sealant-part");
+    name
 }
 
-fn write_new(path: &Path, bytes: &[u8], placing: Placing) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// A name that nobody else has.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = prefix(path);
+    name.push(format!("-{:016x}", RandomState::new().build_hasher().finish()));
+    path.with_file_name(name)
+}
+
+/// A new file beside this one, and the lock on it.
+fn create(path: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let beside = beside(path);
+        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside);
+        let file = match created {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            created => created?,
+        };
+        let _ = flock(&file, FlockOperation::LockExclusive);
+        // Somebody may have taken it for stale in the moment before, and had the lock.
+        if file.metadata()?.nlink() > 0 {
+            return Ok((beside, file));
+        }
     }
-    // For nobody else until it has its owner, and then as asked, whatever the umask.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    if let Some((user, group)) = placing.owner {
-        fchown(&file, Some(user), Some(group))?;
+}
+
+/// Removes what killed runs left.
+fn remove_stale(path: &Path) {
+    let (prefix, entries) = (prefix(path), fs::read_dir(directory(path)));
+    for entry in entries.into_iter().flatten().flatten() {
+        if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
+            continue;
+        }
+        // Whatever somebody else has put there under such a name must not hold us up.
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(entry.path());
+        let Ok(file) = opened else { continue };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_file(entry.path());
+        }
     }
-    if placing.mode != 0o600 {
-        file.set_permissions(Permissions::from_mode(placing.mode))?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 fn rename(from: &Path, to: &Path, replace: bool) -> io::Result<()> {
@@ -140,6 +257,49 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"three");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn runs_at_once_do_not_meet_and_what_is_left_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(directory.path().join(".file.sealant-part"), "of an older release").unwrap();
+        fs::write(directory.path().join(".file.sealant-part-0123456789abcdef"), "of a killed run").unwrap();
+        fs::write(directory.path().join(".other.sealant-part-0123456789abcdef"), "of another file").unwrap();
+        let placing = Placing::SECRET.replacing(true);
+        let (one, other) =
+            (Part::write(&path, b"one", placing).unwrap(), Part::write(&path, b"other", placing).unwrap());
+        other.put().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        one.put().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        drop(Part::write(&path, b"none", placing).unwrap());
+        let mut left: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".other.sealant-part-0123456789abcdef", "file"]);
+        std::thread::scope(|scope| {
+            for text in ["a", "b", "c", "d"].map(|text| text.repeat(10_000)) {
+                let path = &path;
+                scope.spawn(move || (0..50).for_each(|_| place(path, text.as_bytes(), placing).unwrap()));
+            }
+        });
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.len() == 10_000 && bytes.iter().all(|byte| *byte == bytes[0]));
+    }
+
+    #[test]
+    fn what_was_kept_is_put_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        assert!(Kept::of(&path).unwrap().is_none());
+        place(&path, b"old", Placing::SECRET).unwrap();
+        let kept = Kept::of(&path).unwrap().unwrap();
+        place(&path, b"new", Placing::SECRET.replacing(true)).unwrap();
+        kept.put_back().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(Kept::of(&path).unwrap());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

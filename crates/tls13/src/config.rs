@@ -45,8 +45,7 @@ pub fn client_config(
         .map_err(failed)?
         .dangerous()
         .with_custom_certificate_verifier(verifier)
-        .with_client_auth_cert(identity.chain(), identity.key())
-        .map_err(failed)?;
+        .with_client_cert_resolver(identity.resolver());
     config.resumption = Resumption::disabled();
     config.enable_secret_extraction = true;
     Ok(Arc::new(config))
@@ -61,8 +60,7 @@ pub fn server_config(identity: &Identity, verifier: Arc<dyn ClientCertVerifier>)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(failed)?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(identity.chain(), identity.key())
-        .map_err(failed)?;
+        .with_cert_resolver(identity.resolver());
     // Tickets that the other side never reads turn its close into a reset, which can eat the last bytes.
     config.send_tls13_tickets = 0;
     // For record layers of the caller's own.

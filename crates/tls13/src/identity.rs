@@ -1,24 +1,38 @@
 //! Who this side is: a key made for one transfer, or certificates of the site.
 
 use std::{
-    fmt,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use rustls::{
-    RootCertStore,
+    InconsistentKeys, RootCertStore,
     client::{WebPkiServerVerifier, danger::ServerCertVerifier},
+    crypto::aws_lc_rs::sign::any_supported_type,
     server::{WebPkiClientVerifier, danger::ClientCertVerifier},
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
+use zeroize::{Zeroize, Zeroizing};
 
-use crate::provider;
+use crate::{private_key, provider, read_secret};
 
 /// Why an identity or authorities cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A file that cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A key that is not the certificate's.
+    #[error("the key is not the key of the certificate")]
+    KeyMismatch,
     /// A PEM file that cannot be used.
     #[error("{}: {reason}", path.display())]
     Credentials {
@@ -32,11 +46,8 @@ pub enum Error {
     Library(String),
 }
 
-/// A certificate and its key. The key is wiped when the last configuration that uses it goes.
-pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
+/// A certificate and its key. The library alone holds the key; it wipes it when the last configuration goes that uses it.
+pub struct Identity(Arc<CertifiedKey>);
 
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,11 +65,17 @@ impl Identity {
     /// # Errors
     /// [`Error::Library`] if the library fails.
     pub fn ephemeral() -> Result<Self, Error> {
-        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
+        let mut key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
         let parameters = rcgen::CertificateParams::new(vec!["sealant".to_owned()]).map_err(failed)?;
         let certificate = parameters.self_signed(&key).map_err(failed)?;
-        let der = PrivatePkcs8KeyDer::from(key.serialize_der());
-        Ok(Self { chain: vec![certificate.der().clone()], key: der.into() })
+        let made = Self::new(vec![certificate.der().clone()], &PrivatePkcs8KeyDer::from(key.serialized_der()).into());
+        key.zeroize();
+        made.map_err(failed)
+    }
+
+    fn new(chain: Vec<CertificateDer<'static>>, key: &PrivateKeyDer<'_>) -> Result<Self, rustls::Error> {
+        // By reference: what takes the key as it is does not wipe it.
+        Ok(Self(Arc::new(CertifiedKey::new(chain, any_supported_type(key)?))))
     }
 
     /// From PEM files.
@@ -67,24 +84,31 @@ impl Identity {
     /// [`Error::Credentials`] names the file.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, Error> {
         let chain = certificates(certificate)?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
-        Ok(Self { chain, key })
+        let pem = read_secret(key).map_err(|source| Error::Read { path: key.to_owned(), source })?;
+        let der: Zeroizing<PrivateKeyDer<'static>> = private_key(&pem).map_err(|reason| unusable(key, &reason))?;
+        let identity = Self::new(chain, &der).map_err(|error| unusable(key, &format!("not a usable key: {error}")))?;
+        match identity.0.keys_match() {
+            Err(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => Err(Error::KeyMismatch),
+            Ok(()) | Err(rustls::Error::InconsistentKeys(_)) => Ok(identity),
+            Err(error) => Err(unusable(certificate, &error)),
+        }
     }
 
     /// A second one of it.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        Self { chain: self.chain(), key: self.key() }
+        Self(Arc::clone(&self.0))
     }
 
     /// The certificate first, then what comes between it and its authority.
     #[must_use]
     pub fn chain(&self) -> Vec<CertificateDer<'static>> {
-        self.chain.clone()
+        self.0.cert.clone()
     }
 
-    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
-        self.key.clone_key()
+    /// What rustls asks for a certificate.
+    pub(crate) fn resolver(&self) -> Arc<SingleCertAndKey> {
+        Arc::new(Arc::clone(&self.0).into())
     }
 }
 
@@ -126,7 +150,8 @@ impl Authorities {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let pem = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     match certificates {
         Ok(certificates) if certificates.is_empty() => Err(unusable(path, &"no certificate in it")),
         Ok(certificates) => Ok(certificates),

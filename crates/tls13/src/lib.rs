@@ -9,6 +9,7 @@
 mod config;
 mod handshake;
 mod identity;
+mod key;
 mod keys;
 pub mod record;
 
@@ -16,6 +17,7 @@ pub use crate::{
     config::{SUITES, client_config, provider, server_config},
     handshake::{Handshake, Step},
     identity::{Authorities, Error, Identity},
+    key::{private_key, private_key_pem, read_secret},
     keys::RecordKeys,
 };
 

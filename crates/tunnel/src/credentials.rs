@@ -25,7 +25,7 @@ pub struct Credentials {
 
 impl Credentials {
     fn read(&self, purpose: Purpose) -> Result<(Identity, Authorities), Error> {
-        let identity = Identity::from_files(&self.certificate, &self.key)?;
+        let identity = Identity::from_files(&self.certificate, &self.key).map_err(|error| self.mismatch(error))?;
         let authorities = Authorities::from_file(&self.ca)?;
         self.judge(&identity.chain(), purpose)?;
         Ok((identity, authorities))
@@ -53,7 +53,7 @@ impl Credentials {
 
     fn mismatch(&self, error: tls13::Error) -> Error {
         match error {
-            tls13::Error::Library(text) if text.contains("keys may not be consistent") || text.contains("Mismatch") => {
+            tls13::Error::KeyMismatch => {
                 Error::KeyMismatch { key: self.key.clone(), certificate: self.certificate.clone() }
             }
             other => other.into(),
@@ -62,12 +62,12 @@ impl Credentials {
 
     fn client(&self) -> Result<Arc<ClientConfig>, Error> {
         let (identity, authorities) = self.read(Purpose::Client)?;
-        tls13::client_config(None, &identity, authorities.server_verifier()?).map_err(|error| self.mismatch(error))
+        Ok(tls13::client_config(None, &identity, authorities.server_verifier()?)?)
     }
 
     fn server(&self) -> Result<Arc<ServerConfig>, Error> {
         let (identity, authorities) = self.read(Purpose::Server)?;
-        tls13::server_config(&identity, authorities.client_verifier()?).map_err(|error| self.mismatch(error))
+        Ok(tls13::server_config(&identity, authorities.client_verifier()?)?)
     }
 }
 

@@ -149,7 +149,7 @@ fn tls_words(error: &rustls::Error) -> String {
         E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
             "its certificate is for another name"
         }
-        E::AlertReceived(A::CertificateExpired) => "it says that our certificate has expired",
+        E::AlertReceived(A::CertificateExpired) => "it says that our certificate has expired, or is not valid yet",
         E::AlertReceived(A::UnknownCA | A::DecryptError) => "it does not know the authority of our certificate",
         E::AlertReceived(A::BadCertificate | A::CertificateUnknown | A::UnsupportedCertificate) => {
             "it does not accept our certificate"
@@ -168,7 +168,9 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         use rustls::{AlertDescription as A, CertificateError as C, Error as E};
         Some(match self {
-            Self::Credentials(tls13::Error::Credentials { reason, .. }) if reason.contains("Permission denied") => {
+            Self::Credentials(tls13::Error::Read { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
                 "the user that this runs as has to be able to read it"
             }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",
@@ -181,7 +183,7 @@ impl Error {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"
             }
             Self::PlaintextServer { .. } => "run the far end beside the server, or give --insecure-plaintext-server",
-            Self::Resolve { .. } => "is the name right?",
+            Self::Resolve { .. } => "is the name right, and does this host's resolver know it?",
             Self::InUse { .. } => "stop the other one, or listen elsewhere",
             Self::PathTooLong { .. } => "name a shorter path, such as /run/sealant/db.sock",
             Self::NotASocket { .. } => "name another path",
@@ -203,7 +205,7 @@ impl Error {
                 source: E::InvalidCertificate(_) | E::AlertReceived(A::UnknownCA | A::DecryptError), ..
             } => "both ends need certificates of the same authority, and its ca.pem",
             Self::Tls { source: E::AlertReceived(A::CertificateExpired), .. } => {
-                "renew it with `sealant cert renew`; if it is not expired, that host's clock is wrong"
+                "renew it with `sealant cert renew`; if it is in date here, one of the hosts' clocks is wrong"
             }
             Self::Tls { source: E::InvalidMessage(_), .. } | Self::Protocol { .. } => {
                 "is it the port of `sealant tunnel far`, of the same release?"

@@ -26,6 +26,7 @@ mod proxy;
 mod pump;
 mod signals;
 mod socket;
+mod summed;
 mod wire;
 
 pub use crate::{

@@ -12,7 +12,10 @@ use std::{
 };
 
 use listenfd::ListenFd;
-use rustix::net::{SocketFlags, accept_with, sockopt::set_tcp_nodelay};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
+    sockopt::set_tcp_nodelay,
+};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     net::{TcpListener, TcpSocket},
@@ -174,13 +177,20 @@ fn unix(path: &Path, mode: u32) -> Result<Listener, Error> {
     }
     make_way(path)?;
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
-    let listener = StdUnixListener::bind(path).map_err(failed)?;
-    rustix::net::listen(&listener, BACKLOG.cast_signed()).map_err(|error| failed(error.into()))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
+    let listener = bind_closed(path, mode).map_err(failed)?;
     let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
-    listener.set_nonblocking(true).map_err(failed)?;
     let listener = readable(listener).map_err(failed)?;
     Ok(Listener::Unix(listener, Some(SocketFile { path: path.to_owned(), inode })))
+}
+
+/// Nobody can connect before the permissions are as they should be: it listens after that only.
+fn bind_closed(path: &Path, mode: u32) -> io::Result<StdUnixListener> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    listen(&socket, BACKLOG.cast_signed())?;
+    Ok(socket.into())
 }
 
 /// Removes a socket that nobody listens on any more.

@@ -66,6 +66,11 @@ impl Local {
         }
     }
 
+    /// Whether a client has gone without a word.
+    pub(crate) fn has_gone(&self) -> bool {
+        matches!(self, Self::Wire(wire) if wire.has_ended())
+    }
+
     /// Whether what was written is the system's: it reaches the other side though this one is closed.
     pub(crate) fn takes_all_at_once(&self) -> bool {
         !matches!(self, Self::Secure(_))

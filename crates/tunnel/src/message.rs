@@ -5,7 +5,7 @@
 //! ends the session; then the same link serves the next one. docs/tunnel.md has the whole protocol.
 
 /// Version of the protocol.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// Bytes in front of a payload.
 pub(crate) const KIND_BYTES: usize = 1;
@@ -16,10 +16,24 @@ pub(crate) const MAX_PAYLOAD_BYTES: usize = tls13::record::MAX_CONTENT_BYTES - K
 /// Longest text that is taken from the other end.
 pub(crate) const MAX_TEXT_BYTES: usize = 512;
 
+/// The far end's Hello: the version, and how many server connections may wait for clients, big-endian.
+pub(crate) fn welcome(ahead: u16) -> [u8; 3] {
+    let [high, low] = ahead.to_be_bytes();
+    [VERSION, high, low]
+}
+
+/// How many may wait, if this is a Hello of this version's far end.
+pub(crate) fn welcomed(payload: &[u8]) -> Option<u16> {
+    match payload {
+        [VERSION, high, low] => Some(u16::from_be_bytes([*high, *low])),
+        _ => None,
+    }
+}
+
 /// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Both ways, first: the version.
+    /// Both ways, first: the version; from the far end also how many server connections may wait.
     Hello = 1,
     /// To the far end: connect to the server.
     Attach = 2,
@@ -68,6 +82,12 @@ pub(crate) fn text(payload: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_welcome_says_how_many_may_wait() {
+        assert!([0, 16, 300, u16::MAX].into_iter().all(|ahead| welcomed(&welcome(ahead)) == Some(ahead)));
+        assert_eq!((welcomed(&[VERSION]), welcomed(&[VERSION - 1, 0, 0])), (None, None));
+    }
 
     #[test]
     fn kinds_are_what_they_are_on_the_wire() {

@@ -49,22 +49,26 @@ impl Signals {
             }
         }
     }
-}
 
-/// Waits until no session is left, but not longer than `patience`.
-pub(crate) async fn drain(sessions: impl Fn() -> u64, patience: Duration, log: &Log) {
-    notify("STOPPING=1");
-    let open = sessions();
-    if open == 0 {
-        return;
-    }
-    log(&format!("waiting for {open} sessions to end, for {} s at most", patience.as_secs()));
-    let ended = async {
-        while sessions() > 0 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+    /// Waits until no session is left, but not longer than `patience`, and not after a second order to stop.
+    pub(crate) async fn drain(&mut self, sessions: impl Fn() -> u64, patience: Duration, log: &Log) {
+        notify("STOPPING=1");
+        let open = sessions();
+        if open == 0 {
+            return;
         }
-    };
-    if tokio::time::timeout(patience, ended).await.is_err() {
+        log(&format!("waiting for {open} sessions to end, for {} s at most", patience.as_secs()));
+        let ended = async {
+            while sessions() > 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::select! {
+            () = ended => return,
+            () = tokio::time::sleep(patience) => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
         log(&format!("{} sessions are cut off", sessions()));
     }
 }

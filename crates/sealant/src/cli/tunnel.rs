@@ -44,7 +44,7 @@ Examples:
   app$ mysql --socket /run/sealant/db.sock
 
 Signals:
-  SIGTERM, SIGINT  take no more connections, let those that are open end, then stop
+  SIGTERM, SIGINT  take no more connections, let those that are open end, then stop; a second one cuts them off
   SIGHUP           read the certificates again
 
 Exit codes:

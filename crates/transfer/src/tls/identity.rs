@@ -14,6 +14,9 @@ impl From<tls13::Error> for TransferError {
     fn from(error: tls13::Error) -> Self {
         match error {
             tls13::Error::Credentials { path, reason } => Self::Credentials { path, reason },
+            tls13::Error::Read { path, source } => {
+                Self::Credentials { path, reason: format!("cannot be read: {source}") }
+            }
             other => failed(other),
         }
     }

@@ -1,13 +1,13 @@
 //! How many may be in their handshake, and how many links there may be.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// So many of a host may fail in a row: each costs a key exchange and a signature.
 const FAILURES: u32 = 100;
@@ -25,8 +25,6 @@ struct Host {
     counted: Instant,
 }
 
-type Hosts = Arc<Mutex<HashMap<IpAddr, Host>>>;
-
 impl Host {
     fn new(now: Instant) -> Self {
         Self { handshakes: 0, failures: 0, counted: now }
@@ -40,81 +38,136 @@ impl Host {
     }
 }
 
-/// Lets in as many as there is room for. Whoever comes then is closed at once, which costs nothing.
+/// Lets in as many as there is room for. Whoever comes then is closed at once, which costs nothing; but one that
+/// has not said a word makes way.
 #[derive(Debug)]
 pub(super) struct Door {
     links: Arc<Semaphore>,
-    handshakes: Arc<Semaphore>,
-    hosts: Hosts,
+    room: Arc<Mutex<Room>>,
+    handshakes: usize,
     per_address: usize,
+}
+
+/// Who is in the handshake.
+#[derive(Debug, Default)]
+struct Room {
+    hosts: HashMap<IpAddr, Host>,
+    /// By the order in which they came.
+    inside: BTreeMap<u64, IpAddr>,
+    /// Those of them from whom nothing has come.
+    silent: BTreeMap<u64, oneshot::Sender<()>>,
+    came: u64,
 }
 
 /// Somebody in the handshake. What it holds of that is given back by [`Self::proven`].
 pub(super) struct Entry {
     link: OwnedSemaphorePermit,
-    _handshake: OwnedSemaphorePermit,
-    address: AddressEntry,
+    place: Place,
+    leave: oneshot::Receiver<()>,
 }
 
-struct AddressEntry {
-    address: IpAddr,
-    hosts: Hosts,
+struct Place {
+    number: u64,
+    room: Arc<Mutex<Room>>,
     proven: bool,
 }
 
-impl Drop for AddressEntry {
+impl Drop for Place {
     fn drop(&mut self) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(host) = hosts.get_mut(&self.address) {
-            host.handshakes = host.handshakes.saturating_sub(1);
-            if !self.proven {
-                host.failures = host.failures.saturating_add(1).min(FAILURES);
-            }
-            if host.handshakes == 0 && host.failures == 0 {
-                hosts.remove(&self.address);
-            }
-        }
+        lock(&self.room).leaves(self.number, self.proven);
     }
 }
 
 impl Entry {
+    /// Something has come: it makes way for nobody any more.
+    pub(super) fn speaks(&self) {
+        lock(&self.place.room).silent.remove(&self.place.number);
+    }
+
+    /// Until it has to make way.
+    pub(super) async fn evicted(&mut self) {
+        let _ = (&mut self.leave).await;
+    }
+
     /// The handshake is over: what stays is one of the links.
     pub(super) fn proven(mut self) -> OwnedSemaphorePermit {
-        self.address.proven = true;
+        self.place.proven = true;
         self.link
+    }
+}
+
+fn lock(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
+    room.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Room {
+    /// The oldest that has not said a word, of that host or of any, has to leave. Whether there was one.
+    fn make_way(&mut self, address: Option<IpAddr>) -> bool {
+        let of_host = |number: &&u64| address.is_none_or(|address| self.inside.get(number) == Some(&address));
+        let Some(number) = self.silent.keys().find(of_host).copied() else { return false };
+        if let Some(leave) = self.silent.remove(&number) {
+            let _ = leave.send(());
+        }
+        self.leaves(number, false);
+        true
+    }
+
+    /// Its place is free; once only.
+    fn leaves(&mut self, number: u64, proven: bool) {
+        let Some(address) = self.inside.remove(&number) else { return };
+        self.silent.remove(&number);
+        if let Some(host) = self.hosts.get_mut(&address) {
+            host.handshakes = host.handshakes.saturating_sub(1);
+            if !proven {
+                host.failures = host.failures.saturating_add(1).min(FAILURES);
+            }
+            if host.handshakes == 0 && host.failures == 0 {
+                self.hosts.remove(&address);
+            }
+        }
+    }
+
+    /// What is known of a host.
+    fn host(&mut self, address: IpAddr, now: Instant) -> &mut Host {
+        if self.hosts.len() >= REMEMBERED {
+            self.hosts.retain(|_, host| {
+                host.forgive(now);
+                host.handshakes + host.failures as usize > 0
+            });
+        }
+        let host = self.hosts.entry(address).or_insert_with(|| Host::new(now));
+        host.forgive(now);
+        host
     }
 }
 
 impl Door {
     pub(super) fn new(links: usize, handshakes: usize, per_address: usize) -> Self {
-        Self {
-            links: Arc::new(Semaphore::new(links)),
-            handshakes: Arc::new(Semaphore::new(handshakes)),
-            hosts: Arc::default(),
-            per_address,
-        }
+        Self { links: Arc::new(Semaphore::new(links)), room: Arc::default(), handshakes, per_address }
     }
 
     pub(super) fn enter(&self, address: IpAddr) -> Option<Entry> {
         let link = Arc::clone(&self.links).try_acquire_owned().ok()?;
-        let handshake = Arc::clone(&self.handshakes).try_acquire_owned().ok()?;
-        let now = Instant::now();
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if hosts.len() >= REMEMBERED {
-            hosts.retain(|_, host| {
-                host.forgive(now);
-                host.handshakes + host.failures as usize > 0
-            });
-        }
-        let address = host_of(address);
-        let host = hosts.entry(address).or_insert_with(|| Host::new(now));
-        host.forgive(now);
-        if host.handshakes >= self.per_address || host.failures >= FAILURES {
+        let (address, now) = (host_of(address), Instant::now());
+        let mut room = lock(&self.room);
+        let host = room.host(address, now);
+        if host.failures >= FAILURES {
             return None;
         }
-        host.handshakes += 1;
-        let entry = AddressEntry { address, hosts: Arc::clone(&self.hosts), proven: false };
-        Some(Entry { link, _handshake: handshake, address: entry })
+        if host.handshakes >= self.per_address && !room.make_way(Some(address)) {
+            return None;
+        }
+        if room.inside.len() >= self.handshakes && !room.make_way(None) {
+            return None;
+        }
+        room.host(address, now).handshakes += 1;
+        room.came = room.came.wrapping_add(1);
+        let (number, (tell, leave)) = (room.came, oneshot::channel());
+        room.inside.insert(number, address);
+        room.silent.insert(number, tell);
+        drop(room);
+        let place = Place { number, room: Arc::clone(&self.room), proven: false };
+        Some(Entry { link, place, leave })
     }
 }
 
@@ -143,19 +196,44 @@ mod tests {
         assert!(door.enter(one).is_some());
     }
 
+    /// In the handshake, and has said something.
+    fn speaking(door: &Door, address: IpAddr) -> Option<Entry> {
+        door.enter(address).inspect(Entry::speaks)
+    }
+
     #[test]
     fn nobody_fills_the_room_alone() {
         let door = Door::new(4, 3, 2);
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        let first = door.enter(one).unwrap();
-        let second = door.enter(one).unwrap();
+        let first = speaking(&door, one).unwrap();
+        let second = speaking(&door, one).unwrap();
         assert!(door.enter(one).is_none(), "two of one address are enough");
-        let third = door.enter(other).unwrap();
+        let third = speaking(&door, other).unwrap();
         assert!(door.enter(other).is_none(), "three handshakes are enough");
         let links = [first.proven(), second.proven(), third.proven()];
         let _fourth = door.enter(one).unwrap();
         assert!(door.enter(one).is_none(), "four links are enough");
         drop(links);
         assert!(door.enter(one).is_some());
+    }
+
+    #[test]
+    fn who_says_nothing_makes_way_and_nobody_else_does() {
+        let door = Door::new(100, 3, 2);
+        let address = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let mut silent = [1, 1, 2].map(|last| door.enter(address(last)).unwrap());
+        let left = |entry: &mut Entry| entry.leave.try_recv().is_ok();
+        // The oldest of a host whose places are taken, then the oldest of all.
+        let _of_host = speaking(&door, address(1)).unwrap();
+        assert_eq!(silent.each_mut().map(left), [true, false, false]);
+        let _of_all = speaking(&door, address(3)).unwrap();
+        assert_eq!(silent.each_mut().map(left), [false, true, false]);
+        silent[2].speaks();
+        assert!(door.enter(address(4)).is_none(), "all three of them speak");
+        let [gone, also, last] = silent;
+        drop((gone, also));
+        assert!(door.enter(address(4)).is_none(), "those who had left give back nothing");
+        drop(last);
+        assert!(door.enter(address(4)).is_some());
     }
 }

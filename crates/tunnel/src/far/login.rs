@@ -13,8 +13,9 @@ use crate::greeting::HEADER_BYTES;
 pub(super) const HEAD_BYTES: usize = 32;
 const CLIENT_PROTOCOL_41: u32 = 0x200;
 pub(super) const CLIENT_SSL: u32 = 0x800;
-/// First bytes of the packets that end a log-in. What a plug-in sends never begins with them: the server puts a 1 in
-/// front of it then.
+/// First bytes of the packets that end a log-in. MySQL puts a 1 in front of everything that a plug-in sends; MariaDB in
+/// front of what begins with 1, 254 or 255, and none of its own plug-ins sends what begins with 0. One that did would be
+/// renumbered too little: its client would see packets out of order, and nothing would be open that should not be.
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 0xff;
 

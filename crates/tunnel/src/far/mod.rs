@@ -9,7 +9,7 @@ mod socket;
 
 use std::os::unix::fs::MetadataExt;
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     sync::{
         Arc,
@@ -32,10 +32,14 @@ use crate::{
     listener::{self, Listener},
     metrics::{self, Counters, count},
     signals::{self, Signals, notify},
+    summed::Summed,
 };
 
 /// Whoever starts it waits no longer for the server, which may come later.
 const TRIAL: Duration = Duration::from_secs(3);
+
+/// Near ends share the server's `max_connect_errors`, 100 by default.
+const COUNTED_AHEAD: u16 = 16;
 
 /// The server, as the far end reaches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +85,9 @@ pub struct FarOptions {
     pub plaintext_server: bool,
     /// Says to the server who the near end is.
     pub proxy: Option<ProxyVersion>,
+    /// The most server connections that may wait for clients of one near end; `None`: as many as it likes, but
+    /// 16 where the server holds those given up against the host they came from.
+    pub warm_max: Option<u16>,
     /// Links at once.
     pub max_links: usize,
     /// Handshakes at once.
@@ -113,6 +120,8 @@ pub(crate) struct Shared {
     to_server: Option<Reloadable<ClientConfig>>,
     counters: Arc<Counters>,
     door: Door,
+    /// How many server connections of a near end may wait for clients.
+    most_ahead: u16,
     stop: watch::Receiver<bool>,
     stop_sender: watch::Sender<bool>,
     /// The certificates are others.
@@ -120,6 +129,8 @@ pub(crate) struct Shared {
     /// The server's TLS failed the last time.
     unfit: Arc<AtomicBool>,
     password_key: Arc<PasswordKey>,
+    link_failures: Arc<Summed>,
+    server_failures: Arc<Summed>,
     log: Arc<Log>,
 }
 
@@ -143,6 +154,7 @@ impl Far {
             ));
         }
         let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
+        let most_ahead = most_ahead(&options);
         let counters = Arc::new(Counters::default());
         let (reloaded, unfit) = (watch::channel(()).0, Arc::default());
         let password_key = Arc::default();
@@ -155,11 +167,14 @@ impl Far {
             to_server,
             counters,
             door,
+            most_ahead,
             stop,
             stop_sender,
             reloaded,
             unfit,
             password_key,
+            link_failures: Summed::new(&log),
+            server_failures: Summed::new(&log),
             log: Arc::clone(&log),
         };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
@@ -191,7 +206,8 @@ impl Far {
         self.signals.until_stop(|| shared.reload()).await;
         accepting.iter().for_each(tokio::task::JoinHandle::abort);
         let _ = self.shared.stop_sender.send(true);
-        signals::drain(|| self.shared.counters.sessions.load(Relaxed), self.shared.options.drain, &*self.log).await;
+        let (sessions, drain) = (|| shared.counters.sessions.load(Relaxed), shared.options.drain);
+        self.signals.drain(sessions, drain, &*self.log).await;
         // Idle links say goodbye.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -246,6 +262,19 @@ fn is_near(options: &FarOptions) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::PlaintextServer { address: address.clone() })
+}
+
+/// How many server connections of a near end may wait for clients.
+fn most_ahead(options: &FarOptions) -> u16 {
+    let counted = match &options.server {
+        ServerAddress::Socket(_) => false,
+        ServerAddress::Port(_) if options.proxy.is_some() => true,
+        ServerAddress::Port(address) => listener::resolve(address).is_ok_and(|resolved| {
+            let exempt: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+            !resolved.iter().all(|address| exempt.contains(&address.ip()))
+        }),
+    };
+    options.warm_max.unwrap_or(if counted { COUNTED_AHEAD } else { u16::MAX })
 }
 
 /// The user whose name a server may take for a password at its socket, if that is an administrator's.

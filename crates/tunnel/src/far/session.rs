@@ -33,7 +33,7 @@ use crate::{
     Error,
     link::Link,
     local::Local,
-    message::{Kind, VERSION},
+    message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
     pump::{self, End},
@@ -48,15 +48,18 @@ const SILENCE: Duration = Duration::from_secs(180);
 const TOGETHER: Duration = Duration::from_millis(3);
 
 /// Serves one link to its end.
-pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, entry: Entry) {
+pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, mut entry: Entry) {
     watch_peer(&socket);
+    if !speaks(&socket, &mut entry, shared.options.handshake_timeout).await {
+        return count(&shared.counters.links_turned_away_total);
+    }
     let here = socket.local_addr().unwrap_or(address);
     let mut guest = Guest { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
     let (mut link, _permit) = match prove(&shared, socket, &mut guest, entry).await {
         Ok(proven) => proven,
         Err(error) => {
             count(&shared.counters.link_failures_total);
-            (shared.log)(&error.to_string());
+            shared.link_failures.tell(error.to_string());
             return;
         }
     };
@@ -66,6 +69,21 @@ pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: Socket
         Err(Error::Closed { .. } | Error::Connect { .. }) => {}
         Err(error) => (shared.log)(&error.to_string()),
     }
+}
+
+/// Waits for the first bytes. Whoever sends none within the time is let go, and sooner if there is no room for others.
+async fn speaks(socket: &TcpStream, entry: &mut Entry, patience: Duration) -> bool {
+    let mut byte = [0; 1];
+    let came = tokio::select! {
+        biased;
+        // A socket that is new counts as readable, whether or not there is anything.
+        came = timeout(patience, socket.peek(&mut byte)) => came.is_ok(),
+        () = entry.evicted() => false,
+    };
+    if came {
+        entry.speaks();
+    }
+    came
 }
 
 /// Who is at the other end of a link.
@@ -85,7 +103,7 @@ impl Guest {
     }
 }
 
-/// Handshake and name, then greeting; either within the time for a handshake.
+/// Handshake and name, then greeting; each of these within the time for a handshake.
 async fn prove(
     shared: &Shared,
     socket: TcpStream,
@@ -111,7 +129,7 @@ async fn prove(
         let _ = link.send(Kind::Refused, b"another version of the tunnel's protocol").await;
         return Err(link.protocol("it speaks another version of the tunnel's protocol"));
     }
-    link.send(Kind::Hello, &[VERSION]).await?;
+    link.send(Kind::Hello, &message::welcome(shared.most_ahead)).await?;
     Ok((link, entry.proven()))
 }
 
@@ -165,7 +183,7 @@ async fn session(shared: &Shared, link: &mut Link, guest: &Guest) -> Result<bool
         Err(error) => {
             count(&shared.counters.attach_failures_total);
             let name = shared.options.server.to_string();
-            (shared.log)(&format!("{name}: {error}"));
+            shared.server_failures.tell(format!("{name}: {error}"));
             link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await?;
             return Ok(false);
         }
@@ -257,7 +275,10 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
                         watch_peer(&stream);
                         Secure::greeted(stream, security).await?.into()
                     }
-                    None => stream.into(),
+                    None => {
+                        watch_peer(&stream);
+                        stream.into()
+                    }
                 }
             }
         })

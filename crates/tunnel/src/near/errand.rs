@@ -8,7 +8,7 @@ use std::{
 use rustls::client::UnbufferedClientConnection;
 use tls13::Handshake;
 use tokio::{
-    net::TcpStream,
+    net::{TcpStream, lookup_host},
     sync::oneshot,
     time::{sleep, timeout},
 };
@@ -66,10 +66,20 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
     }
 }
 
-/// Tries whether a link can be had.
-pub(super) async fn try_far(pool: &Pool, far: usize) -> Result<(), Error> {
-    open(pool, far).await?.close().await;
-    Ok(())
+/// Tries whether a link can be had, within that time.
+pub(super) async fn try_far(pool: Arc<Pool>, far: usize, patience: Duration) -> Result<(), Error> {
+    let tried = timeout(patience, open(&pool, far)).await;
+    let tried = tried.unwrap_or_else(|_| Err(pool.silent(far, patience)));
+    match tried {
+        Ok(link) => {
+            link.close().await;
+            Ok(())
+        }
+        Err(error) => {
+            Pool::is_known_down(&pool, far, &error.to_string());
+            Err(error)
+        }
+    }
 }
 
 async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
@@ -80,7 +90,11 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     let peer = format!("{}:{}", address.host, address.port);
     let patience = shared.options.connect_timeout;
     let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
-    let connecting = TcpStream::connect((address.host.as_str(), address.port));
+    let resolving = lookup_host((address.host.as_str(), address.port));
+    let resolved = timeout(patience, resolving).await.map_err(|_| silent())?;
+    let resolved = resolved.map_err(|source| Error::Resolve { address: peer.clone(), source })?;
+    let addresses: Vec<_> = resolved.collect();
+    let connecting = TcpStream::connect(addresses.as_slice());
     let socket = timeout(patience, connecting).await.map_err(|_| silent())?;
     let socket = socket.map_err(|source| Error::Connect { peer: peer.clone(), source })?;
     watch_peer(&socket);
@@ -90,10 +104,15 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     link.send(Kind::Hello, &[VERSION]).await?;
     let answer = timeout(patience, link.receive()).await.map_err(|_| silent())??;
     match answer.kind {
-        Kind::Hello if answer.payload == [VERSION] => Ok(link),
+        Kind::Hello => {
+            let other = "it speaks another version of the tunnel's protocol";
+            let ahead = message::welcomed(&answer.payload).ok_or_else(|| link.protocol(other))?;
+            pool.told(far, ahead);
+            Ok(link)
+        }
         Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
         Kind::Leaving => Err(Error::Closed { peer }),
-        _ => Err(link.protocol("it speaks another version of the tunnel's protocol")),
+        _ => Err(link.protocol("it did not greet")),
     }
 }
 
@@ -274,6 +293,11 @@ async fn session(
                             pool.ended(false);
                             Pool::take_back(pool, client);
                             message?;
+                        }
+                        // The far end has let go of the server by itself.
+                        (_, Ok(Message { kind: Kind::Detached, .. })) => {
+                            count(&pool.counters().recycled_total);
+                            return Ok(None);
                         }
                         (_, message) => drop(message?),
                     }

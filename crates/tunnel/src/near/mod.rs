@@ -20,7 +20,7 @@ use crate::{
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters},
-    signals::{self, Signals, notify},
+    signals::{Signals, notify},
 };
 
 /// A far end, as the near end reaches it.
@@ -86,6 +86,9 @@ pub(crate) struct Shared {
     log: Arc<Log>,
 }
 
+/// Whoever starts it waits no longer for far ends, which may come later.
+const TRIAL: Duration = Duration::from_secs(3);
+
 /// How often the pool looks after itself.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -111,11 +114,16 @@ impl Near {
         self.listeners.iter().map(ToString::to_string).collect()
     }
 
-    /// Tries the far ends once, and tells what is wrong with those that do not answer.
+    /// Tries the far ends once, all together, and tells what is wrong with those that do not answer.
     pub async fn try_fars(&self) -> Vec<(FarAddress, Result<(), Error>)> {
+        let options = &self.pool.shared().options;
+        let patience = options.connect_timeout.min(TRIAL);
+        let trying = |number| tokio::spawn(errand::try_far(Arc::clone(&self.pool), number, patience));
+        let trials: Vec<_> = (0..options.fars.len()).map(trying).collect();
         let mut tried = Vec::new();
-        for (number, far) in self.pool.shared().options.fars.iter().enumerate() {
-            tried.push((far.clone(), errand::try_far(&self.pool, number).await));
+        for (number, (far, trial)) in options.fars.iter().zip(trials).enumerate() {
+            let result = trial.await.unwrap_or_else(|_| Err(self.pool.silent(number, patience)));
+            tried.push((far.clone(), result));
         }
         tried
     }
@@ -140,7 +148,7 @@ impl Near {
         ticking.abort();
         self.pool.stop();
         let (counters, drain) = (&shared.counters, shared.options.drain);
-        signals::drain(|| counters.sessions.load(Relaxed), drain, &*shared.log).await;
+        self.signals.drain(|| counters.sessions.load(Relaxed), drain, &*shared.log).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -11,9 +11,9 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
-use super::{Shared, demand::Demand, errand};
+use super::{NearOptions, Shared, demand::Demand, errand};
 use crate::{
-    greeting,
+    Error, greeting,
     local::Local,
     metrics::{Counters, count},
 };
@@ -27,6 +27,11 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
 /// Failures in a row that make a far end one that is down, while it serves others.
 const FAILURES: u32 = 3;
+
+/// The first pause after a link could not be opened while others live, doubled with each that fails.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest is so many times doubled.
+const PAUSE_DOUBLED: u32 = 4;
 
 /// What a link is told.
 pub(super) enum Order {
@@ -78,6 +83,8 @@ struct FarState {
     /// Failures since it last answered.
     failures: u32,
     probing: bool,
+    /// How many server connections may wait for clients there, once it has said so.
+    most_ahead: Option<usize>,
 }
 
 struct State {
@@ -88,6 +95,10 @@ struct State {
     /// Links that fetch a server connection, or were told to.
     attaching: usize,
     opening: usize,
+    /// Openings that failed in a row while other links lived.
+    not_opened: u32,
+    /// None is opened before.
+    opens_from: Instant,
     in_session: usize,
     /// Sessions whose client has said its last.
     ending: usize,
@@ -118,6 +129,8 @@ impl Pool {
             clients: VecDeque::new(),
             attaching: 0,
             opening: 0,
+            not_opened: 0,
+            opens_from: now,
             in_session: 0,
             ending: 0,
             demand: Demand::default(),
@@ -205,7 +218,7 @@ impl Pool {
         while coming < wanted {
             if !state.send_idle(far) {
                 // What will be free in a moment need not be opened.
-                if state.opening >= MAX_OPENING || coming + state.ending >= wanted {
+                if !state.may_open(now) || coming + state.ending >= wanted {
                     break;
                 }
                 state.opening += 1;
@@ -231,14 +244,19 @@ impl Pool {
         count(&self.counters().links_total);
         let mut state = self.lock();
         state.opening = state.opening.saturating_sub(1);
+        state.not_opened = 0;
     }
 
-    /// A link could not be opened.
+    /// A link could not be opened. While others to this far end live it is not down: there may be no room for more.
     pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().link_failures_total);
         let mut state = pool.lock();
         state.opening = state.opening.saturating_sub(1);
-        pool.failed(&mut state, far, why);
+        if state.active() == Some(far) && state.links() > 0 {
+            state.pause(Instant::now());
+        } else {
+            pool.failed(&mut state, far, why);
+        }
     }
 
     /// What a link that holds no server connection does next.
@@ -271,9 +289,9 @@ impl Pool {
         state.demand.fetched(took);
         pool.is_up(&mut state, made.far);
         state.refused_until = None;
-        if let Some(client) = state.clients.pop_front() {
+        if let Some(client) = state.next_client() {
             state.in_session += 1;
-            return Ready::Serve(client.stream);
+            return Ready::Serve(client);
         }
         if !state.wants(made) {
             return Ready::Recycle;
@@ -291,7 +309,7 @@ impl Pool {
         state.attaching = state.attaching.saturating_sub(1);
         pool.is_up(&mut state, far);
         state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
-        let client = state.clients.pop_front().map(|client| client.stream);
+        let client = state.next_client();
         if client.is_some() {
             state.in_session += 1;
         }
@@ -329,7 +347,17 @@ impl Pool {
         let options = &self.shared.options;
         match state.refused_until {
             Some(until) if now < until => 0,
-            _ => state.demand.target(now, options.warm_age, options.warm_min, options.warm_max),
+            _ => {
+                let (least, most) = state.bounds(options);
+                state.demand.target(now, options.warm_age, least, most)
+            }
+        }
+    }
+
+    /// A far end says how many server connections may wait.
+    pub(super) fn told(&self, far: usize, most_ahead: u16) {
+        if let Some(known) = self.lock().fars.get_mut(far) {
+            known.most_ahead = Some(usize::from(most_ahead));
         }
     }
 
@@ -344,7 +372,7 @@ impl Pool {
     /// tried again first: in a burst of connections single ones fail.
     fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
         let before = state.active();
-        let serves = before == Some(far) && state.in_session + state.warm.len() + state.idle.len() > 0;
+        let serves = before == Some(far) && state.links() > 0;
         if let Some(known) = state.fars.get_mut(far) {
             known.failures = known.failures.saturating_add(1);
             if serves && known.failures < FAILURES {
@@ -392,6 +420,8 @@ impl Pool {
         }
         if active != before {
             state.dismiss(active);
+            state.not_opened = 0;
+            state.opens_from = Instant::now();
         }
         self.show(state);
     }
@@ -435,6 +465,20 @@ impl Pool {
             known.failures = FAILURES;
         }
         pool.failed(&mut state, far, why);
+    }
+
+    /// A far end was tried before there were clients, and whoever started this knows that it failed.
+    pub(super) fn is_known_down(pool: &Arc<Self>, far: usize, why: &str) {
+        if let Some(known) = pool.lock().fars.get_mut(far) {
+            known.down = Some(why.to_owned());
+        }
+    }
+
+    /// A far end that is not heard from.
+    pub(super) fn silent(&self, far: usize, patience: Duration) -> Error {
+        let address = self.shared.options.fars.get(far);
+        let peer = address.map_or_else(String::new, |far| format!("{}:{}", far.host, far.port));
+        Error::Silent { peer, seconds: patience.as_secs() }
     }
 
     /// A far end was tried, and answers.
@@ -494,14 +538,51 @@ impl State {
         !self.stopping && self.active() == Some(made.far) && self.certificates == made.certificates
     }
 
+    /// The least and the most server connections that wait. Where a far end limits them, the server counts those that
+    /// are given up: none waits for nobody.
+    fn bounds(&self, options: &NearOptions) -> (usize, usize) {
+        let said = self.active().and_then(|far| self.fars.get(far)?.most_ahead);
+        match said {
+            Some(most) if most < options.warm_max => (0, most),
+            _ => (options.warm_min, options.warm_max),
+        }
+    }
+
     /// The first far end that is not known to fail.
     fn active(&self) -> Option<usize> {
         self.fars.iter().position(|far| far.down.is_none())
     }
 
-    /// Whether links have waited for so long, and nothing came for any of them.
+    /// Who has waited longest, and still does: a server connection for one that has gone would be an aborted one.
+    fn next_client(&mut self) -> Option<Local> {
+        let still_here = std::iter::from_fn(|| self.clients.pop_front());
+        still_here.map(|client| client.stream).find(|client| !client.has_gone())
+    }
+
+    /// Links that live, as far as is known.
+    fn links(&self) -> usize {
+        self.in_session + self.warm.len() + self.idle.len()
+    }
+
+    /// Whether one more link may be opened: after a failure one at a time, with pauses.
+    fn may_open(&self, now: Instant) -> bool {
+        let most = if self.not_opened == 0 { MAX_OPENING } else { 1 };
+        self.opening < most && now >= self.opens_from
+    }
+
+    fn pause(&mut self, now: Instant) {
+        self.opens_from = now + PAUSE * (1 << self.not_opened.min(PAUSE_DOUBLED));
+        self.not_opened = self.not_opened.saturating_add(1);
+        // One that turns links away has been heard from; with another far end clients do not wait for its mercy.
+        if self.fars.len() == 1 {
+            self.unanswered_since = None;
+        }
+    }
+
+    /// Whether links, or clients, have waited for so long, and nothing came for any of them.
     fn is_silent(&mut self, now: Instant, patience: Duration) -> bool {
-        if self.attaching + self.opening == 0 {
+        let clients_wait = self.fars.len() > 1 && !self.clients.is_empty();
+        if self.attaching + self.opening == 0 && !clients_wait {
             self.unanswered_since = None;
             return false;
         }

@@ -45,10 +45,18 @@ pub(super) struct Far {
     /// cannot be reached by a socket then. MySQL does not have it.
     #[arg(long, value_enum, value_name = "VERSION")]
     proxy_protocol: Option<Proxy>,
+    /// The most server connections that wait for applications of one near end [default: as the near end says, but 16
+    /// where the server counts those given up]
+    ///
+    /// A server blocks a host after max_connect_errors (100) connections from it without a log-in between, but never its
+    /// own socket and 127.0.0.1. Connections that waited in vain count. By any other address, and with
+    /// --proxy-protocol, raise max_connect_errors on the server before this.
+    #[arg(long, value_name = "N")]
+    warm_max: Option<u16>,
     /// Near ends' connections at once
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_links: u32,
-    /// Handshakes at once; who comes then is closed, and comes again
+    /// Handshakes at once; the oldest that has sent nothing is closed then, or who comes
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes: u32,
     /// Handshakes at once from one address
@@ -111,6 +119,7 @@ impl Far {
                 Proxy::V1 => ProxyVersion::V1,
                 Proxy::V2 => ProxyVersion::V2,
             }),
+            warm_max: self.warm_max,
             max_links: self.max_links as usize,
             max_handshakes: self.max_handshakes as usize,
             max_handshakes_per_address: self.max_handshakes_per_address as usize,

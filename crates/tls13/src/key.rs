@@ -1,0 +1,118 @@
+//! Private keys from PEM files. Nothing that holds one is left in memory unwiped.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rustls_pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
+use zeroize::Zeroizing;
+
+/// Longest PEM file that is read; real ones stay below 64 KiB.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads a file of bounded size.
+///
+/// # Errors
+/// Of the system.
+pub fn read_secret(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len().min(MOST_BYTES);
+    // The whole room at once: a vector that grows leaves copies behind.
+    let room = usize::try_from(length).unwrap_or_default().saturating_add(64);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The first private key of a PEM file (RFC 7468).
+///
+/// # Errors
+/// Why there is none.
+pub fn private_key(pem: &[u8]) -> Result<Zeroizing<PrivateKeyDer<'static>>, &'static str> {
+    let text = std::str::from_utf8(pem).map_err(|_| "it is not a PEM file")?;
+    if text.contains("ENCRYPTED") {
+        return Err("the key is encrypted, which servers cannot use");
+    }
+    let key = |label: &str, wrap: fn(Vec<u8>) -> PrivateKeyDer<'static>| {
+        let (_, behind) = text.split_once(&format!("-----BEGIN {label}-----"))?;
+        let (body, _) = behind.split_once(&format!("-----END {label}-----"))?;
+        decoded(body).map(wrap).map(Zeroizing::new)
+    };
+    key("PRIVATE KEY", |der| PrivatePkcs8KeyDer::from(der).into())
+        .or_else(|| key("EC PRIVATE KEY", |der| PrivateSec1KeyDer::from(der).into()))
+        .or_else(|| key("RSA PRIVATE KEY", |der| PrivatePkcs1KeyDer::from(der).into()))
+        .ok_or("no private key in it")
+}
+
+/// The bytes of a PEM body. Whoever gets them has to wipe them.
+fn decoded(body: &str) -> Option<Vec<u8>> {
+    let mut text = Zeroizing::new(Vec::with_capacity(body.len()));
+    text.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
+    let mut room = Zeroizing::new(vec![0; text.len()]);
+    let length = BASE64_STANDARD.decode_slice(text.as_slice(), &mut room).ok()?;
+    room.truncate(length);
+    Some(std::mem::take(&mut *room))
+}
+
+/// A PKCS #8 key as a PEM file has it.
+#[must_use]
+pub fn private_key_pem(pkcs8: &[u8]) -> Zeroizing<String> {
+    const LINE_CHARACTERS: usize = 64;
+    let mut room = Zeroizing::new(vec![0; pkcs8.len().saturating_mul(2).saturating_add(4)]);
+    let length = BASE64_STANDARD.encode_slice(pkcs8, &mut room).unwrap_or_default();
+    let mut pem = Zeroizing::new(String::with_capacity(room.len().saturating_mul(2).saturating_add(64)));
+    pem.push_str("-----BEGIN PRIVATE KEY-----\n");
+    for line in room.get(..length).unwrap_or_default().chunks(LINE_CHARACTERS) {
+        pem.extend(line.iter().map(|byte| char::from(*byte)));
+        pem.push('\n');
+    }
+    pem.push_str("-----END PRIVATE KEY-----\n");
+    pem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn der_of(pem: &str) -> Vec<u8> {
+        private_key(pem.as_bytes()).unwrap().secret_der().to_vec()
+    }
+
+    #[test]
+    fn keys_are_read_as_the_library_reads_and_writes_them() {
+        for _ in 0..20 {
+            let pair = rcgen::KeyPair::generate().unwrap();
+            assert_eq!(*private_key_pem(pair.serialized_der()), pair.serialize_pem().replace("\r\n", "\n"));
+            assert_eq!(der_of(&pair.serialize_pem()), pair.serialized_der());
+        }
+    }
+
+    #[test]
+    fn each_kind_is_found_among_other_things() {
+        let with = |label: &str| {
+            format!(
+                "text\r\n-----BEGIN EC PARAMETERS-----\r\nAAAA\r\n-----END EC PARAMETERS-----\r\n-----BEGIN {label}-----\r\nAQI\r\nD\r\n-----END {label}-----\r\n"
+            )
+        };
+        for label in ["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY"] {
+            assert_eq!(der_of(&with(label)), [1, 2, 3], "{label}");
+        }
+        let why = |text: &str| private_key(text.as_bytes()).map(drop).unwrap_err();
+        assert_eq!(why(&with("PUBLIC KEY")), "no private key in it");
+        assert_eq!(why(&with("PRIVATE KEY").replace("AQI", "A?I")), "no private key in it");
+        assert_eq!(why(&with("PRIVATE KEY").replace("-----END", "")), "no private key in it");
+        assert!(why(&with("ENCRYPTED PRIVATE KEY")).contains("encrypted"));
+    }
+
+    #[test]
+    fn a_file_is_read_without_growing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        std::fs::write(&path, vec![7; 200_000]).unwrap();
+        let bytes = read_secret(&path).unwrap();
+        assert_eq!((bytes.len(), bytes.capacity()), (200_000, 200_064));
+    }
+}

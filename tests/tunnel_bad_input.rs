@@ -1,0 +1,269 @@
+//! `sealant tunnel` with certificates, names, addresses and permissions that are wrong: one line says what, one what to do.
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use harness::certs::{Authority, Profile};
+use harness::{Kind, Server, require};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair};
+use time::OffsetDateTime;
+
+use crate::support::rotation::end;
+use crate::support::tunnel::{Near, Place, eventually, free_port};
+
+const DAY: i64 = 86_400;
+
+/// Somebody who owns nothing here.
+const NOBODY: u32 = 65_534;
+
+/// An end that does not start: it says why in one line, and what to do in another.
+#[track_caller]
+fn refuses(place: &Place, end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str) {
+    refused(&place.command(end_name, name, args), reason, hint);
+}
+
+#[track_caller]
+fn refused(command: &Command, reason: &str, hint: &str) {
+    let mut limited = Command::new("timeout");
+    limited.arg("10").arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    let ended = end(limited);
+    ended.refused(1, reason, hint);
+    assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
+}
+
+/// A near end that has started, warns of its far end with a hint, and tells clients the reason.
+#[track_caller]
+fn warns(near: &Near, server: &Server, reason: &str, hint: &str) {
+    let log = near.end.log();
+    assert!(log.contains(reason) && log.contains(hint), "{log}");
+    let (fine, said) = near.said(server, "SELECT 1");
+    assert!(!fine && said.contains("sealant tunnel: ") && said.contains(reason), "{said}");
+}
+
+/// A certificate of the place's authority for localhost, valid between these seconds from now.
+fn dated(place: &Place, name: &str, from: i64, to: i64) {
+    let read = |file: &str| fs::read_to_string(place.path(file)).expect("read");
+    let authority = KeyPair::from_pem(&read("ca.key")).expect("a key");
+    let issuer = Issuer::from_ca_cert_pem(&read("ca.pem"), authority).expect("an authority");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let at = |seconds: i64| {
+        OffsetDateTime::from_unix_timestamp(now.cast_signed() + seconds).expect("a date that can be written")
+    };
+    let mut parameters = CertificateParams::new(["localhost".to_owned(), "app".to_owned()]).expect("names");
+    (parameters.not_before, parameters.not_after) = (at(from), at(to));
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    parameters.use_authority_key_identifier_extension = true;
+    let key = KeyPair::generate().expect("a key");
+    let certificate = parameters.signed_by(&key, &issuer).expect("signed");
+    fs::write(place.path(&format!("{name}.pem")), certificate.pem()).expect("written");
+    fs::write(place.path(&format!("{name}.key")), key.serialize_pem()).expect("written");
+    fs::set_permissions(place.path(&format!("{name}.key")), Permissions::from_mode(0o600)).expect("set");
+}
+
+/// Whether a statement by that socket succeeds, and what the client says.
+fn ask(server: &Server, socket: &Path) -> (bool, String) {
+    let mut client = Command::new(&server.binaries().client);
+    client.args(["--no-defaults", "--user=root", "-e", "SELECT 1"]).arg(format!("--socket={}", socket.display()));
+    let said = client.output().expect("the client starts");
+    (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
+}
+
+/// OpenSSL as an end that does not look at its own dates.
+struct Openssl(Child);
+
+impl Drop for Openssl {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn openssl(place: &Place, verb: &str, name: &str, args: &[&str]) -> Openssl {
+    let mut command = Command::new("openssl");
+    command.args([verb, "-tls1_3", "-quiet"]).args(args).arg("-CAfile").arg(place.path("ca.pem"));
+    command.arg("-cert").arg(place.path(&format!("{name}.pem"))).arg("-key").arg(place.path(&format!("{name}.key")));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Openssl(command.spawn().expect("openssl starts"))
+}
+
+#[test]
+fn certificates_whose_time_is_not_now_are_told_at_both_ends() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, port) = (Place::new(), free_port());
+    dated(&place, "future", DAY, 2 * DAY);
+    dated(&place, "past", -2 * DAY, -DAY);
+    let far = place.far(&server, port, &[]);
+    for (name, own, seen) in [
+        ("future", "it is not valid yet (it is valid from 20", "its certificate is not valid yet"),
+        ("past", "it has expired (it is valid from 20", "its certificate has expired"),
+    ] {
+        let near = ["--listen", "127.0.0.1:0", "--far", "localhost:1"];
+        refuses(&place, "near", name, &near, own, "is the clock right");
+        let ours = ["--listen", "127.0.0.1:0", "--server", "/nonexistent/s"];
+        refuses(&place, "far", name, &ours, own, "is the clock right");
+        // An end whose clock differs shows what is wrong here.
+        let _client = openssl(&place, "s_client", name, &["-connect", &format!("127.0.0.1:{port}")]);
+        far.wait_for(&|log| log.contains(seen));
+        let port = free_port();
+        let _server = openssl(&place, "s_server", name, &["-accept", &format!("127.0.0.1:{port}")]);
+        assert!(eventually(|| TcpStream::connect(("127.0.0.1", port)).is_ok()));
+        warns(&place.near(&[port], &[]), &server, seen, "clock");
+    }
+}
+
+#[test]
+fn certificates_that_end_while_they_are_in_use_are_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, ports) = (Place::new(), [free_port(), free_port()]);
+    for name in ["far", "app"] {
+        dated(&place, &format!("{name}-short"), -DAY, 10);
+    }
+    let _far = place.far(&server, ports[0], &[]);
+    let far = format!("localhost:{}", ports[0]);
+    let socket = place.path("short");
+    let args = ["--listen", socket.to_str().expect("ASCII"), "--far", &far, "--warm-max", "0"];
+    let near = place.end("near", "app-short", &args);
+    let listen = format!("127.0.0.1:{}", ports[1]);
+    let address = server.socket().to_str().expect("ASCII").to_owned();
+    let _short = place.end("far", "far-short", &["--listen", &listen, "--server", &address]);
+    let ask = || ask(&server, &socket);
+    assert!(ask().0, "{}", near.log());
+    sleep(Duration::from_secs(10));
+    assert!(eventually(|| ask().1.contains("it says that our certificate has expired")), "{}", ask().1);
+    warns(&place.near(&[ports[1]], &[]), &server, "its certificate has expired", "sealant cert renew");
+}
+
+#[test]
+fn names_that_nobody_knows_are_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let place = Place::new();
+    let unknown = "nowhere.invalid:3307";
+    let socket = place.path("unknown");
+    let mut command = place.command("near", "app", &["--listen", socket.to_str().expect("ASCII"), "--far", unknown]);
+    // A resolver that does not answer must not hold the test up.
+    command.env("RES_OPTIONS", "timeout:1 attempts:1");
+    let near = place.start("unknown", command);
+    let log = near.log();
+    assert!(log.contains("nowhere.invalid:3307: cannot be resolved"), "{log}");
+    assert!(log.contains("does this host's resolver know it"), "{log}");
+    let (_, said) = ask(&server, &socket);
+    assert!(said.contains("1158") && said.contains("cannot be resolved"), "{said}");
+    let resolver = "does this host's resolver know it";
+    for args in [["--listen", unknown, "--server", "/x/s"], ["--listen", "127.0.0.1:0", "--server", unknown]] {
+        let mut command = Command::new("env");
+        let inner = place.command("far", "far", &args);
+        command.arg("RES_OPTIONS=timeout:1 attempts:1").arg(inner.get_program()).args(inner.get_args());
+        refused(&command, "nowhere.invalid:3307: cannot be resolved", resolver);
+    }
+    let args = ["--listen", "127.0.0.1:0", "--far", "no name:3307"];
+    refuses(&place, "near", "app", &args, "is no name that a certificate can have", "--far-name");
+}
+
+#[test]
+fn what_may_not_be_read_or_written_is_told() {
+    let place = Place::new();
+    let (closed, binary) = (place.path("closed"), place.path("sealant"));
+    fs::create_dir(&closed).expect("made");
+    let allow = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+    for name in ["far", "app"] {
+        fs::copy(place.path(&format!("{name}.key")), place.path(&format!("{name}-locked.key"))).expect("copied");
+        fs::copy(place.path(&format!("{name}.pem")), place.path(&format!("{name}-locked.pem"))).expect("copied");
+        allow(&place.path(&format!("{name}-locked.key")), 0o000);
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        fs::copy(env!("CARGO_BIN_EXE_sealant"), &binary).expect("copied");
+        chown(place.path("app.key"), Some(NOBODY), Some(NOBODY)).expect("given");
+    }
+    allow(&closed, 0o555);
+    allow(place.0.path(), 0o711);
+    // Root may do everything.
+    let as_nobody = |command: &Command| {
+        if !is_root {
+            let mut same = Command::new(command.get_program());
+            same.args(command.get_args());
+            return same;
+        }
+        let mut other = Command::new("setpriv");
+        other.args([&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups", "--inh-caps=-all"]);
+        other.arg(&binary).args(command.get_args());
+        other
+    };
+    let says = |command: &Command, reason: &str, hint: &str| refused(&as_nobody(command), reason, hint);
+    let socket = format!("{}/s", closed.display());
+    let near = |name: &str, listen: &str| place.command("near", name, &["--listen", listen, "--far", "localhost:1"]);
+    says(&near("app", &socket), "closed/s: cannot listen there: Permission denied", "need root, or a systemd unit");
+    says(
+        &near("app-locked", "127.0.0.1:0"),
+        "app-locked.key: cannot be read: Permission denied",
+        "has to be able to read it",
+    );
+    let far = place.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
+    says(&far, "far-locked.key: cannot be read: Permission denied", "has to be able to read it");
+    let mut init = support::sealant();
+    init.args(["cert", "init", "--dir"]).arg(closed.join("ca"));
+    says(&init, "closed/ca: cannot be written: Permission denied", "name a directory that this user may write");
+    let mut issue = support::sealant();
+    issue.args(["cert", "issue", "--name", "x", "--dir", place.dir()]);
+    allow(&place.path("ca.key"), 0o000);
+    says(&issue, "ca.key: cannot be read: Permission denied", "as the file's owner or as root");
+}
+
+#[test]
+fn what_is_wrong_is_told_in_one_line_with_a_hint() {
+    let place = Place::new();
+    let dir = place.dir().to_owned();
+    let says = |end: &str, name: &str, args: &[&str], reason: &str, hint: &str| {
+        refuses(&place, end, name, args, reason, hint);
+    };
+    let socket = format!("{dir}/s");
+    let near = ["--far", "localhost:1", "--listen"];
+    let with = |listen: &'static str| [&near[..], &[listen]].concat();
+    let long = format!("{dir}/{}", "x".repeat(120));
+    says("near", "app", &[&near[..], &[&long]].concat(), "the path of a socket has 107 at most", "shorter path");
+    says("near", "app", &with("/nonexistent/s"), "cannot listen there", "the directory has to be there");
+    says("near", "app", &with("0.0.0.0:0"), "in clear text over the network", "--insecure-plaintext-listener");
+    let held = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = held.local_addr().expect("an address").to_string();
+    says("near", "app", &[&near[..], &[&taken]].concat(), "somebody listens there already", "listen elsewhere");
+    says("far", "far", &["--listen", &taken, "--server", "/x/s"], "somebody listens there already", "listen elsewhere");
+    let elsewhere = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
+    says("far", "far", &elsewhere, "in clear text over the network", "--insecure-plaintext-server");
+    says("near", "none", &[&near[..], &[&socket]].concat(), "none.pem", "sealant cert issue");
+    // Certificates that the other end would refuse are refused here.
+    let authority = Authority::create(&place.path("openssl")).expect("an authority");
+    let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
+    fs::copy(&expired.cert, place.path("expired.pem")).expect("copied");
+    fs::copy(&expired.key, place.path("expired.key")).expect("copied");
+    says("near", "expired", &[&near[..], &[&socket]].concat(), "it has expired", "is the clock right");
+    fs::copy(place.path("far.key"), place.path("swapped.key")).expect("copied");
+    fs::copy(place.path("app.pem"), place.path("swapped.pem")).expect("copied");
+    says("near", "swapped", &[&near[..], &[&socket]].concat(), "is not the key of", "sealant cert issue");
+}
+
+#[test]
+fn far_ends_that_are_not_what_they_should_be_are_told() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, other) = (Place::new(), Place::new());
+    let (port, foreign) = (free_port(), free_port());
+    let _far = place.far(&server, port, &["--allow", "somebody"]);
+    let _foreign = other.far(&server, foreign, &[]);
+    let says = |near: &Near, reason: &str, hint: &str| warns(near, &server, reason, hint);
+    says(&place.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
+    says(&place.near(&[port], &[]), "app may not connect here", "--allow");
+    says(&place.near(&[foreign], &[]), "not of the authority in --tls-ca", "of the same authority");
+    says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
+    // A port of something else.
+    says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
+}
