@@ -25,8 +25,8 @@ pub struct Parent<'p> {
     pipe: BorrowedFd<'p>,
 }
 
-/// The process of the server that listens on a socket: a donor's server does not say which it is, and its pipe stays open
-/// when another child of it has that, too.
+/// The process of the server that listens on a socket: a donor's server does not say which it is, and the pipe to it does not
+/// tell that it is gone where a shell stays in between, which has both ends of it.
 #[must_use]
 pub fn listening_on(socket: &Path) -> Option<i32> {
     let stream = UnixStream::connect(socket).ok()?;
