@@ -38,7 +38,10 @@ fn is_complete(root: &Path, prefix: &str) {
     let unit = fs::read_to_string(below("lib/systemd/system/sealant-tunnel-far.service")).expect("a unit");
     assert!(unit.contains(&format!("ExecStart={prefix}/bin/sealant ")), "{unit}");
     for path in [
+        "lib/systemd/system/sealant-tunnel-far.socket",
         "lib/systemd/system/sealant-tunnel-near.socket",
+        "share/doc/sealant/examples/tunnel-far.env",
+        "share/doc/sealant/examples/tunnel-near.env",
         "lib/sysusers.d/sealant.conf",
         "share/bash-completion/completions/sealant",
         "share/zsh/site-functions/_sealant",
@@ -79,6 +82,35 @@ fn the_package_holds_all_of_it() {
     let page = runs(Command::new("gzip").arg("-dc").arg(root.join("usr/share/man/man1/sealant.1.gz")));
     assert!(page.stdout.starts_with(b".ie "), "a man page");
     assert!(root.join("usr/share/doc/sealant/copyright").exists());
+}
+
+#[test]
+fn systemd_takes_the_units_and_finds_them_shut() {
+    if !is_here("systemd-analyze") {
+        return;
+    }
+    let desk = tempfile::tempdir().expect("a directory");
+    runs(Command::new(top().join("packaging/install")).arg(BINARY).env("PREFIX", desk.path()));
+    let units = desk.path().join("lib/systemd/system");
+    let analyze = |args: &[&str], names: &[&str]| {
+        runs(Command::new("systemd-analyze").args(args).args(names.iter().map(|name| units.join(name))))
+    };
+    let services = ["sealant-tunnel-far.service", "sealant-tunnel-near.service"];
+    let all = [&services[..], &["sealant-tunnel-far.socket", "sealant-tunnel-near.socket"]].concat();
+    let said = analyze(&["verify", "--man=no"], &all).stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    // Units of the machine's own are read along, and may have their faults.
+    assert!(!said.contains("sealant"), "{said}");
+    for service in services {
+        analyze(&["security", "--offline=true", "--threshold=25"], &[service]);
+        let (end, _) = service.rsplit_once('.').expect("an ending");
+        let unit = fs::read_to_string(units.join(service)).expect("a unit");
+        let settings = top().join(format!("packaging/examples/{}.env", end.trim_start_matches("sealant-")));
+        let settings = fs::read_to_string(settings).expect("an example");
+        for variable in unit.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name) {
+            assert!(settings.contains(&format!("\n{variable}=")), "{variable} is not in the example");
+        }
+    }
 }
 
 #[test]

@@ -576,6 +576,20 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
         };
         assert!(seen(site.near.port), "{kind:?}");
         assert!(!seen(site.server.port()), "{kind:?}");
+        // By the socket, from a host with another name, and from the server's.
+        for (name, elsewhere) in [("app1", true), ("$(hostname)", false)] {
+            let script = format!("hostname \"{name}\" && exec \"$@\"");
+            let mut audit = Command::new("unshare");
+            audit.args(["--uts", "sh", "-c", &script, "sh", support::sealant().get_program().to_str().expect("ASCII")]);
+            audit.args(["audit", "--user", "root", "--format", "json", "--socket"]).arg(&site.near.socket);
+            if !rustix::process::geteuid().is_root() {
+                support::leave_out("only root may give a process a host name of its own");
+                return;
+            }
+            let text = String::from_utf8_lossy(&output(&mut audit).stdout).into_owned();
+            assert_eq!(text.contains("ports of this host are not the server's"), elsewhere, "{kind:?} {name}: {text}");
+            assert!(text.contains("\"findings\""), "{text}");
+        }
     }
 }
 

@@ -17,8 +17,10 @@ use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 /// # Errors
 /// Why there is no port to probe, or none of the server's own.
 pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
-    if let Some(relay) = relay(&options.target.endpoint, sql) {
-        return Err(relay);
+    let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let endpoint = &options.target.endpoint;
+    if let Some(unseen) = relay(endpoint, sql).or_else(|| elsewhere(endpoint, sql, here.trim())) {
+        return Err(unseen);
     }
     let limits = options.limits.probe;
     let host = host(&options.target.endpoint, sql);
@@ -50,6 +52,21 @@ fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
         what: "wire".to_owned(),
         why: format!(
             "{endpoint} is not the server's own port: it came to the server's socket, through a tunnel or a proxy"
+        ),
+        remedy: "audit on the server's host, or give an address of the server itself".to_owned(),
+    })
+}
+
+/// Whether the socket that we came by leads to a server on another host. The port of that number here is not its own.
+fn elsewhere(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> {
+    let Endpoint::Socket(_) = endpoint else { return None };
+    let there = sql.identity.hostname.as_str();
+    let known = !there.is_empty() && !here.is_empty();
+    (known && !there.eq_ignore_ascii_case(here)).then(|| Unseen {
+        what: "wire".to_owned(),
+        why: format!(
+            "the server says that its host is {there}, and this is {here}: {endpoint} leads elsewhere, by a tunnel or out of a \
+             container, and ports of this host are not the server's"
         ),
         remedy: "audit on the server's host, or give an address of the server itself".to_owned(),
     })
@@ -186,6 +203,16 @@ mod tests {
             assert_eq!(relay(&tcp, sql(&at(host))), None, "{host}");
         }
         assert_eq!(relay(&tcp, sql(&mysql())), None, "an old report does not say");
+    }
+
+    #[test]
+    fn a_socket_of_another_host_says_nothing_of_ports_here() {
+        let made = mysql();
+        let there = &sql(&made).identity.hostname;
+        assert_eq!((elsewhere(&socket(), sql(&made), there), elsewhere(&socket(), sql(&made), "")), (None, None));
+        assert_eq!(elsewhere(&Endpoint::tcp(there, 3306), sql(&made), "app1"), None);
+        let why = elsewhere(&socket(), sql(&made), "app1").unwrap().why;
+        assert!(why.contains("its host is db1, and this is app1"), "{why}");
     }
 
     #[test]

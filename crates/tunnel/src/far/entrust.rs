@@ -258,6 +258,40 @@ pub(super) fn is_change_of_user(bytes: &[u8]) -> bool {
     body.first() == Some(&CHANGE_USER) && body.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
 }
 
+/// A connection from its first byte on, in pieces: a byte that says whose the piece is (the highest bit: the client's)
+/// and how many bytes follow. Unless a key was handed out, both sides get what the other has sent, and all of it.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn watch_of(mut input: &[u8]) {
+    static KEY: OnceLock<Arc<PasswordKey>> = OnceLock::new();
+    let key = KEY.get_or_init(Arc::default);
+    let mut login = Some(Login::new(Arc::clone(key)));
+    let (mut challenge, mut out) = (None, Out::default());
+    let (mut by_client, mut by_server) = (Vec::new(), Vec::new());
+    while let Some((head, rest)) = input.split_first() {
+        let (piece, behind) = rest.split_at(rest.len().min(usize::from(head & 0x7f)));
+        let is_client = head & 0x80 != 0;
+        input = behind;
+        if is_client && challenge.is_some() && is_change_of_user(piece) {
+            login = Some(Login::again(Arc::clone(key), challenge.take().unwrap_or_default()));
+        }
+        match (&mut login, is_client) {
+            (Some(login), true) => login.client_sends(piece, &mut out),
+            (Some(login), false) => login.server_sends(piece, &mut out),
+            (None, true) => out.to_server.extend_from_slice(piece),
+            (None, false) => out.to_client.extend_from_slice(piece),
+        }
+        if is_client { &mut by_client } else { &mut by_server }.extend_from_slice(piece);
+        if let Some(over) = login.take_if(|login| login.is_over()) {
+            challenge = over.into_challenge();
+        }
+    }
+    if let Some(mut login) = login {
+        login.server_ends(&mut out);
+    }
+    let handed_out = out.to_client.windows(16).any(|bytes| bytes == b"BEGIN PUBLIC KEY");
+    assert!(handed_out || (*out.to_server == by_client && out.to_client == by_server));
+}
+
 #[cfg(test)]
 mod tests {
     use aws_lc_rs::rsa::{OaepPublicEncryptingKey, PublicEncryptingKey};
@@ -388,6 +422,11 @@ mod tests {
 
     proptest! {
         #[test]
+        fn nothing_is_lost_or_made(input in proptest::collection::vec(any::<u8>(), 0..600)) {
+            watch_of(&input);
+        }
+
+        #[test]
         fn any_bytes_pass_unless_a_key_was_asked_for(server: Vec<u8>, client: Vec<u8>, piece in 1_usize..40) {
             let mut sides = Sides { login: Login::new(Arc::default()), piece };
             let (mut to_client, mut to_server) = sides.server(&server);
@@ -400,5 +439,13 @@ mod tests {
             to_server.extend(rest.to_server.iter());
             prop_assert_eq!((to_client, to_server), (server, client));
         }
+    }
+
+    #[test]
+    fn what_the_fuzzer_begins_with_passes() {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/entrust");
+        let inputs: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(inputs.len() >= 7);
+        inputs.iter().for_each(|input| watch_of(&std::fs::read(input).unwrap()));
     }
 }

@@ -24,7 +24,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::{door::Door, entrust::PasswordKey};
 #[cfg(feature = "fuzzing")]
-pub(crate) use self::{login::login_of, secure::secure_of};
+pub(crate) use self::{entrust::watch_of, login::login_of, secure::secure_of};
 pub(crate) use self::{secure::Secure, socket::AtSocket};
 use crate::{
     Credentials, Error, Log, ProxyVersion,
