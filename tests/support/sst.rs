@@ -274,7 +274,7 @@ impl Place {
         let (programs, donors) = (Programs::new(), Programs::new());
         // One of two that is killed leaves half a cluster, which would stop.
         let alone =
-            "pc.ignore_quorum=true;evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S";
+            "pc.ignore_quorum=true;evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT5S;evs.inactive_timeout=PT10S";
         let cluster = set_up(kind, &donors).provider_options(alone).start(1).expect("a node");
         fill(&cluster.nodes[0], mebibytes());
         cluster.nodes[0].sql("INSERT INTO bank.transfer (a, b, amount) VALUES (1, 1, 0)").expect("a row");
