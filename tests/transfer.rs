@@ -138,6 +138,53 @@ fn a_target_that_holds_something_else_is_refused() {
 }
 
 #[test]
+fn a_source_that_is_an_unfinished_target_is_refused() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join(".sealant-staging")).expect("made");
+    fs::write(source.join("ibdata1"), "1").expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let refused = send(&source, &receiving.code, &[]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("was not finished") && stderr.contains("hint: finish it with `sealant receive"),
+        "{stderr}"
+    );
+    fs::remove_dir(source.join(".sealant-staging")).expect("removed");
+    let sent = send(&source, &receiving.code, &[]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.end().0, 0);
+    // What is finished goes on to the next host.
+    moves(&into, &directory.path().join("next"), &[]);
+}
+
+#[test]
+fn keys_that_would_go_along_are_told() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join("db")).expect("made");
+    let key = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+    fs::write(source.join("keys[1].txt"), key).expect("written");
+    fs::write(source.join("db/t.ibd"), noise(1, MIB)).expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let warned = |more: &[&str]| {
+        let output = send(&source, &receiving.code, &[&["--dry-run"], more].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        stderr.lines().filter(|line| line.contains("warning:")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let warnings = warned(&[]);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("keys[1].txt: goes along, and is a key file of MariaDB"), "{warnings:?}");
+    let (_, pattern) = warnings[0].split_once("--exclude '").expect("a way to leave it out");
+    let pattern = pattern.split('\'').next().expect("a pattern");
+    assert_eq!(warned(&["--exclude", pattern]), [""; 0]);
+    assert_eq!(warned(&["--mariadb-key-file", text(&source.join("keys[1].txt"))]).len(), 1);
+    receiving.kill();
+}
+
+#[test]
 fn sites_with_certificates_need_no_code() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let authority = Authority::create(&directory.path().join("ca")).expect("made");

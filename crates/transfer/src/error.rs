@@ -26,6 +26,12 @@ pub enum TransferError {
         /// What changed.
         change: &'static str,
     },
+    /// The source is the target of a transfer that was cut off.
+    #[error("{}: holds a transfer that was not finished, so it is not whole", path.display())]
+    Unfinished {
+        /// The source.
+        path: PathBuf,
+    },
     /// What was sent turned out to be of no use.
     #[error("{reason}")]
     Void {

@@ -160,7 +160,8 @@ impl Plan {
     /// Looks at everything below `root`.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read.
+    /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if a transfer into `root` itself
+    /// was cut off.
     pub fn of(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
         let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
         let metadata = fs::metadata(root).map_err(unreadable)?;
@@ -172,6 +173,10 @@ impl Plan {
             entries: Vec::new(),
             left_out: Vec::new(),
             outward: Vec::new(),
+        // What it still has to move is part of the data, and no name of a data directory.
+        if look_at(&root.join(STAGING))?.is_some() {
+            return Err(TransferError::Unfinished { path: root.to_path_buf() });
+        }
             bytes: 0,
             allocated_bytes: 0,
             root_identity: Identity::of(&metadata),
@@ -532,6 +537,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir_all(root.join("db")).unwrap();
+    #[test]
+    fn a_target_is_a_source_when_it_is_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::write(root.join("ibdata1"), "1").unwrap();
+        fs::write(root.join("sealant-manifest"), "").unwrap();
+        assert_eq!(Plan::of(root, &Selection::default()).unwrap().entries.len(), 1);
+        fs::create_dir(root.join(STAGING)).unwrap();
+        let exclude = vec![Pattern::new(".sealant*").unwrap()];
+        for selection in [Selection::default(), Selection { exclude, ..Selection::default() }] {
+            let refused = Plan::of(root, &selection);
+            assert!(matches!(&refused, Err(TransferError::Unfinished { path }) if path == root), "{refused:?}");
+        }
+    }
+
         fs::write(root.join("db/t.ibd"), "1").unwrap();
         fs::write(root.join("db/t.frm"), "1").unwrap();
         fs::write(root.join("x.ibd"), "1").unwrap();

@@ -240,6 +240,10 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         TransferError::NotEmpty { .. } => failure.hint("give a directory that does not exist, or an empty one"),
+        TransferError::Unfinished { path } => failure.hint(format!(
+            "finish it with `sealant receive --into {}`, or remove .sealant-staging in it if nothing of that transfer is wanted",
+            path.display()
+        )),
         TransferError::Changed { .. } => failure
             .hint("send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"),
         TransferError::Expired { .. } => {
