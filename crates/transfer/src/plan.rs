@@ -146,6 +146,11 @@ impl Planned {
         }
     }
 
+    /// Whether this is the very file that the metadata are of.
+    pub(crate) fn is_same_file(&self, metadata: &Metadata) -> bool {
+        (self.identity.device, self.identity.inode) == (metadata.dev(), metadata.ino())
+    }
+
     /// Length of a file; `None` for anything else.
     #[must_use]
     pub const fn file_bytes(&self) -> Option<u64> {
@@ -168,15 +173,15 @@ impl Plan {
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
+        // What it still has to move is part of the data, and no name of a data directory.
+        if look_at(&root.join(STAGING))?.is_some() {
+            return Err(TransferError::Unfinished { path: root.to_path_buf() });
+        }
         let mut plan = Self {
             root: root.to_path_buf(),
             entries: Vec::new(),
             left_out: Vec::new(),
             outward: Vec::new(),
-        // What it still has to move is part of the data, and no name of a data directory.
-        if look_at(&root.join(STAGING))?.is_some() {
-            return Err(TransferError::Unfinished { path: root.to_path_buf() });
-        }
             bytes: 0,
             allocated_bytes: 0,
             root_identity: Identity::of(&metadata),
@@ -533,11 +538,6 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_takes_whole_directories_away() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        fs::create_dir_all(root.join("db")).unwrap();
-    #[test]
     fn a_target_is_a_source_when_it_is_finished() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -552,6 +552,11 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_selection_takes_whole_directories_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir_all(root.join("db")).unwrap();
         fs::write(root.join("db/t.ibd"), "1").unwrap();
         fs::write(root.join("db/t.frm"), "1").unwrap();
         fs::write(root.join("x.ibd"), "1").unwrap();

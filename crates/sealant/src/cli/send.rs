@@ -10,6 +10,7 @@ use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::flow::send_flow_and_finish;
+use ::transfer::sender::key_files::key_files;
 use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
 use clap::Args;
 use glob::Pattern;
@@ -150,6 +151,7 @@ impl Send {
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
         let plan = Plan::of(source, &selection).map_err(|error| failure(&error))?;
         self.tell(&plan);
+        self.warn_of_keys(&plan)?;
         if self.dry_run {
             return self.show(&plan);
         }
@@ -251,6 +253,20 @@ impl Send {
         }
         let files = plan.entries.iter().filter(|planned| planned.file_bytes().is_some()).count();
         self.following.event(&Event::Plan { files, bytes: plan.bytes });
+    }
+
+    /// Keys beside the data open it wherever it lies.
+    fn warn_of_keys(&self, plan: &Plan) -> Result<(), Failure> {
+        for file in key_files(plan, &self.keys.files()).map_err(|error| failure(&error))? {
+            let place = plan.root.join(file.path.as_path());
+            let pattern = Pattern::escape(&file.path.to_string());
+            warning(&format!(
+                "{}: goes along, and is {}; --exclude '{pattern}' leaves it out",
+                place.display(),
+                file.holds
+            ));
+        }
+        Ok(())
     }
 
     fn show(&self, plan: &Plan) -> Result<Exit, Failure> {

@@ -2,6 +2,7 @@
 
 mod dial;
 pub mod flow;
+pub mod key_files;
 mod known;
 mod load;
 mod queue;

@@ -22,8 +22,9 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
+    path::RelativePath,
     plan::Plan,
-    sender::source::SourceFile,
+    sender::{key_files::store_kind, source::SourceFile},
     tls::ControlChannel,
     wire::{Control, SecretBytes},
 };
@@ -43,7 +44,7 @@ pub(super) fn hand_over(
         let refused = |reason: String| TransferError::Rekey { path: plan.absolute(planned), reason };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
-        if let Some(reason) = obstacle(&source, &head, &planned.entry.path.to_string())? {
+        if let Some(reason) = obstacle(&source, &head, &planned.entry.path)? {
             return Err(refused(reason.to_owned()));
         }
         logs.note(number, &head);
@@ -67,7 +68,7 @@ pub(super) fn hand_over(
 }
 
 /// Why a file cannot go to a receiver that is to share no key with this side.
-fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&'static str>, TransferError> {
+fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
     }
@@ -84,17 +85,9 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&
     })
 }
 
-fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<bool, TransferError> {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match keyring::recognise(head, name, source.bytes()) {
-        // Other JSON looks like a component's keyring, but names no master key.
-        Some(StoreKind::ComponentFile) => {
-            let whole = Zeroizing::new(source.head(usize::try_from(source.bytes()).unwrap_or_default())?);
-            let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
-            Ok(names(b"INNODBKey-") || names(b"MySQLReplicationKey_"))
-        }
-        kind => Ok(matches!(kind, Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2))),
-    }
+fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<bool, TransferError> {
+    let kind = store_kind(source, head, path)?;
+    Ok(matches!(kind, Some(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2)))
 }
 
 /// The files of MySQL's redo log.
