@@ -6,7 +6,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
@@ -328,6 +328,37 @@ fn peak_memory(pid: u32) -> u64 {
     line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
 }
 
+/// The most memory that sender and receiver have until the sender is done, in KiB.
+fn peaks(mut sender: Child, receiving: &Receiving) -> [u64; 2] {
+    let mut peaks = [0, 0];
+    while sender.try_wait().expect("asked").is_none() {
+        peaks = [peaks[0].max(peak_memory(sender.id())), peaks[1].max(peak_memory(receiving.pid()))];
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    peaks
+}
+
+#[test]
+fn no_combination_of_options_takes_much_memory() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    for file in 0..128_usize {
+        fs::write(source.join(format!("t{file}.ibd")), format!("row of {file} ").repeat(160_000)).expect("written");
+    }
+    for compress in ["zstd:19", "zstd:9", "lz4"] {
+        let into = directory.path().join(compress);
+        let receiving = Receiving::begin(&into, &["--streams", "64"]);
+        let mut sender = support::sealant();
+        sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", compress, "--streams", "64"]);
+        let peaks = peaks(sender.stderr(Stdio::null()).spawn().expect("it starts"), &receiving);
+        assert_eq!(receiving.end().0, 0);
+        assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{compress}: {peaks:?} KiB");
+        assert_same(&source, &into);
+        fs::remove_dir_all(&into).expect("removed");
+    }
+}
+
 #[test]
 fn neither_side_takes_much_memory_or_the_page_cache() {
     const BYTES: usize = 96 * MIB;
@@ -346,12 +377,8 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     let receiving = Receiving::begin(&into, &[]);
     let mut sender = support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", "zstd:1", "--streams", "8"]);
-    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
-    let mut peaks = [0, 0];
-    while sender.try_wait().expect("asked").is_none() {
-        peaks = [peaks[0].max(peak_memory(sender.id())), peaks[1].max(peak_memory(receiving.pid()))];
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
+    let peaks = peaks(sender, &receiving);
     assert_eq!(receiving.end().0, 0);
     assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{peaks:?} KiB");
     let few = BYTES as u64 / 10;

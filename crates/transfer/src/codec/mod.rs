@@ -18,7 +18,8 @@ use crate::{
 /// What of a chunk is compressed first, to see whether the rest is worth it.
 const SAMPLE_BYTES: usize = 32 << 10;
 
-/// Compresses. Contexts and memory are used again and again.
+/// Compresses. Contexts and memory are taken when they are first needed, and used again and again.
+#[derive(Default)]
 pub struct Encoder {
     zstd: Option<(i32, Compressor<'static>)>,
     /// Of the first level, for samples.
@@ -29,16 +30,6 @@ pub struct Encoder {
 impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Encoder")
-    }
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self {
-            zstd: None,
-            sampler: None,
-            out: vec![0; get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)],
-        }
     }
 }
 
@@ -56,7 +47,11 @@ impl Encoder {
         if !opened && is_zero(data) {
             return Some((Codec::Zeros, &[]));
         }
-        if effort == Effort::None || data.len() < 64 || !self.seems_worth(data, effort) {
+        if effort == Effort::None || data.len() < 64 {
+            return None;
+        }
+        self.out.resize(get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES), 0);
+        if !self.seems_worth(data, effort) {
             return None;
         }
         let (codec, bytes) = match effort {
@@ -105,6 +100,13 @@ impl Encoder {
         }
         let (_, compressor) = self.zstd.as_mut()?;
         compressor.compress_to_buffer(data, &mut self.out[..]).ok()
+    }
+
+    /// Bytes that its contexts take.
+    #[cfg(test)]
+    fn context_bytes(&mut self) -> usize {
+        let contexts = [self.zstd.as_mut().map(|(_, zstd)| zstd), self.sampler.as_mut()];
+        contexts.into_iter().flatten().map(|context| context.context_mut().sizeof()).sum()
     }
 }
 
@@ -239,6 +241,20 @@ mod tests {
             assert!(back == base64);
         }
         assert_eq!(encoder.encode(&base64, Effort::Lz4, false).unwrap().0, Codec::Raw);
+    }
+
+    #[test]
+    fn contexts_take_no_more_memory_than_is_counted() {
+        let text: Vec<u8> = (0..CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)
+            .map(|at| b"all work and no play "[(at / 3 + at / 1000) % 21])
+            .collect();
+        for level in 1..=19 {
+            let mut encoder = Encoder::default();
+            encoder.smaller(&text, Effort::Zstd(level), true).unwrap();
+            let bytes = encoder.context_bytes();
+            let counted = Effort::Zstd(level).context_bytes();
+            assert!(bytes <= counted && counted < 2 * bytes + (1 << 20), "level {level}: {bytes} of {counted}");
+        }
     }
 
     #[test]

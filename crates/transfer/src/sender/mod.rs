@@ -1,6 +1,7 @@
 //! The donor's side.
 
 mod dial;
+mod encoders;
 pub mod flow;
 pub mod key_files;
 mod known;
