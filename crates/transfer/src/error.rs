@@ -130,6 +130,12 @@ pub enum TransferError {
         /// The other side.
         peer: String,
     },
+    /// The receiver has several addresses, and answers at none of them.
+    #[error("the receiver was reached at none of its addresses: {}", listed(tried))]
+    Unreached {
+        /// What happened at each, in the order they were tried.
+        tried: Vec<Self>,
+    },
     /// Nobody used the pairing code in time.
     #[error("no sender came within {seconds} s, so the pairing code is void")]
     Expired {
@@ -238,6 +244,10 @@ pub enum TransferError {
     /// Another thread failed first; its error is the one to show.
     #[error("stopped")]
     Stopped,
+}
+
+fn listed(errors: &[TransferError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl TransferError {

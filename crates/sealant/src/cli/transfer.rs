@@ -254,6 +254,9 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
         TransferError::NotTheReceiver { .. } => failure.hint(
             "the code is of another run of `sealant receive`, or something between the hosts answers in its place",
         ),
+        TransferError::Unreached { .. } => {
+            failure.hint("`sealant receive --advertise` puts the address under which the donor sees the joiner into the code")
+        }
         TransferError::Space { .. } => failure.hint("make room, or give another directory with --into"),
         TransferError::Gone { .. } | TransferError::Stalled { .. } => {
             failure.hint("what arrived so far is kept: run `sealant receive` and `sealant send` again to go on")

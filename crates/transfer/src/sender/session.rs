@@ -111,8 +111,7 @@ impl<'s> Session<'s> {
         progress: &'s Progress,
     ) -> Result<Self, TransferError> {
         let began = Instant::now();
-        let dial = Dial::new(destination, settings)?;
-        let mut control = dial.control()?;
+        let (dial, mut control) = Dial::reach(destination, settings)?;
         let agreed = dial.greet(&mut control, settings)?;
         Ok(Self {
             governor: Governor::new(settings.compression),
