@@ -314,6 +314,29 @@ fn a_dry_run_sends_nothing() {
     receiving.kill();
 }
 
+#[test]
+fn what_would_be_sent_is_shown_as_it_is() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join("secret")).expect("made");
+    fs::write(source.join("secret/t.ibd"), "1").expect("written");
+    fs::write(source.join("odd\x1b[2J\nname"), "1").expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let shown = |more: &[&str]| {
+        let output = send(&source, &receiving.code, &[&["--dry-run"], more].concat());
+        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+        (words(&output.stdout), words(&output.stderr))
+    };
+    let (list, _) = shown(&[]);
+    assert!(list.contains("odd\\u{1b}[2J\\nname") && !list.contains('\x1b'), "{list}");
+    let (list, warnings) = shown(&["--exclude", "secret/"]);
+    assert!(!list.contains("t.ibd") && !warnings.contains("warning:"), "{list}{warnings}");
+    let (list, warnings) = shown(&["--exclude", "/secret"]);
+    assert!(list.contains("t.ibd") && warnings.contains("the pattern '/secret' matches nothing"), "{list}{warnings}");
+    receiving.kill();
+}
+
 /// Bytes of a file in the page cache, as `fincore` of util-linux tells.
 fn cached_bytes(path: &Path) -> Option<u64> {
     let output =

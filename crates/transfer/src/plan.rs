@@ -1,6 +1,7 @@
 //! What a transfer consists of: every file, directory and link below the source, looked at once.
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs::{self, Metadata},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
@@ -58,6 +59,8 @@ pub struct Plan {
     pub allocated_bytes: u64,
     root_identity: Identity,
     selection: Selection,
+    /// Patterns of it that something matches.
+    matched: HashSet<Pattern>,
     /// When the first file was looked at.
     began: SystemTime,
     /// Directories beside the root that files were added from.
@@ -186,6 +189,7 @@ impl Plan {
             allocated_bytes: 0,
             root_identity: Identity::of(&metadata),
             selection: selection.clone(),
+            matched: HashSet::new(),
             began: SystemTime::now(),
             others: Vec::new(),
         };
@@ -211,6 +215,7 @@ impl Plan {
             allocated_bytes: bytes,
             root_identity,
             selection: Selection::default(),
+            matched: HashSet::new(),
             began,
             others: Vec::new(),
         }
@@ -288,7 +293,11 @@ impl Plan {
             let name = item.map_err(unreadable)?.file_name();
             let path = directory.join(&name);
             let ours = directory.as_os_str().is_empty() && is_ours(&name);
-            if ours || selection.excludes(&path) {
+            if ours {
+                continue;
+            }
+            self.note_matches(&selection.exclude, &path);
+            if selection.excludes(&path) {
                 continue;
             }
             self.look_at(&path, selection, directories)?;
@@ -306,6 +315,9 @@ impl Plan {
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
         // In a source that is in use files go, too.
         let Some(metadata) = look_at(&absolute)? else { return Ok(()) };
+        if !metadata.is_dir() {
+            self.note_matches(&selection.include, path);
+        }
         let kind = if metadata.is_dir() {
             directories.push(path.to_path_buf());
             Kind::Directory
@@ -324,6 +336,20 @@ impl Plan {
             return Ok(());
         };
         self.entry(path, &absolute, kind, &metadata, None)
+    }
+
+    fn note_matches(&mut self, patterns: &[Pattern], path: &Path) {
+        for pattern in patterns.iter().filter(|pattern| pattern.matches_path(path)) {
+            if !self.matched.contains(pattern) {
+                self.matched.insert(pattern.clone());
+            }
+        }
+    }
+
+    /// Patterns of the selection that nothing in the source matches.
+    pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.selection.include.iter().chain(&self.selection.exclude);
+        patterns.filter(|pattern| !self.matched.contains(*pattern))
     }
 
     fn entry(
@@ -570,6 +596,20 @@ mod tests {
         assert_eq!(paths(&[], &["db"]), "x.ibd");
         assert_eq!(paths(&["*.ibd"], &[]), "db db/t.ibd x.ibd");
         assert_eq!(paths(&["*.ibd"], &["x*"]), "db db/t.ibd");
+    }
+
+    #[test]
+    fn patterns_that_match_nothing_are_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("db")).unwrap();
+        fs::write(root.join("db/t.ibd"), "1").unwrap();
+        fs::write(root.join("x.pid"), "1").unwrap();
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
+        let selection = Selection { include: patterns(&["db/*", "db"]), exclude: patterns(&["*.pid", "x*", "/x.pid"]) };
+        let plan = Plan::of(root, &selection).unwrap();
+        let unmatched: Vec<&str> = plan.unmatched().map(Pattern::as_str).collect();
+        assert_eq!(unmatched, ["db", "/x.pid"]);
     }
 
     #[test]
