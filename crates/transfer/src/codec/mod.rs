@@ -4,6 +4,7 @@ pub mod effort;
 pub mod page;
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+use zeroize::Zeroizing;
 use zstd::{
     bulk::{Compressor, Decompressor},
     zstd_safe::CParameter,
@@ -24,7 +25,8 @@ pub struct Encoder {
     zstd: Option<(i32, Compressor<'static>)>,
     /// Of the first level, for samples.
     sampler: Option<Compressor<'static>>,
-    out: Vec<u8>,
+    /// Pages in clear text, compressed, may be in it.
+    out: Zeroizing<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Encoder {
