@@ -6,7 +6,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
@@ -135,6 +135,53 @@ fn a_target_that_holds_something_else_is_refused() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("not empty") && stderr.contains("hint:"), "{stderr}");
     assert!(output.stdout.is_empty(), "no code for a receiver that will not receive");
+}
+
+#[test]
+fn a_source_that_is_an_unfinished_target_is_refused() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join(".sealant-staging")).expect("made");
+    fs::write(source.join("ibdata1"), "1").expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let refused = send(&source, &receiving.code, &[]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("was not finished") && stderr.contains("hint: finish it with `sealant receive"),
+        "{stderr}"
+    );
+    fs::remove_dir(source.join(".sealant-staging")).expect("removed");
+    let sent = send(&source, &receiving.code, &[]);
+    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.end().0, 0);
+    // What is finished goes on to the next host.
+    moves(&into, &directory.path().join("next"), &[]);
+}
+
+#[test]
+fn keys_that_would_go_along_are_told() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join("db")).expect("made");
+    let key = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+    fs::write(source.join("keys[1].txt"), key).expect("written");
+    fs::write(source.join("db/t.ibd"), noise(1, MIB)).expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let warned = |more: &[&str]| {
+        let output = send(&source, &receiving.code, &[&["--dry-run"], more].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        stderr.lines().filter(|line| line.contains("warning:")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let warnings = warned(&[]);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("keys[1].txt: goes along, and is a key file of MariaDB"), "{warnings:?}");
+    let (_, pattern) = warnings[0].split_once("--exclude '").expect("a way to leave it out");
+    let pattern = pattern.split('\'').next().expect("a pattern");
+    assert_eq!(warned(&["--exclude", pattern]), [""; 0]);
+    assert_eq!(warned(&["--mariadb-key-file", text(&source.join("keys[1].txt"))]).len(), 1);
+    receiving.kill();
 }
 
 #[test]
@@ -299,6 +346,29 @@ fn a_dry_run_sends_nothing() {
     receiving.kill();
 }
 
+#[test]
+fn what_would_be_sent_is_shown_as_it_is() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    fs::create_dir_all(source.join("secret")).expect("made");
+    fs::write(source.join("secret/t.ibd"), "1").expect("written");
+    fs::write(source.join("odd\x1b[2J\nname"), "1").expect("written");
+    let receiving = Receiving::begin(&into, &[]);
+    let shown = |more: &[&str]| {
+        let output = send(&source, &receiving.code, &[&["--dry-run"], more].concat());
+        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+        (words(&output.stdout), words(&output.stderr))
+    };
+    let (list, _) = shown(&[]);
+    assert!(list.contains("odd\\u{1b}[2J\\nname") && !list.contains('\x1b'), "{list}");
+    let (list, warnings) = shown(&["--exclude", "secret/"]);
+    assert!(!list.contains("t.ibd") && !warnings.contains("warning:"), "{list}{warnings}");
+    let (list, warnings) = shown(&["--exclude", "/secret"]);
+    assert!(list.contains("t.ibd") && warnings.contains("the pattern '/secret' matches nothing"), "{list}{warnings}");
+    receiving.kill();
+}
+
 /// Bytes of a file in the page cache, as `fincore` of util-linux tells.
 fn cached_bytes(path: &Path) -> Option<u64> {
     let output =
@@ -311,6 +381,37 @@ fn peak_memory(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+/// The most memory that sender and receiver have until the sender is done, in KiB.
+fn peaks(mut sender: Child, receiving: &Receiving) -> [u64; 2] {
+    let mut peaks = [0, 0];
+    while sender.try_wait().expect("asked").is_none() {
+        peaks = [peaks[0].max(peak_memory(sender.id())), peaks[1].max(peak_memory(receiving.pid()))];
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    peaks
+}
+
+#[test]
+fn no_combination_of_options_takes_much_memory() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    for file in 0..128_usize {
+        fs::write(source.join(format!("t{file}.ibd")), format!("row of {file} ").repeat(160_000)).expect("written");
+    }
+    for compress in ["zstd:19", "zstd:9", "lz4"] {
+        let into = directory.path().join(compress);
+        let receiving = Receiving::begin(&into, &["--streams", "64"]);
+        let mut sender = support::sealant();
+        sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", compress, "--streams", "64"]);
+        let peaks = peaks(sender.stderr(Stdio::null()).spawn().expect("it starts"), &receiving);
+        assert_eq!(receiving.end().0, 0);
+        assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{compress}: {peaks:?} KiB");
+        assert_same(&source, &into);
+        fs::remove_dir_all(&into).expect("removed");
+    }
 }
 
 #[test]
@@ -331,12 +432,8 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     let receiving = Receiving::begin(&into, &[]);
     let mut sender = support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", "zstd:1", "--streams", "8"]);
-    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
-    let mut peaks = [0, 0];
-    while sender.try_wait().expect("asked").is_none() {
-        peaks = [peaks[0].max(peak_memory(sender.id())), peaks[1].max(peak_memory(receiving.pid()))];
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
+    let peaks = peaks(sender, &receiving);
     assert_eq!(receiving.end().0, 0);
     assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{peaks:?} KiB");
     let few = BYTES as u64 / 10;

@@ -54,6 +54,7 @@ pub use luks::{write_luks_json, write_luks_table};
 pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 pub use rotate::{write_rotate_json, write_rotate_plan, write_rotate_run};
+pub use text::visible;
 
 /// A form that an outcome can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

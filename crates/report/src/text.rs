@@ -9,7 +9,7 @@ use crate::Error;
 /// Foreign text for one line: control characters, line ends and characters that change the
 /// direction or the width of what follows appear as escapes, such as `\u{1b}`.
 #[must_use]
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hidden) { Cow::Owned(escape_hidden(text)) } else { Cow::Borrowed(text) }
 }
 

@@ -26,6 +26,12 @@ pub enum TransferError {
         /// What changed.
         change: &'static str,
     },
+    /// The source is the target of a transfer that was cut off.
+    #[error("{}: holds a transfer that was not finished, so it is not whole", path.display())]
+    Unfinished {
+        /// The source.
+        path: PathBuf,
+    },
     /// What was sent turned out to be of no use.
     #[error("{reason}")]
     Void {
@@ -150,6 +156,12 @@ pub enum TransferError {
         /// The other side.
         peer: String,
     },
+    /// The receiver has several addresses, and answers at none of them.
+    #[error("the receiver was reached at none of its addresses: {}", listed(tried))]
+    Unreached {
+        /// What happened at each, in the order they were tried.
+        tried: Vec<Self>,
+    },
     /// Nobody came in time.
     #[error(
         "no sender came within {seconds} s{}{}",
@@ -266,6 +278,10 @@ pub enum TransferError {
     /// Another thread failed first; its error is the one to show.
     #[error("stopped")]
     Stopped,
+}
+
+fn listed(errors: &[TransferError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl TransferError {

@@ -1,6 +1,7 @@
 //! What a transfer consists of: every file, directory and link below the source, looked at once.
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs::{self, Metadata},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
@@ -62,6 +63,8 @@ pub struct Plan {
     pub(crate) dress: Root,
     root_identity: Identity,
     selection: Selection,
+    /// Patterns of it that something matches.
+    matched: HashSet<Pattern>,
     /// When the first file was looked at.
     began: SystemTime,
     /// Directories beside the root that files were added from.
@@ -150,6 +153,11 @@ impl Planned {
         }
     }
 
+    /// Whether this is the very file that the metadata are of.
+    pub(crate) fn is_same_file(&self, metadata: &Metadata) -> bool {
+        (self.identity.device, self.identity.inode) == (metadata.dev(), metadata.ino())
+    }
+
     /// Length of a file; `None` for anything else.
     #[must_use]
     pub const fn file_bytes(&self) -> Option<u64> {
@@ -164,12 +172,17 @@ impl Plan {
     /// Looks at everything below `root`.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read.
+    /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if a transfer into `root` itself
+    /// was cut off.
     pub fn of(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
         let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
         let metadata = fs::metadata(root).map_err(unreadable)?;
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
+        }
+        // What it still has to move is part of the data, and no name of a data directory.
+        if look_at(&root.join(STAGING))?.is_some() {
+            return Err(TransferError::Unfinished { path: root.to_path_buf() });
         }
         let mut plan = Self {
             root: root.to_path_buf(),
@@ -181,6 +194,7 @@ impl Plan {
             dress: Root { mode: metadata.mode() & 0o7777, uid: metadata.uid(), gid: metadata.gid() },
             root_identity: Identity::of(&metadata),
             selection: selection.clone(),
+            matched: HashSet::new(),
             began: SystemTime::now(),
             others: Vec::new(),
         };
@@ -207,6 +221,7 @@ impl Plan {
             dress,
             root_identity,
             selection: Selection::default(),
+            matched: HashSet::new(),
             began,
             others: Vec::new(),
         }
@@ -284,7 +299,11 @@ impl Plan {
             let name = item.map_err(unreadable)?.file_name();
             let path = directory.join(&name);
             let ours = directory.as_os_str().is_empty() && is_ours(&name);
-            if ours || selection.excludes(&path) {
+            if ours {
+                continue;
+            }
+            self.note_matches(&selection.exclude, &path);
+            if selection.excludes(&path) {
                 continue;
             }
             self.look_at(&path, selection, directories)?;
@@ -302,6 +321,9 @@ impl Plan {
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
         // In a source that is in use files go, too.
         let Some(metadata) = look_at(&absolute)? else { return Ok(()) };
+        if !metadata.is_dir() {
+            self.note_matches(&selection.include, path);
+        }
         let kind = if metadata.is_dir() {
             directories.push(path.to_path_buf());
             Kind::Directory
@@ -320,6 +342,20 @@ impl Plan {
             return Ok(());
         };
         self.entry(path, &absolute, kind, &metadata, None)
+    }
+
+    fn note_matches(&mut self, patterns: &[Pattern], path: &Path) {
+        for pattern in patterns.iter().filter(|pattern| pattern.matches_path(path)) {
+            if !self.matched.contains(pattern) {
+                self.matched.insert(pattern.clone());
+            }
+        }
+    }
+
+    /// Patterns of the selection that nothing in the source matches.
+    pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.selection.include.iter().chain(&self.selection.exclude);
+        patterns.filter(|pattern| !self.matched.contains(*pattern))
     }
 
     fn entry(
@@ -534,6 +570,21 @@ mod tests {
     }
 
     #[test]
+    fn a_target_is_a_source_when_it_is_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::write(root.join("ibdata1"), "1").unwrap();
+        fs::write(root.join("sealant-manifest"), "").unwrap();
+        assert_eq!(Plan::of(root, &Selection::default()).unwrap().entries.len(), 1);
+        fs::create_dir(root.join(STAGING)).unwrap();
+        let exclude = vec![Pattern::new(".sealant*").unwrap()];
+        for selection in [Selection::default(), Selection { exclude, ..Selection::default() }] {
+            let refused = Plan::of(root, &selection);
+            assert!(matches!(&refused, Err(TransferError::Unfinished { path }) if path == root), "{refused:?}");
+        }
+    }
+
+    #[test]
     fn a_selection_takes_whole_directories_away() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -551,6 +602,20 @@ mod tests {
         assert_eq!(paths(&[], &["db"]), "x.ibd");
         assert_eq!(paths(&["*.ibd"], &[]), "db db/t.ibd x.ibd");
         assert_eq!(paths(&["*.ibd"], &["x*"]), "db db/t.ibd");
+    }
+
+    #[test]
+    fn patterns_that_match_nothing_are_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("db")).unwrap();
+        fs::write(root.join("db/t.ibd"), "1").unwrap();
+        fs::write(root.join("x.pid"), "1").unwrap();
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
+        let selection = Selection { include: patterns(&["db/*", "db"]), exclude: patterns(&["*.pid", "x*", "/x.pid"]) };
+        let plan = Plan::of(root, &selection).unwrap();
+        let unmatched: Vec<&str> = plan.unmatched().map(Pattern::as_str).collect();
+        assert_eq!(unmatched, ["db", "/x.pid"]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    io::Write,
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     thread,
@@ -13,6 +14,7 @@ use std::{
 use transfer::{
     TransferError,
     codec::effort::Compression,
+    pairing::PairingCode,
     plan::{Plan, Selection},
     progress::Progress,
     receiver::{Host, ReceiveSettings, Received, Trust},
@@ -42,21 +44,25 @@ fn settings() -> SendSettings {
     }
 }
 
-/// Receives into `into`, and sends as `send` does.
-fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
-    let settings_here = ReceiveSettings {
+fn host(into: &Path, listen: SocketAddr, expiry: Duration) -> Host {
+    let settings = ReceiveSettings {
         into: into.to_owned(),
-        listen: SocketAddr::new(LOCALHOST, 0),
+        listen,
         advertise: Vec::new(),
         streams: 4,
-        expiry: Duration::from_secs(20),
+        expiry,
         patience: Duration::from_secs(10),
         owner: None,
         allow: Vec::new(),
         anew: false,
         rekey: None,
     };
-    let host = Host::listen(settings_here, &Trust::Pairing).expect("it listens");
+    Host::listen(settings, &Trust::Pairing).expect("it listens")
+}
+
+/// Receives into `into`, and sends as `send` does.
+fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
+    let host = host(into, SocketAddr::new(LOCALHOST, 0), Duration::from_secs(20));
     let before = into.exists();
     let destination = Destination::Paired(host.code().expect("a code").clone());
     thread::scope(|scope| {
@@ -179,4 +185,50 @@ fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
     received.expect("it is committed");
     assert_eq!(round.sent_bytes, 0);
     assert_eq!(files(&into), files(&root));
+}
+
+/// Three addresses of this host at one port: behind the first something else speaks, behind the second is a receiver with
+/// another key.
+#[test]
+fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
+    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let [root, into, other] = ["source", "target", "other"].map(|name| directory.path().join(name));
+    fs::create_dir(&root).expect("a directory");
+    fs::write(root.join("file"), bytes(MIB, 1)).expect("a file");
+    let [first, second, third] = [11, 12, 13].map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)));
+    let right = host(&into, SocketAddr::new(third, 0), Duration::from_secs(20));
+    let code = right.code().expect("a code").clone();
+    let web = TcpListener::bind((first, code.port)).expect("a port");
+    let wrong = host(&other, SocketAddr::new(second, code.port), Duration::from_secs(4));
+    let progress = Progress::default();
+    let destination =
+        |addresses: &[IpAddr]| Destination::Paired(PairingCode { addresses: addresses.to_vec(), ..code.clone() });
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for socket in web.incoming().take(2) {
+                let sent = socket.and_then(|mut socket| socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+                sent.expect("it is sent");
+            }
+        });
+        let waiting = scope.spawn(|| wrong.wait(|peer| panic!("{peer} was given a secret")).map(drop));
+        let nowhere = destination(&[first, second]);
+        let refused = Session::open(&nowhere, &settings(), &progress).expect_err("neither is the receiver");
+        let TransferError::Unreached { tried } = &refused else { panic!("{refused}") };
+        assert!(
+            matches!(tried.as_slice(), [TransferError::Tls { .. }, TransferError::NotTheReceiver { .. }]),
+            "{tried:?}"
+        );
+        let words = refused.to_string();
+        assert!([first, second].iter().all(|address| words.contains(&format!("{address}:{}", code.port))), "{words}");
+
+        let receiving = scope.spawn(move || right.wait(|_| {})?.receive(&Progress::default()));
+        let everywhere = destination(&[first, second, third]);
+        let mut session = Session::open(&everywhere, &settings(), &progress).expect("the third is");
+        session.round(&plan(&root), None, Source::Still).expect("a round");
+        session.finish().expect("it is committed");
+        receiving.join().expect("no panic").expect("it is committed");
+        // It was not given the secret, not even a wrong one.
+        let ended = waiting.join().expect("no panic");
+        assert!(matches!(ended, Err(TransferError::Expired { .. })), "{ended:?}");
+    });
 }

@@ -3,6 +3,7 @@
 use transfer::{
     codec::page::SpaceCipher,
     hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
+    manifest::Manifest,
     pairing::{PairingCode, Side},
     path::RelativePath,
     wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment, frame},
@@ -56,6 +57,15 @@ fn the_messages_of_the_document_are_ours() {
         gid: 27,
         modified: (1_700_000_000, 5),
     };
+    let (proof, token) = ([0x0a; 32], [0x0b; 16]);
+    let speeds = [4000, 3000, 1500];
+    documented("hello", &control(&Control::Hello { version: 3, proof, speeds, streams: 4 }));
+    documented("welcome", &control(&Control::Welcome { proof, token, speeds, streams: 4 }));
+    documented("finish", &control(&Control::Finish { tree: Hash([8; 32]) }));
+    documented("committed", &control(&Control::Committed { tree: Hash([8; 32]) }));
+    documented("attach", &data(&Data::Attach { token }, &[]));
+    documented("attached", &data(&Data::Attached, &[]));
+    documented("drained", &data(&Data::Drained, &[]));
     documented("entry", &control(&Control::Entry(entry)));
     documented(
         "plan end",
@@ -96,6 +106,10 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     };
     let (message, binlog) = key(&[&[3][..], &[0x0b; 32], &[0x0c; 8]].concat());
     documented("key of a binary log", &message);
+    let mysql = [&[1][..], &16384_u32.to_be_bytes(), &[0x0b; 32], &[0x0d; 32]].concat();
+    documented("key of a MySQL tablespace", &key(&mysql).0);
+    let mariadb = [&[2][..], &16384_u32.to_be_bytes(), &[0x0b; 16], &[1, 0, 1], &5_u32.to_be_bytes()].concat();
+    documented("key of a MariaDB tablespace", &key(&mariadb).0);
     documented("key of a redo log", &key(&[&[4][..], &[0x0b; 32], &[0x0d; 32]].concat()).0);
     documented("opened binary log", &opened(&binlog, CHUNK_BYTES, &[0; 20]));
 }
@@ -111,4 +125,18 @@ fn the_hashes_of_the_document_are_ours() {
     let file = file_hash(&chunks).expect("a hash");
     documented("file", &file.to_string());
     assert_eq!(file, Hash::of(&bytes));
+}
+
+#[test]
+fn the_hash_of_the_documents_list_is_ours() {
+    let entry = |path: &str, kind| {
+        let path = RelativePath::parse(path.as_bytes()).expect("a path");
+        Entry { path, kind, mode: 0o640, uid: 27, gid: 27, modified: (1_700_000_000, 5) }
+    };
+    let entries = vec![
+        (entry("sakila", Kind::Directory), None),
+        (entry("sakila/actor.ibd", Kind::File { bytes: 1 << 21 }), Some(Hash([3; 32]))),
+        (entry("sakila/link", Kind::Link { target: b"actor.ibd".to_vec() }), None),
+    ];
+    documented("list", &Manifest { entries }.tree().to_string());
 }

@@ -4,7 +4,10 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, IoSliceMut},
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileExt, OpenOptionsExt},
+    },
     path::Path,
     sync::{
         Once, OnceLock,
@@ -26,7 +29,6 @@ const ALIGNMENT: usize = 4096;
 #[derive(Debug)]
 pub struct Reader {
     file: File,
-    path: Box<Path>,
     /// The same file, opened to be read around the page cache; `None` if that cannot be had.
     direct: OnceLock<Option<File>>,
     look: Look,
@@ -83,19 +85,19 @@ impl Reader {
     /// # Errors
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::new(File::open(path)?, path))
+        Ok(Self::new(File::open(path)?))
     }
 
-    /// Of an open file. `path` leads to it again, where it has to be opened to read around the cache.
+    /// Of an open file.
     #[must_use]
-    pub fn new(file: File, path: &Path) -> Self {
+    pub fn new(file: File) -> Self {
         let look = Look {
             without_read_ahead: Once::new(),
             runs_left: AtomicU32::new(0),
             runs: AtomicU32::new(0),
             in_vain: AtomicU64::new(u64::MAX),
         };
-        Self { file, path: path.into(), direct: OnceLock::new(), look }
+        Self { file, direct: OnceLock::new(), look }
     }
 
     /// The file.
@@ -184,10 +186,12 @@ impl Reader {
         done
     }
 
+    /// By its descriptor: at its path may be another file by now, or a pipe that nobody writes.
     fn direct(&self) -> Option<&File> {
         let open = || {
-            let flags = i32::try_from(OFlags::DIRECT.bits()).ok()?;
-            OpenOptions::new().read(true).custom_flags(flags).open(&self.path).ok()
+            let flags = i32::try_from((OFlags::DIRECT | OFlags::NONBLOCK).bits()).ok()?;
+            let itself = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            OpenOptions::new().read(true).custom_flags(flags).open(itself).ok()
         };
         self.direct.get_or_init(open).as_ref()
     }
@@ -255,6 +259,8 @@ pub(crate) fn as_u64(value: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{FileType, Mode};
+
     use super::*;
 
     #[test]
@@ -275,6 +281,28 @@ mod tests {
             let cached = reader.read_cached(offset, room);
             assert_eq!(reader.read_disk(offset, room, cached).unwrap(), expected.len());
             assert_eq!(&room[..expected.len()], expected);
+        }
+    }
+
+    #[test]
+    fn what_took_the_place_of_the_file_is_not_opened() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let path = directory.path().join("table");
+        for swap in ["pipe", "link"] {
+            std::fs::write(&path, vec![7; 8192]).unwrap();
+            let reader = Reader::open(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            if swap == "pipe" {
+                rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+            } else {
+                std::fs::write(directory.path().join("secret"), vec![9; 8192]).unwrap();
+                std::os::unix::fs::symlink("secret", &path).unwrap();
+            }
+            let mut buffer = Buffer::new(8192);
+            let room = buffer.take(8192);
+            assert_eq!(reader.read_disk(0, room, 0).unwrap(), 8192, "{swap}");
+            assert!(room.iter().all(|byte| *byte == 7), "{swap}");
+            std::fs::remove_file(&path).unwrap();
         }
     }
 }

@@ -10,11 +10,12 @@ use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::flow::send_flow_and_finish;
+use ::transfer::sender::key_files::key_files;
 use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
 use clap::Args;
 use glob::Pattern;
 use innodb::keys::KeySource;
-use report::size;
+use report::{size, visible};
 use zeroize::Zeroizing;
 
 use super::snapshot::Live;
@@ -61,10 +62,10 @@ pub(crate) struct Send {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     bwlimit: Option<u64>,
     /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     include: Vec<Pattern>,
     /// Do not send what matches this pattern, nor what is below it (repeatable)
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     exclude: Vec<Pattern>,
     /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
     #[arg(long)]
@@ -150,6 +151,7 @@ impl Send {
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
         let plan = Plan::of(source, &selection).map_err(|error| failure(&error))?;
         self.tell(&plan);
+        self.warn_of_keys(&plan)?;
         if self.dry_run {
             return self.show(&plan);
         }
@@ -249,8 +251,28 @@ impl Send {
         for path in &plan.outward {
             warning(&format!("{}: a link that leads out of the source; what it points at is not sent", path.display()));
         }
+        let of_live = |pattern: &Pattern| self.running.live && Live::exclusions().any(|live| live == *pattern);
+        for pattern in plan.unmatched().filter(|pattern| !of_live(pattern)) {
+            warning(&format!(
+                "the pattern '{pattern}' matches nothing; patterns are of paths below the source, such as 'sakila/*'"
+            ));
+        }
         let files = plan.entries.iter().filter(|planned| planned.file_bytes().is_some()).count();
         self.following.event(&Event::Plan { files, bytes: plan.bytes });
+    }
+
+    /// Keys beside the data open it wherever it lies.
+    fn warn_of_keys(&self, plan: &Plan) -> Result<(), Failure> {
+        for file in key_files(plan, &self.keys.files()).map_err(|error| failure(&error))? {
+            let place = plan.root.join(file.path.as_path());
+            let pattern = Pattern::escape(&file.path.to_string());
+            warning(&format!(
+                "{}: goes along, and is {}; --exclude '{pattern}' leaves it out",
+                place.display(),
+                file.holds
+            ));
+        }
+        Ok(())
     }
 
     fn show(&self, plan: &Plan) -> Result<Exit, Failure> {
@@ -258,7 +280,7 @@ impl Send {
             let write = |out: &mut dyn std::io::Write| {
                 for planned in &plan.entries {
                     if let Some(bytes) = planned.file_bytes() {
-                        writeln!(out, "{:>12}  {}", size(bytes), planned.entry.path)?;
+                        writeln!(out, "{:>12}  {}", size(bytes), visible(&planned.entry.path.to_string()))?;
                     }
                 }
                 writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())
@@ -270,6 +292,11 @@ impl Send {
         }
         Ok(Exit::Clean)
     }
+}
+
+/// A pattern of paths. A slash at its end says that a directory is meant, and no path ends so.
+fn pattern(text: &str) -> Result<Pattern, glob::PatternError> {
+    Pattern::new(text.trim_end_matches('/'))
 }
 
 /// A pairing code, perhaps from standard input.

@@ -240,6 +240,10 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         TransferError::NotEmpty { .. } => failure.hint("give a directory that does not exist, or an empty one"),
+        TransferError::Unfinished { path } => failure.hint(format!(
+            "finish it with `sealant receive --into {}`, or remove .sealant-staging in it if nothing of that transfer is wanted",
+            path.display()
+        )),
         TransferError::Changed { .. } => failure
             .hint("send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"),
         TransferError::Expired { paired: true, .. } => {
@@ -259,6 +263,9 @@ pub(crate) fn failure(error: &TransferError) -> Failure {
         TransferError::NotTheReceiver { .. } => failure.hint(
             "the code is of another run of `sealant receive`, or something between the hosts answers in its place",
         ),
+        TransferError::Unreached { .. } => {
+            failure.hint("`sealant receive --advertise` puts the address under which the donor sees the joiner into the code")
+        }
         TransferError::Space { .. } => failure.hint("make room, or give another directory with --into"),
         TransferError::Gone { .. } | TransferError::Stalled { .. } => {
             failure.hint("what arrived so far is kept: run `sealant receive` and `sealant send` again to go on")

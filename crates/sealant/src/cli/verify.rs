@@ -177,6 +177,13 @@ impl KeyStores {
         !self.keyring.is_empty() || self.keyring_config.is_some() || !self.mariadb_key_file.is_empty()
     }
 
+    /// Files that hold keys, or the password of them.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let lists = [&self.keyring, &self.mariadb_key_file];
+        let single = self.keyring_config.iter().chain(&self.mariadb_key_file_password_file);
+        lists.into_iter().flatten().chain(single).cloned().collect()
+    }
+
     /// The same options for another run of this program.
     pub(crate) fn options(&self) -> Vec<OsString> {
         let named = [

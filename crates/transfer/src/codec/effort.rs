@@ -20,6 +20,23 @@ pub enum Effort {
     Zstd(i32),
 }
 
+impl Effort {
+    /// Memory of the contexts that compress a chunk with it, at most.
+    pub(crate) const fn context_bytes(self) -> usize {
+        const KIB: usize = 1 << 10;
+        // That for samples included. Each line is where zstd's tables for a window of a chunk grow.
+        match self {
+            Self::None | Self::Lz4 => 0,
+            Self::Zstd(..=1) => 1600 * KIB,
+            Self::Zstd(..=3) => 2300 * KIB,
+            Self::Zstd(..=6) => 4100 * KIB,
+            Self::Zstd(..=8) => 6700 * KIB,
+            Self::Zstd(..=12) => 11_800 * KIB,
+            Self::Zstd(_) => 18_700 * KIB,
+        }
+    }
+}
+
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -134,6 +151,13 @@ impl Governor {
             Compression::Fixed(effort) => Some(effort),
         };
         Self { fixed, step: AtomicUsize::new(0), course: Mutex::new(Course::new()) }
+    }
+
+    /// The most that [`effort`](Self::effort) will ever say.
+    #[must_use]
+    pub fn hardest(&self) -> Effort {
+        let last = || LADDER.last().map_or(Effort::None, |(effort, _)| *effort);
+        self.fixed.unwrap_or_else(last)
     }
 
     /// The effort for the next chunk.

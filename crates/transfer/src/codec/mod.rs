@@ -4,7 +4,11 @@ pub mod effort;
 pub mod page;
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
-use zstd::bulk::{Compressor, Decompressor};
+use zeroize::Zeroizing;
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    zstd_safe::CParameter,
+};
 
 pub use self::effort::Effort;
 use crate::{
@@ -15,10 +19,14 @@ use crate::{
 /// What of a chunk is compressed first, to see whether the rest is worth it.
 const SAMPLE_BYTES: usize = 32 << 10;
 
-/// Compresses. Contexts and memory are used again and again.
+/// Compresses. Contexts and memory are taken when they are first needed, and used again and again.
+#[derive(Default)]
 pub struct Encoder {
     zstd: Option<(i32, Compressor<'static>)>,
-    out: Vec<u8>,
+    /// Of the first level, for samples.
+    sampler: Option<Compressor<'static>>,
+    /// Pages in clear text, compressed, may be in it.
+    out: Zeroizing<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -27,37 +35,29 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
-impl Default for Encoder {
-    fn default() -> Self {
-        Self { zstd: None, out: vec![0; get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)] }
-    }
-}
-
 impl Encoder {
     /// Compresses `data` if that makes it at least a sixteenth smaller. `opened` says that it is a
     /// description of pages and these, opened; it always has to be compressed, and `None` says that
     /// it is not worth it.
     pub fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
+        let raw = if opened { None } else { Some((Codec::Raw, data)) };
+        self.smaller(data, effort, opened).or(raw)
+    }
+
+    /// The same; `None` if it is to travel as it is.
+    pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
         if !opened && is_zero(data) {
             return Some((Codec::Zeros, &[]));
         }
-        let raw = if opened { None } else { Some((Codec::Raw, data)) };
         if effort == Effort::None || data.len() < 64 {
-            return raw;
+            return None;
         }
-        if data.len() > 4 * SAMPLE_BYTES {
-            let middle = data.get(data.len() / 2..).and_then(|rest| rest.get(..SAMPLE_BYTES)).unwrap_or_default();
-            let head = data.get(..SAMPLE_BYTES).unwrap_or_default();
-            let worth = [middle, head].iter().any(|sample| {
-                let bytes = compress_into(sample, &mut self.out);
-                bytes.is_ok_and(|bytes| pays(bytes, sample.len()))
-            });
-            if !worth {
-                return raw;
-            }
+        self.out.resize(get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES), 0);
+        if !self.seems_worth(data, effort) {
+            return None;
         }
         let (codec, bytes) = match effort {
-            Effort::None => return raw,
+            Effort::None => return None,
             Effort::Lz4 => {
                 let codec = if opened { Codec::PagesLz4 } else { Codec::Lz4 };
                 (codec, compress_into(data, &mut self.out).ok())
@@ -67,19 +67,57 @@ impl Encoder {
                 (codec, self.zstd(data, level))
             }
         };
-        match bytes.filter(|bytes| pays(*bytes, data.len())).and_then(|bytes| self.out.get(..bytes)) {
-            Some(encoded) => Some((codec, encoded)),
-            None => raw,
+        let bytes = bytes.filter(|bytes| pays(*bytes, data.len()))?;
+        self.out.get(..bytes).map(|encoded| (codec, encoded))
+    }
+
+    /// Whether parts of it get smaller. Tried by the family that is asked for: zstd codes what LZ4 finds no match in.
+    fn seems_worth(&mut self, data: &[u8], effort: Effort) -> bool {
+        if data.len() <= 4 * SAMPLE_BYTES {
+            return true;
         }
+        let middle = data.get(data.len() / 2..).and_then(|rest| rest.get(..SAMPLE_BYTES)).unwrap_or_default();
+        let head = data.get(..SAMPLE_BYTES).unwrap_or_default();
+        [middle, head].iter().any(|sample| {
+            let bytes = match effort {
+                Effort::Zstd(_) => self.zstd_sample(sample),
+                _ => compress_into(sample, &mut self.out).ok(),
+            };
+            bytes.is_some_and(|bytes| pays(bytes, sample.len()))
+        })
+    }
+
+    fn zstd_sample(&mut self, sample: &[u8]) -> Option<usize> {
+        if self.sampler.is_none() {
+            self.sampler = compressor(1);
+        }
+        self.sampler.as_mut()?.compress_to_buffer(sample, &mut self.out[..]).ok()
     }
 
     fn zstd(&mut self, data: &[u8], level: i32) -> Option<usize> {
         if self.zstd.as_ref().is_none_or(|(current, _)| *current != level) {
-            self.zstd = Compressor::new(level).ok().map(|compressor| (level, compressor));
+            // Not both at the same time.
+            self.zstd = None;
+            self.zstd = compressor(level).map(|compressor| (level, compressor));
         }
         let (_, compressor) = self.zstd.as_mut()?;
         compressor.compress_to_buffer(data, &mut self.out[..]).ok()
     }
+
+    /// Bytes that its contexts take.
+    #[cfg(test)]
+    fn context_bytes(&mut self) -> usize {
+        let contexts = [self.zstd.as_mut().map(|(_, zstd)| zstd), self.sampler.as_mut()];
+        contexts.into_iter().flatten().map(|context| context.context_mut().sizeof()).sum()
+    }
+}
+
+/// A context whose window is a chunk: with the description of opened pages a chunk is a little longer, and zstd would take
+/// twice the memory for that.
+fn compressor(level: i32) -> Option<Compressor<'static>> {
+    let mut compressor = Compressor::new(level).ok()?;
+    compressor.set_parameter(CParameter::WindowLog(CHUNK_BYTES.ilog2())).ok()?;
+    Some(compressor)
 }
 
 fn pays(encoded_bytes: usize, bytes: usize) -> bool {
@@ -189,6 +227,35 @@ mod tests {
                 decoder.decode(codec, payload, &mut back).unwrap();
                 assert!(back == data);
             }
+        }
+    }
+
+    #[test]
+    fn what_only_zstd_makes_smaller_is_not_judged_by_lz4() {
+        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let base64: Vec<u8> = noise(CHUNK_BYTES).iter().map(|byte| letters[usize::from(byte % 64)]).collect();
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for level in [1, 3, 19] {
+            let (codec, payload) = encoder.encode(&base64, Effort::Zstd(level), false).unwrap();
+            assert!(codec == Codec::Zstd && payload.len() < CHUNK_BYTES * 4 / 5, "{codec:?}, {} bytes", payload.len());
+            let mut back = vec![0; CHUNK_BYTES];
+            decoder.decode(codec, payload, &mut back).unwrap();
+            assert!(back == base64);
+        }
+        assert_eq!(encoder.encode(&base64, Effort::Lz4, false).unwrap().0, Codec::Raw);
+    }
+
+    #[test]
+    fn contexts_take_no_more_memory_than_is_counted() {
+        let text: Vec<u8> = (0..CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)
+            .map(|at| b"all work and no play "[(at / 3 + at / 1000) % 21])
+            .collect();
+        for level in 1..=19 {
+            let mut encoder = Encoder::default();
+            encoder.smaller(&text, Effort::Zstd(level), true).unwrap();
+            let bytes = encoder.context_bytes();
+            let counted = Effort::Zstd(level).context_bytes();
+            assert!(bytes <= counted && counted < 2 * bytes + (1 << 20), "level {level}: {bytes} of {counted}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reaching the receiver, and making sure that it is the right one.
 
 use std::{
-    net::{TcpStream, ToSocketAddrs},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
     sync::Arc,
     time::Duration,
 };
@@ -39,12 +39,16 @@ pub(super) struct Dial<'d> {
     verifier: Arc<dyn ServerCertVerifier>,
     name: ServerName<'static>,
     patience: Duration,
-    address: std::net::SocketAddr,
-    socket: std::cell::RefCell<Option<TcpStream>>,
+    address: SocketAddr,
 }
 
 impl<'d> Dial<'d> {
-    pub(super) fn new(destination: &'d Destination, settings: &SendSettings) -> Result<Self, TransferError> {
+    /// Goes from address to address until the receiver itself answers: on the donor, one of the joiner's addresses may be
+    /// a network of the donor's own, where something else listens. The secret goes only to the key in the code.
+    pub(super) fn reach(
+        destination: &'d Destination,
+        settings: &SendSettings,
+    ) -> Result<(Self, ControlChannel), TransferError> {
         let (identity, verifier, name, addresses): (_, Arc<dyn ServerCertVerifier>, _, Vec<_>) = match destination {
             Destination::Paired(code) => {
                 let name = ServerName::try_from("sealant").map_err(crate::tls::identity::failed)?;
@@ -58,17 +62,31 @@ impl<'d> Dial<'d> {
                 (identity.duplicate(), authorities.server_verifier()?, name, addresses)
             }
         };
-        let (socket, address) = connect_to_one_of(&addresses)?;
-        let socket = std::cell::RefCell::new(Some(socket));
-        Ok(Self { destination, identity, verifier, name, patience: settings.patience, address, socket })
+        let Some((address, others)) = addresses.split_first() else {
+            return Err(unreachable("the receiver", std::io::ErrorKind::NotFound.into()));
+        };
+        let patience = settings.patience;
+        let mut dial = Self { destination, identity, verifier, name, patience, address: *address };
+        let mut tried = Vec::new();
+        for address in std::iter::once(address).chain(others) {
+            dial.address = *address;
+            match dial.control() {
+                Ok(control) => return Ok((dial, control)),
+                Err(error) => tried.push(error),
+            }
+        }
+        match tried.pop() {
+            Some(only) if tried.is_empty() => Err(only),
+            last => Err(TransferError::Unreached { tried: tried.into_iter().chain(last).collect() }),
+        }
     }
 
     fn peer(&self) -> String {
         self.address.to_string()
     }
 
-    pub(super) fn control(&self) -> Result<ControlChannel, TransferError> {
-        let socket = self.socket.borrow_mut().take().ok_or(TransferError::Stopped)?;
+    fn control(&self) -> Result<ControlChannel, TransferError> {
+        let socket = connect(&self.address, CONNECT_PATIENCE)?;
         let config = client_config(None, &self.identity, self.verifier.clone())?;
         ControlChannel::connect(socket, config, self.name.clone(), self.peer(), CONNECT_PATIENCE)
             .map_err(|error| self.not_the_receiver(error))
@@ -129,18 +147,7 @@ impl<'d> Dial<'d> {
     }
 }
 
-fn connect_to_one_of(addresses: &[std::net::SocketAddr]) -> Result<(TcpStream, std::net::SocketAddr), TransferError> {
-    let mut last = None;
-    for address in addresses {
-        match connect(address, CONNECT_PATIENCE) {
-            Ok(socket) => return Ok((socket, *address)),
-            Err(error) => last = Some(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| unreachable("the receiver", std::io::ErrorKind::NotFound.into())))
-}
-
-fn connect(address: &std::net::SocketAddr, patience: Duration) -> Result<TcpStream, TransferError> {
+fn connect(address: &SocketAddr, patience: Duration) -> Result<TcpStream, TransferError> {
     let socket = TcpStream::connect_timeout(address, patience);
     let socket = socket.map_err(|source| unreachable(&address.to_string(), source))?;
     socket.set_nodelay(true).map_err(|source| unreachable(&address.to_string(), source))?;

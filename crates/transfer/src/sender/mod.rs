@@ -1,7 +1,9 @@
 //! The donor's side.
 
 mod dial;
+mod encoders;
 pub mod flow;
+pub mod key_files;
 mod known;
 mod load;
 mod queue;

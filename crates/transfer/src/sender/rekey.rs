@@ -14,7 +14,7 @@ use innodb::{
     keys::{KeySource, NoKeys},
     page::checksum::Checksum,
     redo::{RedoFormat, recognise},
-    tablespace::{Encryption, Page0},
+    tablespace::{Encryption, MySqlMagic, Page0},
     verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
 };
 use keyring::StoreKind;
@@ -22,8 +22,9 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
+    path::RelativePath,
     plan::Plan,
-    sender::source::SourceFile,
+    sender::{key_files::store_kind, source::SourceFile},
     tls::ControlChannel,
     wire::{Control, SecretBytes},
 };
@@ -43,7 +44,7 @@ pub(super) fn hand_over(
         let refused = |reason: String| TransferError::Rekey { path: plan.absolute(planned), reason };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
-        if let Some(reason) = obstacle(&source, &head, &planned.entry.path.to_string())? {
+        if let Some(reason) = obstacle(&source, &head, &planned.entry.path)? {
             return Err(refused(reason.to_owned()));
         }
         logs.note(number, &head);
@@ -67,7 +68,7 @@ pub(super) fn hand_over(
 }
 
 /// Why a file cannot go to a receiver that is to share no key with this side.
-fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&'static str>, TransferError> {
+fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
     }
@@ -76,6 +77,10 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&
         Encryption::MySql { .. } if page0.checksum == Checksum::Mismatch => {
             Some("the checksum of its page 0 does not hold")
         }
+        // The receiver would refuse it in the middle of the data.
+        Encryption::MySql { magic: MySqlMagic::V1, .. } => Some(
+            "its key is wrapped as by MySQL 5.7.11, which does not say of which server; rotate the master key with a newer one",
+        ),
         Encryption::MariaDb { scheme: 1.., .. } => {
             Some("MariaDB encrypts with the keys of its key file themselves, so that there is nothing to wrap")
         }
@@ -84,17 +89,9 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<Option<&
     })
 }
 
-fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &str) -> Result<bool, TransferError> {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match keyring::recognise(head, name, source.bytes()) {
-        // Other JSON looks like a component's keyring, but names no master key.
-        Some(StoreKind::ComponentFile) => {
-            let whole = Zeroizing::new(source.head(usize::try_from(source.bytes()).unwrap_or_default())?);
-            let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
-            Ok(names(b"INNODBKey-") || names(b"MySQLReplicationKey_"))
-        }
-        kind => Ok(matches!(kind, Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2))),
-    }
+fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<bool, TransferError> {
+    let kind = store_kind(source, head, path)?;
+    Ok(matches!(kind, Some(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2)))
 }
 
 /// The files of MySQL's redo log.
@@ -126,7 +123,7 @@ impl RedoFiles {
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
         let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
         let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
-        for (_, number) in self.files {
+        for (start, number) in self.files {
             let mut spoke = Instant::now();
             let mut alive = || {
                 if spoke.elapsed() > SILENCE {
@@ -141,11 +138,52 @@ impl RedoFiles {
             let found = records.search(log, &mut alive);
             let found = found.map_err(|error| TransferError::Rekey { path: path(), reason: error.to_string() })?;
             if found {
-                let reason = "recovery would write keys back that were wrapped since the last checkpoint; \
-                              stop the server in order (innodb_fast_shutdown=0 or 1) and send again";
-                return Err(TransferError::Rekey { path: path(), reason: reason.to_owned() });
+                return Err(TransferError::Rekey { path: path(), reason: bringing_back(start).to_owned() });
             }
         }
         Ok(())
+    }
+}
+
+/// What to do about wrapped keys in a log whose first position is known, or, before 8.0.30, is not.
+const fn bringing_back(start: Option<Lsn>) -> &'static str {
+    match start {
+        Some(_) => {
+            "recovery would write keys back that were wrapped since the last checkpoint; \
+             stop the server in order (innodb_fast_shutdown=0 or 1) and send again"
+        }
+        None => {
+            "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not clear \
+             them; a server that was stopped in order (innodb_fast_shutdown=0 or 1), and only such a one, makes a new log: \
+             leave this one out with --exclude 'ib_logfile*'"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Selection;
+
+    #[test]
+    fn a_key_that_the_receiver_would_refuse_is_told_before_any_data() {
+        let directory = tempfile::tempdir().unwrap();
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace");
+        for (sample, refused) in [("synthetic-lCA-serverid951.ibd.zst", true), ("synthetic-lCB.ibd.zst", false)] {
+            let Ok(packed) = std::fs::File::open(format!("{samples}/{sample}")) else { panic!("no {sample}") };
+            std::fs::write(directory.path().join("t.ibd"), zstd::decode_all(packed).unwrap()).unwrap();
+            let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+            let source = SourceFile::open(&plan, 0).unwrap();
+            let head = source.head(HEAD_BYTES).unwrap();
+            assert!(Wrapped::find(&head).is_some(), "{sample}");
+            let reason = obstacle(&source, &head, &plan.entries[0].entry.path).unwrap();
+            assert_eq!(reason.is_some_and(|reason| reason.contains("5.7.11")), refused, "{sample}: {reason:?}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_stopping_does_not_clear_is_told_apart() {
+        assert!(bringing_back(Some(Lsn(8192))).contains("send again"));
+        assert!(bringing_back(None).contains("--exclude 'ib_logfile*'"));
     }
 }

@@ -13,6 +13,7 @@ use innodb::keys::KeySource;
 use super::{
     Destination, SendSettings, Sent, Source,
     dial::{Agreed, Dial},
+    encoders::Encoders,
     known::{Known, KnownFile},
     load::Load,
     queue::Queue,
@@ -49,6 +50,7 @@ pub(super) struct Sending<'s> {
     pub(super) queue: Queue,
     pub(super) assembly: Assembly,
     pub(super) governor: &'s Governor,
+    pub(super) encoders: Encoders,
     pub(super) limiter: Option<&'s Limiter>,
     pub(super) progress: &'s Progress,
     pub(super) stop: &'s Stop,
@@ -109,8 +111,7 @@ impl<'s> Session<'s> {
         progress: &'s Progress,
     ) -> Result<Self, TransferError> {
         let began = Instant::now();
-        let dial = Dial::new(destination, settings)?;
-        let mut control = dial.control()?;
+        let (dial, mut control) = Dial::reach(destination, settings)?;
         let agreed = dial.greet(&mut control, settings)?;
         Ok(Self {
             governor: Governor::new(settings.compression),
@@ -255,6 +256,7 @@ impl<'s> Session<'s> {
             queue,
             assembly,
             governor: &self.governor,
+            encoders: Encoders::new(self.channels.len(), self.governor.hardest()),
             limiter: self.limiter.as_ref(),
             progress: self.progress,
             stop: &stop,

@@ -63,7 +63,7 @@ impl<'p> SourceFile<'p> {
         // A link or a pipe that took the file's place is neither followed nor waited for.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
         let file = File::options().read(true).custom_flags(flags).open(&path).map_err(unreadable)?;
-        let from = From::Disk(Reader::new(file, &path));
+        let from = From::Disk(Reader::new(file));
         Ok(Self { planned, bytes, path, from })
     }
 

@@ -11,13 +11,13 @@ use verify::read::Buffer;
 
 use crate::{
     codec::{
-        Effort, Encoder, holes_are_zero,
+        Effort, holes_are_zero, is_zero,
         page::{HEAD_BYTES, SpaceCipher, SpaceKeys},
     },
     error::TransferError,
-    hash::{CHUNK_BYTES, Hash},
+    hash::{CHUNK_BYTES, Hash, chunk_bytes},
     progress::Progress,
-    sender::{Source, queue::Part, session::Sending, source::SourceFile},
+    sender::{Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
     wire::{Chunk, Codec, Data, Segment},
 };
@@ -33,9 +33,6 @@ pub(super) struct Stream<'s> {
     sending: &'s Sending<'s>,
     channel: DataChannel,
     buffer: Buffer,
-    encoder: Encoder,
-    pages: Vec<u8>,
-    check: Vec<u8>,
     keys: Option<FileKeys>,
     next_slot: u16,
     spoke: Instant,
@@ -50,17 +47,7 @@ struct FileKeys {
 
 impl<'s> Stream<'s> {
     pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
-        Self {
-            sending,
-            channel,
-            buffer: Buffer::new(CHUNK_BYTES),
-            encoder: Encoder::default(),
-            pages: Vec::new(),
-            check: Vec::new(),
-            keys: None,
-            next_slot: 0,
-            spoke: Instant::now(),
-        }
+        Self { sending, channel, buffer: Buffer::new(CHUNK_BYTES), keys: None, next_slot: 0, spoke: Instant::now() }
     }
 
     /// Sends until the queue is empty, and waits until the other side has written all of it. The
@@ -154,32 +141,63 @@ impl<'s> Stream<'s> {
         let file_number = u32::try_from(file).unwrap_or(u32::MAX);
         let effort = self.sending.governor.effort();
         let mut chunk = Chunk { file: file_number, number, hash, codec: Codec::Raw, segments, payload: &[] };
-        if effort != Effort::None
-            && self.open_pages(source, file, number, bytes)?
-            && let Some((codec, payload)) = self.encoder.encode(&self.pages, effort, true)
-        {
-            chunk.codec = codec;
-            Progress::add(&self.sending.progress.opened_bytes, bytes.len() as u64);
-            return send(self.sending, &mut self.channel, chunk, payload);
-        }
-        let kept = chunk.segments.as_ref().map(|segments| gather(bytes, segments));
-        let data = bytes.get(..kept.unwrap_or(bytes.len())).unwrap_or_default();
-        let Some((codec, payload)) = self.encoder.encode(data, effort, false) else {
-            return Err(TransferError::Stopped);
-        };
-        chunk.codec = codec;
+        let payload_bytes = self.encode(source, effort, &mut chunk, bytes)?;
+        let payload = bytes.get(..payload_bytes).unwrap_or_default();
         send(self.sending, &mut self.channel, chunk, payload)
+    }
+
+    /// Puts what is to travel in the place of the chunk's bytes, and notes in the message how it is made; returns how long
+    /// it is. The encoder is free again before anything waits for the network.
+    fn encode(
+        &mut self,
+        source: &SourceFile<'_>,
+        effort: Effort,
+        chunk: &mut Chunk<'_>,
+        bytes: &mut [u8],
+    ) -> Result<usize, TransferError> {
+        let sending = self.sending;
+        let mut lent = match effort {
+            Effort::None => None,
+            _ => Some(sending.encoders.lend(SILENCE, || {
+                sending.stop.check()?;
+                self.channel.send(&Data::Ping)
+            })?),
+        };
+        if let Some(Encoding { encoder, pages, check }) = lent.as_deref_mut()
+            && self.open_pages(source, chunk, bytes, pages, check)?
+            && let Some((codec, encoded)) = encoder.smaller(pages, effort, true)
+            && let Some(room) = bytes.get_mut(..encoded.len())
+        {
+            Progress::add(&sending.progress.opened_bytes, chunk_bytes(source.bytes(), chunk.number) as u64);
+            room.copy_from_slice(encoded);
+            chunk.codec = codec;
+            return Ok(encoded.len());
+        }
+        let kept = chunk.segments.as_ref().map_or(bytes.len(), |segments| gather(bytes, segments));
+        let data = bytes.get(..kept).unwrap_or_default();
+        let smaller = match &mut lent {
+            Some(lent) => lent.encoder.smaller(data, effort, false),
+            None => is_zero(data).then_some((Codec::Zeros, &[][..])),
+        };
+        let Some((codec, encoded)) = smaller else { return Ok(kept) };
+        if let Some(room) = bytes.get_mut(..encoded.len()) {
+            room.copy_from_slice(encoded);
+        }
+        chunk.codec = codec;
+        Ok(encoded.len())
     }
 
     /// Opens the chunk's pages if its file is an encrypted tablespace or log whose key is at hand.
     fn open_pages(
         &mut self,
         source: &SourceFile<'_>,
-        file: usize,
-        number: u64,
+        chunk: &Chunk<'_>,
         bytes: &[u8],
+        pages: &mut Vec<u8>,
+        check: &mut Vec<u8>,
     ) -> Result<bool, TransferError> {
         let Some(keys) = self.sending.keys else { return Ok(false) };
+        let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
             let redo = || self.sending.redo.of_log(self.sending.plan, file);
             let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, redo);
@@ -195,8 +213,8 @@ impl<'s> Stream<'s> {
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };
-        let offset = number.saturating_mul(CHUNK_BYTES as u64);
-        Ok(cipher.open(*slot, offset, bytes, &mut self.pages, &mut self.check) > 0)
+        let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+        Ok(cipher.open(*slot, offset, bytes, pages, check) > 0)
     }
 }
 

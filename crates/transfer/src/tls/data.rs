@@ -10,7 +10,7 @@ use rustls::{
 use rustls_pki_types::ServerName;
 use tls13::{Handshake, KEY_UPDATE, NEW_SESSION_TICKET, OUR_KEY_UPDATE, RecordKeys};
 use verify::read::Buffer;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
     error::TransferError,
@@ -35,25 +35,37 @@ pub(crate) struct DataChannel {
     plain: Zeroizing<Vec<u8>>,
     kept: Range<usize>,
     idle_records: u32,
-    header: Vec<u8>,
+    /// Short messages are here as a whole, keys among them.
+    header: Zeroizing<Vec<u8>>,
 }
 
 /// Memory for messages, such that what is behind their first bytes is aligned for direct writes.
 pub(crate) struct MessageBuffer {
     memory: Buffer,
     skip: usize,
+    /// Where the longest message ended.
+    used: usize,
 }
 
 impl MessageBuffer {
     /// For messages of any length, of which the first `header_bytes` are not to be aligned.
     pub(crate) fn new(header_bytes: usize) -> Self {
         let skip = ALIGNMENT.saturating_sub(header_bytes);
-        Self { memory: Buffer::new(MAX_BODY_BYTES + ALIGNMENT), skip }
+        Self { memory: Buffer::new(MAX_BODY_BYTES + ALIGNMENT), skip, used: 0 }
     }
 
     fn take(&mut self, length: usize) -> &mut [u8] {
         let end = self.skip + length;
+        self.used = self.used.max(end);
         self.memory.take(end).get_mut(self.skip..end).unwrap_or_default()
+    }
+}
+
+/// Keys and opened pages were in it.
+impl Drop for MessageBuffer {
+    fn drop(&mut self) {
+        // No more than that: memory that was never used is none yet.
+        self.memory.take(self.used).zeroize();
     }
 }
 
@@ -99,7 +111,14 @@ impl DataChannel {
     fn open(handshake: Handshake, mut socket: RecordSocket) -> Result<Self, TransferError> {
         let keys = handshake::run(handshake, &mut socket)?;
         let plain = Zeroizing::new(vec![0; record::MAX_BODY_BYTES]);
-        Ok(Self { socket, keys, plain, kept: 0..0, idle_records: 0, header: Vec::new() })
+        Ok(Self {
+            socket,
+            keys,
+            plain,
+            kept: 0..0,
+            idle_records: 0,
+            header: Zeroizing::new(Vec::with_capacity(SHORT_BYTES)),
+        })
     }
 
     pub(crate) fn peer(&self) -> &str {

@@ -1,0 +1,154 @@
+//! Memory for compression, shared by all connections: the harder the effort, the fewer compress at the same time, so that
+//! no combination of options takes more than is promised.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+use zeroize::Zeroizing;
+
+use crate::{
+    codec::{Effort, Encoder, page::MAX_DESCRIPTION_BYTES},
+    error::TransferError,
+    hash::CHUNK_BYTES,
+};
+
+/// For all of compression and all connections together: 256 MiB are promised for the process, of which it takes some
+/// 40 without either.
+const SHARED_BYTES: usize = 208 << 20;
+/// Of one connection: a chunk, and what is on its way to the socket.
+const CONNECTION_BYTES: usize = 1280 << 10;
+/// Of one encoder, beside its contexts: what comes out, pages opened, and these sealed again.
+const ENCODER_BYTES: usize = 3 * (CHUNK_BYTES + MAX_DESCRIPTION_BYTES);
+
+/// An encoder, and memory for pages that are opened for it.
+#[derive(Debug, Default)]
+pub(super) struct Encoding {
+    pub(super) encoder: Encoder,
+    /// Pages in clear text.
+    pub(super) pages: Zeroizing<Vec<u8>>,
+    /// The same, sealed again.
+    pub(super) check: Vec<u8>,
+}
+
+/// As many encoders as fit.
+#[derive(Debug)]
+pub(super) struct Encoders {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    idle: Vec<Encoding>,
+    /// How many may still be made.
+    unmade: usize,
+}
+
+/// An encoder in use; it goes back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Lent<'e> {
+    encoders: &'e Encoders,
+    encoding: Encoding,
+}
+
+impl Encoders {
+    /// For so many connections, none of which compresses harder than `hardest`.
+    pub(super) fn new(streams: usize, hardest: Effort) -> Self {
+        let unmade = Self::count(streams, hardest);
+        Self { state: Mutex::new(State { idle: Vec::new(), unmade }), returned: Condvar::new() }
+    }
+
+    fn count(streams: usize, hardest: Effort) -> usize {
+        let left = SHARED_BYTES.saturating_sub(streams.saturating_mul(CONNECTION_BYTES));
+        (left / (ENCODER_BYTES + hardest.context_bytes())).clamp(1, streams.max(1))
+    }
+
+    /// Takes one, and waits for it if need be. `alive` is called again and again meanwhile.
+    ///
+    /// # Errors
+    /// Those of `alive`.
+    pub(super) fn lend(
+        &self,
+        pause: Duration,
+        mut alive: impl FnMut() -> Result<(), TransferError>,
+    ) -> Result<Lent<'_>, TransferError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(encoding) = state.idle.pop() {
+                return Ok(Lent { encoders: self, encoding });
+            }
+            if let Some(unmade) = state.unmade.checked_sub(1) {
+                state.unmade = unmade;
+                return Ok(Lent { encoders: self, encoding: Encoding::default() });
+            }
+            let (woken, waited) = self.returned.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if waited.timed_out() {
+                drop(state);
+                alive()?;
+                state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+impl Deref for Lent<'_> {
+    type Target = Encoding;
+
+    fn deref(&self) -> &Encoding {
+        &self.encoding
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Encoding {
+        &mut self.encoding
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let encoding = std::mem::take(&mut self.encoding);
+        self.encoders.state.lock().unwrap_or_else(PoisonError::into_inner).idle.push(encoding);
+        self.encoders.returned.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_combination_of_options_takes_more_than_is_promised() {
+        let efforts = (1..=19).map(Effort::Zstd).chain([Effort::None, Effort::Lz4]);
+        for effort in efforts {
+            for streams in 1..=64 {
+                let count = Encoders::count(streams, effort);
+                let bytes = streams * CONNECTION_BYTES + count * (ENCODER_BYTES + effort.context_bytes());
+                assert!((1..=streams).contains(&count) && bytes <= SHARED_BYTES, "{effort:?}, {streams}: {count}");
+            }
+        }
+        assert_eq!(Encoders::count(4, Effort::Zstd(19)), 4);
+        assert!(Encoders::count(16, Effort::Zstd(9)) > 8);
+    }
+
+    #[test]
+    fn who_waits_gets_what_comes_back_and_stays_alive() {
+        let encoders = Encoders::new(1, Effort::Lz4);
+        let first = encoders.lend(Duration::from_millis(1), || Ok(())).unwrap();
+        let mut signs = 0;
+        let given_up = encoders.lend(Duration::from_millis(1), || {
+            signs += 1;
+            if signs < 3 { Ok(()) } else { Err(TransferError::Stopped) }
+        });
+        assert!(given_up.is_err() && signs == 3);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| encoders.lend(Duration::from_secs(10), || Ok(())).is_ok());
+            drop(first);
+            assert!(waiting.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Keys that lie among the files to be sent: whoever receives those could open all of them.
+
+use std::path::PathBuf;
+
+use keyring::StoreKind;
+use zeroize::Zeroizing;
+
+use super::source::SourceFile;
+use crate::{error::TransferError, path::RelativePath, plan::Plan};
+
+/// Enough of a file to recognise it.
+const HEAD_BYTES: usize = 4096;
+/// Endings of the many files that only the storage engines write: none of them is opened for a look.
+const DATA: [&str; 12] = ["ibd", "ibu", "ibt", "frm", "sdi", "MYD", "MYI", "MAD", "MAI", "CSV", "CSM", "ARZ"];
+
+/// A file that holds keys, or what opens them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFile {
+    /// Where it is in the source.
+    pub path: RelativePath,
+    /// What it holds, for people.
+    pub holds: &'static str,
+}
+
+/// Files of the plan that are a key store by their content, or one of `given` by identity.
+///
+/// # Errors
+/// [`TransferError::Source`] names what cannot be read.
+pub fn key_files(plan: &Plan, given: &[PathBuf]) -> Result<Vec<KeyFile>, TransferError> {
+    let given: Vec<_> = given.iter().filter_map(|path| path.metadata().ok()).collect();
+    let mut found = Vec::new();
+    for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
+        let holds = if given.iter().any(|given| planned.is_same_file(given)) {
+            Some("keys that were given on the command line")
+        } else {
+            match recognised(plan, number) {
+                Err(error) if error.is_change() => None,
+                holds => holds?,
+            }
+        };
+        let path = planned.entry.path.clone();
+        found.extend(holds.map(|holds| KeyFile { path, holds }));
+    }
+    Ok(found)
+}
+
+fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, TransferError> {
+    let Some(path) = plan.entries.get(number).map(|planned| &planned.entry.path) else { return Ok(None) };
+    if path.as_path().extension().is_some_and(|ending| DATA.iter().any(|data| ending == *data)) {
+        return Ok(None);
+    }
+    let source = SourceFile::open_in_use(plan, number)?;
+    let head = Zeroizing::new(source.head(HEAD_BYTES)?);
+    Ok(match store_kind(&source, &head, path)? {
+        Some(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => {
+            Some("a keyring of MySQL")
+        }
+        Some(StoreKind::MariaDbPlain) => Some("a key file of MariaDB"),
+        Some(StoreKind::OpensslSalted) => Some("a file encrypted with a password, as key files of MariaDB are"),
+        Some(StoreKind::VaultConfig) => Some("credentials for a key server"),
+        Some(StoreKind::CfpExportKey) => Some("the transfer key of an exported table"),
+        _ => None,
+    })
+}
+
+/// What a file is, if it is a key store. `head` is at least its first 4 KiB.
+pub(super) fn store_kind(
+    source: &SourceFile<'_>,
+    head: &[u8],
+    path: &RelativePath,
+) -> Result<Option<StoreKind>, TransferError> {
+    let name = path.as_path().file_name().unwrap_or_default().to_string_lossy();
+    let kind = keyring::recognise(head, &name, source.bytes());
+    if kind == Some(StoreKind::ComponentFile) {
+        // Other JSON looks like a component's keyring, but names no master key.
+        let whole = Zeroizing::new(source.head(usize::try_from(source.bytes()).unwrap_or_default())?);
+        let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
+        return Ok(kind.filter(|_| names(b"INNODBKey-") || names(b"MySQLReplicationKey_")));
+    }
+    Ok(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::plan::Selection;
+
+    #[test]
+    fn keys_among_the_files_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("db")).unwrap();
+        let key = "3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82";
+        let component = format!(r#"{{"version":"1.0","elements":[{{"data_id":"INNODBKey-1","data":"{key}"}}]}}"#);
+        let files = [
+            ("keyring", component.as_str()),
+            ("db/keyring.old", "Keyring file version:2.0\0"),
+            ("keys.txt", &format!("# keys\n1;{key}\n")),
+            ("keys.enc", "Salted__12345678"),
+            ("db/t.cfp", "\0\0\0\x20"),
+            ("given", "anything"),
+            ("auto.cnf", "[auto]\nserver-uuid=1\n"),
+            ("facts.json", r#"{"elements": []}"#),
+            ("db/t.ibd", "Salted__ is no name of a page"),
+        ];
+        for (name, content) in files {
+            fs::write(root.join(name), content).unwrap();
+        }
+        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let found = key_files(&plan, &[root.join("given"), root.join("gone")]).unwrap();
+        let paths: Vec<String> = found.iter().map(|found| found.path.to_string()).collect();
+        assert_eq!(paths, ["db/keyring.old", "db/t.cfp", "given", "keyring", "keys.enc", "keys.txt"]);
+    }
+}
