@@ -212,7 +212,11 @@ impl Place {
     }
 
     fn receive(&self, args: &[&str]) -> (Running, Option<PairingCode>) {
-        let mut command = sealant();
+        self.receive_by(sealant(), args)
+    }
+
+    /// The same, by a command that runs this program.
+    fn receive_by(&self, mut command: Command, args: &[&str]) -> (Running, Option<PairingCode>) {
         command.args(["receive", "--listen", "127.0.0.1:0", "--quiet", "--into"]).arg(&self.target).args(args);
         let mut running = Running::start(command.stdout(Stdio::piped()), self.directory.path().join("receive.err"));
         let stdout = running.child.stdout.take().expect("stdout");
@@ -483,6 +487,39 @@ fn a_commit_that_was_cut_off_goes_on_even_anew() {
     let (mut receiver, code) = place.receive(&["--anew"]);
     assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
     assert_same(&place.source(), &place.target);
+}
+
+/// Kills a receiver at the `time`th of its calls of that name; whether it made so many.
+fn is_killed_at(place: &Place, call: &str, time: u32) -> bool {
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"]);
+    traced.arg(format!("inject={call}:signal=KILL:when={time}")).arg(sealant().get_program());
+    let (mut receiver, code) = place.receive_by(traced, &[]);
+    let Some(code) = code else { return receiver.code() != Some(0) };
+    let mut sender = place.send(&code, &[]);
+    let sent = sender.code();
+    let received = receiver.code();
+    assert!(received != Some(0) || sent == Some(0), "{}", sender.said());
+    received != Some(0)
+}
+
+#[test]
+fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return leave_out("strace is not installed");
+    }
+    // What makes a commit: files are dressed, flushed, marked, moved; then what is left is taken away.
+    for call in ["fchmod", "utimensat", "syncfs", "fsync", "renameat", "renameat2", "unlinkat"] {
+        for time in 1.. {
+            let place = Place::with_source();
+            if !is_killed_at(&place, call, time) {
+                assert!(time > 1, "{call} is never made");
+                break;
+            }
+            place.assert_old_or_new();
+            place.resume();
+        }
+    }
 }
 
 /// As a kill between two moves of a commit leaves it.

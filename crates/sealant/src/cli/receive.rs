@@ -128,7 +128,7 @@ impl Receive {
                         let _ = writeln!(err, "sealant: {}", words(rekeyed));
                     }
                 }
-                self.preparing.prepare(&into, &received.notes)
+                self.preparing.prepare(&into, &received.notes, self.owner.is_some())
             }
             Err(error) => {
                 self.following.over(Err(&error));

@@ -10,6 +10,8 @@ use crate::{error::TransferError, path::RelativePath, plan::Plan};
 
 /// Enough of a file to recognise it.
 const HEAD_BYTES: usize = 4096;
+/// No keyring is longer.
+const MAX_KEYRING_BYTES: usize = 16 << 20;
 /// Endings of the many files that only the storage engines write: none of them is opened for a look.
 const DATA: [&str; 12] = ["ibd", "ibu", "ibt", "frm", "sdi", "MYD", "MYI", "MAD", "MAI", "CSV", "CSM", "ARZ"];
 
@@ -73,7 +75,8 @@ pub(super) fn store_kind(
     let kind = keyring::recognise(head, &name, source.bytes());
     if kind == Some(StoreKind::ComponentFile) {
         // Other JSON looks like a component's keyring, but names no master key.
-        let whole = Zeroizing::new(source.head(usize::try_from(source.bytes()).unwrap_or_default())?);
+        let bytes = usize::try_from(source.bytes()).unwrap_or(usize::MAX).min(MAX_KEYRING_BYTES);
+        let whole = Zeroizing::new(source.head(bytes)?);
         let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
         return Ok(kind.filter(|_| names(b"INNODBKey-") || names(b"MySQLReplicationKey_")));
     }
