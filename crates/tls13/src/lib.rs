@@ -11,6 +11,7 @@ mod handshake;
 mod identity;
 mod key;
 mod keys;
+mod names;
 pub mod record;
 
 pub use crate::{
@@ -19,6 +20,7 @@ pub use crate::{
     identity::{Authorities, Error, Identity},
     key::{private_key, private_key_pem, read_secret},
     keys::RecordKeys,
+    names::check_name,
 };
 
 /// Type of a handshake message that gives a ticket for resumption (RFC 8446, appendix B.3).

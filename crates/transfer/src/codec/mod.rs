@@ -36,15 +36,8 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Compresses `data` if that makes it at least a sixteenth smaller. `opened` says that it is a
-    /// description of pages and these, opened; it always has to be compressed, and `None` says that
-    /// it is not worth it.
-    pub fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
-        let raw = if opened { None } else { Some((Codec::Raw, data)) };
-        self.smaller(data, effort, opened).or(raw)
-    }
-
-    /// The same; `None` if it is to travel as it is.
+    /// Compresses `data` if that makes it at least a sixteenth smaller; `None` if it is not worth it. `opened` says that it
+    /// is a description of pages and these, opened.
     pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
         if !opened && is_zero(data) {
             return Some((Codec::Zeros, &[]));
@@ -102,6 +95,13 @@ impl Encoder {
         }
         let (_, compressor) = self.zstd.as_mut()?;
         compressor.compress_to_buffer(data, &mut self.out[..]).ok()
+    }
+
+    /// The same, or the bytes as they are, as they travel then; opened pages never do.
+    #[cfg(test)]
+    pub(crate) fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
+        let raw = if opened { None } else { Some((Codec::Raw, data)) };
+        self.smaller(data, effort, opened).or(raw)
     }
 
     /// Bytes that its contexts take.

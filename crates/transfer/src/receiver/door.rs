@@ -38,8 +38,6 @@ pub(super) struct Door {
     config: Arc<rustls::ServerConfig>,
     identity: Identity,
     secret: Option<Secret>,
-    /// Whether there is a pairing code.
-    is_paired: bool,
 }
 
 /// A sender that proved itself.
@@ -65,14 +63,13 @@ impl Door {
         config: Arc<rustls::ServerConfig>,
         identity: Identity,
         secret: Option<Secret>,
-        is_paired: bool,
     ) -> Result<Self, TransferError> {
         speed::prepare();
         let failed = |source| TransferError::Network { peer: listen.to_string(), doing: "listening", source };
         let listener = TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, config, identity, secret, is_paired })
+        Ok(Self { listener, address, config, identity, secret })
     }
 
     pub(super) const fn address(&self) -> SocketAddr {
@@ -106,11 +103,12 @@ impl Door {
         }
     }
 
-    /// Waits for the first sender that proves itself. `impostor` hears of each that tried a wrong secret, and may end the
-    /// wait.
+    /// Waits for the first sender that proves itself. `paired` says that there is a code that
+    /// somebody has seen; `impostor` hears of each that tried a wrong secret, and may end the wait.
     pub(super) fn wait_for_sender(
         &self,
         settings: &ReceiveSettings,
+        paired: bool,
         mut impostor: impl FnMut(SocketAddr) -> Result<(), TransferError>,
     ) -> Result<Visitor, TransferError> {
         let until = Instant::now() + settings.expiry;
@@ -138,7 +136,7 @@ impl Door {
                         let _ = tell.send(verdict);
                     });
                 }
-                let (seconds, paired) = (settings.expiry.as_secs(), self.is_paired);
+                let seconds = settings.expiry.as_secs();
                 Err(TransferError::Expired { seconds, paired, refused: refused.take() })
             };
             let outcome = wait();

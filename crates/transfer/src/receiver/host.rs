@@ -62,14 +62,8 @@ impl Host {
             impostor(peer);
             Ok(())
         };
-        let visitor = self.door.wait_for_sender(&self.settings, turned_away);
-        let visitor = visitor.map_err(|error| match error {
-            // A code that a program hands on by itself has been seen by nobody.
-            TransferError::Expired { seconds, refused, .. } => {
-                TransferError::Expired { seconds, paired: false, refused }
-            }
-            other => other,
-        })?;
+        // A code that a program hands on by itself has been seen by nobody.
+        let visitor = self.door.wait_for_sender(&self.settings, false, turned_away)?;
         Ok(Visit { host: self, visitor })
     }
 }

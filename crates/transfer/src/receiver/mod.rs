@@ -242,7 +242,8 @@ impl Receiver {
             return Ok(received(&manifest, None, Vec::new(), None));
         }
         // One failed try burns a pairing code.
-        let visitor = self.door.wait_for_sender(&self.settings, |peer| Err(TransferError::WrongSecret { peer }))?;
+        let burnt = |peer| Err(TransferError::WrongSecret { peer });
+        let visitor = self.door.wait_for_sender(&self.settings, self.code.is_some(), burnt)?;
         self.serve_visitor(visitor, progress)
     }
 
@@ -507,12 +508,12 @@ fn open_door(settings: &ReceiveSettings, trust: &Trust) -> Result<(Door, Option<
     match trust {
         Trust::Certificates { identity, authorities, secret } => {
             let config = server_config(identity, authorities.client_verifier()?)?;
-            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone(), false)?, None))
+            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone())?, None))
         }
         Trust::Pairing => {
             let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
             let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
-            let door = Door::open(settings.listen, config, identity, Some(secret.clone()), true)?;
+            let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
             let addresses = match settings.advertise.as_slice() {
                 [] => own_addresses(door.address().ip()),
                 given => given.to_vec(),

@@ -61,6 +61,12 @@ pub struct Owner {
     pub gid: u32,
 }
 
+impl Owner {
+    fn ids(self) -> (Option<Uid>, Option<Gid>) {
+        (Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)))
+    }
+}
+
 impl Staging {
     /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off; and makes sure that
     /// what comes can be given to its owner.
@@ -115,9 +121,9 @@ impl Staging {
     fn check_owner(&self, owner: Owner) -> Result<(), TransferError> {
         const TRIAL: &str = "trial";
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (uid, gid) = (Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)));
+        let (uid, gid) = owner.ids();
         let given = openat(&self.staging, TRIAL, flags, PRIVATE_FILE).and_then(|trial| fchown(trial, uid, gid));
-        let removed = gone(unlinkat(&self.staging, TRIAL, AtFlags::empty()));
+        let removed = self.forget(&[TRIAL]);
         given.and(removed).map_err(|error| TransferError::Owner {
             path: self.path.clone(),
             uid: owner.uid,
@@ -155,11 +161,13 @@ impl Staging {
     /// Takes away what an earlier transfer left.
     pub(crate) fn clear(&self) -> Result<(), TransferError> {
         let cleared = prune(&self.files, Path::new(""), &|_, _| false);
-        let cleared = cleared.and_then(|()| {
-            gone(unlinkat(&self.staging, COMMIT_PART, AtFlags::empty()))?;
-            Ok(gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty()))?)
-        });
+        let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
+    }
+
+    /// Removes files of the staging directory, one after the other, where they are there.
+    fn forget(&self, names: &[&str]) -> Result<(), Errno> {
+        names.iter().try_for_each(|name| gone(unlinkat(&self.staging, *name, AtFlags::empty())))
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> TransferError + '_ {
@@ -379,9 +387,7 @@ impl Staging {
             self.put_in_place(manifest, &mark)?;
         }
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
-            .and_then(|()| gone(unlinkat(&self.staging, JOURNAL, AtFlags::empty())))
-            .and_then(|()| gone(unlinkat(&self.staging, COMMIT_PART, AtFlags::empty())))
-            .and_then(|()| gone(unlinkat(&self.staging, COMMIT, AtFlags::empty())))
+            .and_then(|()| self.forget(&[JOURNAL, COMMIT_PART, COMMIT]))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
             .and_then(|()| fsync(&self.target));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
@@ -425,8 +431,7 @@ impl Staging {
     /// nobody else to look into one that was closed.
     fn dress_target(&self, mark: &Mark) -> io::Result<()> {
         let owner = mark.owner.or_else(|| mark.root.map(|root| Owner { uid: root.uid, gid: root.gid }));
-        if let Some(Owner { uid, gid }) = owner {
-            let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        if let Some((uid, gid)) = owner.map(Owner::ids) {
             give(mark.owner, chownat(&self.target, MANIFEST, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
             give(mark.owner, fchown(&self.target, uid, gid))?;
         }
@@ -541,8 +546,7 @@ fn give(owner: Option<Owner>, result: Result<(), Errno>) -> io::Result<()> {
 
 /// Gives an entry its owner, permissions and times.
 fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
-    let (uid, gid) = owner.map_or((entry.uid, entry.gid), |owner| (owner.uid, owner.gid));
-    let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    let (uid, gid) = owner.unwrap_or(Owner { uid: entry.uid, gid: entry.gid }).ids();
     let time = Timespec { tv_sec: entry.modified.0, tv_nsec: i64::from(entry.modified.1) };
     let times = Timestamps { last_access: time, last_modification: time };
     if let Kind::Link { .. } = entry.kind {

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use crate::{
     error::TransferError,
     pairing::{EXPORTER_BYTES, Pin},
-    tls::{names_of, spki_of},
+    tls::spki_of,
     wire::{Control, HEADER_BYTES, frame},
 };
 
@@ -95,16 +95,7 @@ impl ControlChannel {
 
     /// Whether the other side's certificate has one of these names, or none is asked for; if not, its names.
     pub(crate) fn is_one_of(&self, allowed: &[String]) -> Result<(), String> {
-        if allowed.is_empty() {
-            return Ok(());
-        }
-        let names = self.tls.peer_certificates().and_then(|chain| Some(names_of(chain.first()?))).unwrap_or_default();
-        let is_allowed = names.iter().any(|name| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)));
-        match (is_allowed, names.as_slice()) {
-            (true, _) => Ok(()),
-            (false, []) => Err("a certificate without a name".to_owned()),
-            (false, names) => Err(names.join(", ")),
-        }
+        tls13::check_name(allowed, self.tls.peer_certificates().unwrap_or_default())
     }
 
     pub(crate) fn peer(&self) -> &str {

@@ -16,7 +16,7 @@ pub(crate) use tls13::{provider, record};
 pub(crate) use self::{
     control::ControlChannel,
     data::{DataChannel, MessageBuffer},
-    pinned::{Pinned, names_of, spki_of},
+    pinned::{Pinned, spki_of},
 };
 use crate::{error::TransferError, tls::identity::Identity, wire::message::SUITES};
 

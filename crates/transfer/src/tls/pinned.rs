@@ -1,7 +1,7 @@
 //! Certificates judged by their key alone: the one in the pairing code, or the one that the control
 //! connection proved.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
@@ -10,7 +10,7 @@ use rustls::{
     server::danger::{ClientCertVerified, ClientCertVerifier},
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{pairing::Pin, tls::provider};
 
@@ -18,28 +18,6 @@ use crate::{pairing::Pin, tls::provider};
 pub(crate) fn spki_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     Some(certificate.public_key().raw.to_vec())
-}
-
-/// Names of a certificate: the alternative ones, and the common name.
-pub(crate) fn names_of(certificate: &CertificateDer<'_>) -> Vec<String> {
-    let Ok((_, certificate)) = X509Certificate::from_der(certificate) else { return Vec::new() };
-    let alternatives = certificate.subject_alternative_name().ok().flatten();
-    let alternatives = alternatives.iter().flat_map(|names| &names.value.general_names).filter_map(|name| match name {
-        GeneralName::DNSName(name) => Some((*name).to_owned()),
-        GeneralName::IPAddress(bytes) => match **bytes {
-            [a, b, c, d] => Some(IpAddr::from([a, b, c, d]).to_string()),
-            _ => <[u8; 16]>::try_from(*bytes).ok().map(|bytes| IpAddr::from(bytes).to_string()),
-        },
-        _ => None,
-    });
-    let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok().map(ToOwned::to_owned));
-    let mut names: Vec<String> = Vec::new();
-    for name in alternatives.chain(common) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 /// Takes a certificate whose key has the fingerprint wanted; the handshake proves that the other

@@ -117,7 +117,7 @@ async fn prove(
     let (mut link, chain) = Link::open(socket, Handshake::Server(Box::new(tls)), &peer, patience).await?;
     let certificate = chain.first().and_then(|der| Certificate::from_der(der).ok());
     guest.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
-    if let Err(names) = is_allowed(&shared.options.allow, certificate) {
+    if let Err(names) = tls13::check_name(&shared.options.allow, &chain) {
         count(&shared.counters.names_refused_total);
         let _ = link.send(Kind::Refused, format!("{names} may not connect here").as_bytes()).await;
         link.close().await;
@@ -131,21 +131,6 @@ async fn prove(
     }
     link.send(Kind::Hello, &message::welcome(shared.most_ahead)).await?;
     Ok((link, entry.proven()))
-}
-
-/// Whether the certificate has one of the names; if not, which it has.
-fn is_allowed(allow: &[String], certificate: Option<Certificate>) -> Result<(), String> {
-    if allow.is_empty() {
-        return Ok(());
-    }
-    let Some(certificate) = certificate else { return Err("a certificate that cannot be read".to_owned()) };
-    let mut names = certificate.names();
-    names.extend(certificate.common_name);
-    if names.iter().any(|name| allow.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))) {
-        return Ok(());
-    }
-    names.dedup();
-    Err(names.join(", "))
 }
 
 async fn serve(shared: &Shared, link: &mut Link, guest: &mut Guest) -> Result<(), Error> {
