@@ -1,6 +1,7 @@
 //! The joiner's side.
 
 mod door;
+mod folder;
 mod host;
 mod mark;
 mod rekey;
@@ -289,7 +290,7 @@ impl Receiver {
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
         let resumed = self.staging.has_files()?;
-        let proven = alive(control, progress, || self.prepare(&entries, allocated_bytes))??;
+        let proven = alive(control, progress, || self.prepare(&entries, allocated_bytes, resumed))??;
         for message in resume::messages(&proven) {
             control.queue(&message)?;
         }
@@ -343,9 +344,14 @@ impl Receiver {
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.
-    fn prepare(&self, entries: &[Entry], allocated_bytes: u64) -> Result<Vec<Proven>, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<Vec<Proven>, TransferError> {
+        if !resumed {
+            self.staging.check_space(allocated_bytes)?;
+            self.staging.make(entries)?;
+            return Ok(Vec::new());
+        }
         let claims = self.staging.claims()?;
-        self.staging.make(entries)?;
+        self.staging.make_again(entries)?;
         let staged = self.staging.staged_bytes(entries);
         self.staging.check_space(allocated_bytes.saturating_sub(staged))?;
         if claims.is_empty() {

@@ -304,7 +304,9 @@ fn no_changed_frame_is_taken_for_another() {
             })),
         };
         // Memory is used again: to take it anew for each frame would be most of the work.
-        let mut stream = Stream { receiving: &receiving, round: None, channel, worker, open: None, spare, rewrapped };
+        let folder = receiving.staging.folder();
+        let mut stream =
+            Stream { receiving: &receiving, round: None, channel, worker, folder, open: None, spare, rewrapped };
         // The first ones go as they are, so that the test is known to see what is taken.
         let frame = match frames.get(round) {
             Some(frame) => frame.clone(),

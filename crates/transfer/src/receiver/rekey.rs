@@ -134,7 +134,7 @@ pub(super) fn forget_first_chunks(
     for (file, chunks) in proven.iter_mut().filter(|(_, chunks)| chunks.first().is_some_and(|(chunk, _)| *chunk == 0)) {
         let Some(entry) = entries.get(*file) else { continue };
         let mut head = vec![0; HEAD_BYTES];
-        let read = innodb::ReadAt::read_at(&staging.open_file(&entry.path)?, 0, &mut head);
+        let read = innodb::ReadAt::read_at(&staging.open_file(&mut staging.folder(), &entry.path)?, 0, &mut head);
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
             chunks.remove(0);

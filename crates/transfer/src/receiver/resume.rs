@@ -37,7 +37,7 @@ pub(super) fn prove(
     let worker = || -> Result<(), TransferError> {
         let mut buffer = vec![0; CHUNK_BYTES];
         while let Some((number, entry, bytes, mut chunks)) = next() {
-            let file = staging.open_file(&entry.path)?;
+            let file = staging.open_file(&mut staging.folder(), &entry.path)?;
             chunks.retain(|(chunk, hash)| {
                 if *chunk >= chunks_of(bytes) {
                     return false;

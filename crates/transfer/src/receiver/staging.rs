@@ -9,11 +9,13 @@ use std::{
     ffi::OsStr,
     fs::{self, DirBuilder, File},
     io::{self, ErrorKind, Write},
+    num::NonZero,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::DirBuilderExt,
     },
     path::{Path, PathBuf},
+    thread,
 };
 
 use rustix::{
@@ -25,9 +27,13 @@ use rustix::{
     io::Errno,
 };
 
-use super::mark::Mark;
+use super::{
+    folder::{Folder, open_directory},
+    mark::Mark,
+};
 use crate::{
     error::TransferError,
+    hash::{Hash, chunks_of},
     journal::{Claims, Journal},
     manifest::Manifest,
     path::RelativePath,
@@ -40,6 +46,8 @@ const JOURNAL: &str = "journal";
 const COMMIT: &str = "commit";
 /// The same while it is written.
 const COMMIT_PART: &str = "commit-part";
+/// Entries that are dressed by one thread, whatever the number of processors.
+const FEW: usize = 512;
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
@@ -200,9 +208,9 @@ impl Staging {
 
     /// Bytes that staged files take.
     pub(crate) fn staged_bytes(&self, entries: &[Entry]) -> u64 {
+        let mut folder = self.folder();
         let blocks = entries.iter().filter_map(|entry| {
-            let parent = self.parent(&self.files, &entry.path).ok()?;
-            let found = statat(parent.as_fd(), name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let found = statat(folder.of(&entry.path).ok()?, name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
             u64::try_from(found.st_blocks).ok()
         });
         blocks.sum::<u64>().saturating_mul(512)
@@ -226,9 +234,16 @@ impl Staging {
         }
     }
 
-    /// Makes every directory, link and file of a list, each file with its length and no bytes yet,
-    /// and takes away what an earlier try left and the list does not have.
+    /// Makes the directories and links of a list, and the files that come in several chunks, each with its length and no
+    /// bytes yet; the others are made when they come.
     pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), TransferError> {
+        let comes_whole = |entry: &&Entry| matches!(entry.kind, Kind::File { bytes } if chunks_of(bytes) == 1);
+        self.make_each(entries.iter().filter(|entry| !comes_whole(entry)))
+    }
+
+    /// Makes everything of a list that an earlier try has not made, and takes away what that left and the list does not
+    /// have.
+    pub(crate) fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
         self.prune(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
@@ -242,11 +257,12 @@ impl Staging {
                 .get(&entry.path)
                 .is_some_and(|kind| std::mem::discriminant(*kind) == std::mem::discriminant(&entry.kind))
         };
+        let mut folder = self.folder();
         // Children first.
         for entry in before.iter().rev().filter(|entry| !stays(entry)) {
             let flags = if entry.kind == Kind::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            let parent = self.parent(&self.files, &entry.path);
-            let removed = parent.and_then(|parent| Ok(gone(unlinkat(parent, name(&entry.path), flags))?));
+            let removed =
+                folder.of(&entry.path).and_then(|parent| Ok(gone(unlinkat(parent, name(&entry.path), flags))?));
             removed.map_err(self.failed_at(&entry.path, "cannot be removed"))?;
         }
         let there: HashMap<_, _> = before.iter().map(|entry| (&entry.path, &entry.kind)).collect();
@@ -254,8 +270,9 @@ impl Staging {
     }
 
     fn make_each<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), TransferError> {
+        let mut folder = self.folder();
         for entry in entries {
-            let parent = self.parent(&self.files, &entry.path);
+            let parent = folder.of(&entry.path);
             let parent = parent.map_err(self.failed_at(&entry.path, "its directory cannot be opened"))?;
             let made = match &entry.kind {
                 Kind::Directory => make_directory(&parent, name(&entry.path)),
@@ -282,46 +299,51 @@ impl Staging {
     }
 
     /// Opens a staged file for writing.
-    pub(crate) fn open_file(&self, path: &RelativePath) -> Result<File, TransferError> {
-        let parent = self.parent(&self.files, path);
-        let file = parent.and_then(|parent| open_for_writing(&parent, name(path)));
+    pub(crate) fn open_file(&self, folder: &mut Folder<'_>, path: &RelativePath) -> Result<File, TransferError> {
+        let file = folder.of(path).and_then(|parent| open_for_writing(&parent, name(path)));
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
 
     /// Opens a staged file to be written around the page cache.
-    pub(crate) fn open_file_directly(&self, path: &RelativePath) -> io::Result<File> {
-        let parent = self.parent(&self.files, path)?;
+    pub(crate) fn open_file_directly(folder: &mut Folder<'_>, path: &RelativePath) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(parent, name(path), flags, Mode::empty())?.into())
+        Ok(openat(folder.of(path)?, name(path), flags, Mode::empty())?.into())
     }
 
-    /// The directory that holds a path below `root`.
-    fn parent<'r>(&self, root: &'r OwnedFd, path: &RelativePath) -> io::Result<Parent<'r>> {
-        let Some(parent) = path.parent() else { return Ok(Parent::Root(root)) };
-        let mut names = parent.as_path().iter();
-        let first = names.next().unwrap_or_default();
-        let mut directory = open_directory(root.as_fd(), first)?;
-        for name in names {
-            directory = open_directory(directory.as_fd(), name)?;
-        }
-        Ok(Parent::Below(directory))
+    /// Finds the directories of staged files.
+    pub(crate) fn folder(&self) -> Folder<'_> {
+        Folder::below(&self.files)
     }
 
     /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
     /// commit that is cut off is finished by the next receiver.
     pub(super) fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
-        for (entry, _) in &manifest.entries {
-            if !matches!(entry.kind, Kind::Directory) {
-                let parent = self.parent(&self.files, &entry.path);
-                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, mark.owner));
-                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
-            }
-        }
+        self.dress_files(manifest, mark.owner)?;
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
         self.write_out(manifest)?;
         self.check_vacant()?;
         self.write_mark(mark).map_err(self.failed("cannot be written to disk"))?;
         self.finish(manifest)
+    }
+
+    /// Gives files and links their owners, permissions and times; many of them on all processors.
+    fn dress_files(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+        let work = |part: &[(Entry, Option<Hash>)]| {
+            let mut folder = self.folder();
+            let mut files = part.iter().map(|(entry, _)| entry).filter(|entry| entry.kind != Kind::Directory);
+            files.try_for_each(|entry| self.dress_in(&mut folder, entry, owner))
+        };
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let part = manifest.entries.len().div_ceil(threads).max(FEW);
+        thread::scope(|scope| {
+            let workers: Vec<_> = manifest.entries.chunks(part).map(|part| scope.spawn(move || work(part))).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(TransferError::Stopped)))
+        })
+    }
+
+    fn dress_in(&self, folder: &mut Folder<'_>, entry: &Entry, owner: Option<Owner>) -> Result<(), TransferError> {
+        let dressed = folder.of(&entry.path).and_then(|parent| dress(parent, name(&entry.path), entry, owner));
+        dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))
     }
 
     /// Everything to disk.
@@ -330,10 +352,12 @@ impl Staging {
         if syncfs_tells_of_errors() {
             return Ok(());
         }
+        let mut folder = self.folder();
         for (entry, _) in manifest.entries.iter().filter(|(entry, _)| !matches!(entry.kind, Kind::Link { .. })) {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let parent = self.parent(&self.files, &entry.path);
-            let synced = parent.and_then(|parent| Ok(fsync(openat(parent, name(&entry.path), flags, Mode::empty())?)?));
+            let synced = folder
+                .of(&entry.path)
+                .and_then(|parent| Ok(fsync(openat(parent, name(&entry.path), flags, Mode::empty())?)?));
             synced.map_err(self.failed_at(&entry.path, "cannot be written to disk"))?;
         }
         Ok(())
@@ -398,13 +422,10 @@ impl Staging {
         for entry in names(&self.files).map_err(&moving)? {
             self.move_in(&self.files, &entry)?;
         }
+        let mut folder = Folder::below(&self.target);
         // Children first: setting the time of a directory is the last thing that happens to it.
-        for (entry, _) in manifest.entries.iter().rev() {
-            if entry.kind == Kind::Directory {
-                let parent = self.parent(&self.target, &entry.path);
-                let dressed = parent.and_then(|parent| dress(parent.as_fd(), name(&entry.path), entry, mark.owner));
-                dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))?;
-            }
+        for (entry, _) in manifest.entries.iter().rev().filter(|(entry, _)| entry.kind == Kind::Directory) {
+            self.dress_in(&mut folder, entry, mark.owner)?;
         }
         if exists(&self.staging, OsStr::new(MANIFEST)) {
             self.move_in(&self.staging, OsStr::new(MANIFEST))?;
@@ -467,21 +488,6 @@ fn gone(result: Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
-/// An open directory, the root of a tree or one below it.
-enum Parent<'r> {
-    Root(&'r OwnedFd),
-    Below(OwnedFd),
-}
-
-impl AsFd for Parent<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Root(directory) => directory.as_fd(),
-            Self::Below(directory) => directory.as_fd(),
-        }
-    }
-}
-
 fn name(path: &RelativePath) -> &OsStr {
     path.as_path().file_name().unwrap_or_default()
 }
@@ -501,11 +507,6 @@ fn names(directory: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
 
 fn exists(directory: &OwnedFd, name: &OsStr) -> bool {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-}
-
-fn open_directory(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(parent, name, flags, Mode::empty())?)
 }
 
 fn make_directory(parent: &impl AsFd, name: &OsStr) -> io::Result<()> {

@@ -12,7 +12,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
-    receiver::{Receiving, Round, target::TargetFile},
+    receiver::{Receiving, Round, folder::Folder, target::TargetFile},
     tls::{DataChannel, MessageBuffer},
     wire::{Chunk, Codec, Data, Entry, Kind, Segment, message::CHUNK_HEADER_BYTES},
 };
@@ -27,6 +27,7 @@ pub(super) struct Stream<'r> {
     round: Option<Arc<Round>>,
     channel: DataChannel,
     worker: Worker,
+    folder: Folder<'r>,
     open: Option<(u32, TargetFile)>,
     spare: Buffer,
     /// Bytes of a first chunk whose key was wrapped anew.
@@ -50,7 +51,8 @@ impl<'r> Stream<'r> {
             bytes: Buffer::new(CHUNK_BYTES),
         };
         let (spare, rewrapped) = (Buffer::new(CHUNK_BYTES), Buffer::new(CHUNK_BYTES));
-        Self { receiving, round: None, channel, worker, open: None, spare, rewrapped }
+        let folder = receiving.staging.folder();
+        Self { receiving, round: None, channel, worker, folder, open: None, spare, rewrapped }
     }
 
     /// Receives until the sender has nothing more.
@@ -84,6 +86,8 @@ impl<'r> Stream<'r> {
                 Data::Ping => {}
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
+                    // The next list may have another directory in the place of this one.
+                    self.folder = self.receiving.staging.folder();
                     self.channel.send(&Data::Drained)?;
                 }
                 _ => return Err(TransferError::protocol(&peer, "unexpected message")),
@@ -126,7 +130,7 @@ impl<'r> Stream<'r> {
             None => bytes,
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
-            let file = TargetFile::open(self.receiving.staging, entry, file_bytes, round.resumed)?;
+            let file = TargetFile::open(self.receiving.staging, &mut self.folder, entry, file_bytes, round.resumed)?;
             self.open = Some((chunk.file, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };

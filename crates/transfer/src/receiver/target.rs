@@ -1,8 +1,10 @@
-//! One file of the target: writes around the page cache.
+//! One file of the target: large ones are written around the page cache.
 //!
 //! What is received will not be read again soon, and filling the page cache with it costs more than
 //! everything else a receiver does (measured: two thirds of its time), besides pushing out what other
-//! programs need.
+//! programs need. A small file goes through the cache: the system then places and writes many of them at once, where each
+//! would wait for the disk by itself (measured, 20,000 files of 100 kB: a third of the time, and 900 writes to the disk
+//! instead of 40,000).
 
 use std::{
     cell::Cell,
@@ -20,8 +22,8 @@ use verify::read::Buffer;
 
 use crate::{
     error::TransferError,
-    hash::CHUNK_BYTES,
-    receiver::staging::Staging,
+    hash::{CHUNK_BYTES, chunks_of},
+    receiver::{folder::Folder, staging::Staging},
     wire::{Chunk, Codec, Entry, Segment},
 };
 
@@ -50,10 +52,27 @@ pub(super) struct TargetFile {
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 impl TargetFile {
-    pub(super) fn open(staging: &Staging, entry: &Entry, bytes: u64, resumed: bool) -> Result<Self, TransferError> {
-        let file = staging.open_file(&entry.path)?;
-        let wanted = bytes >= ALIGNMENT as u64 && !REFUSED.load(Ordering::Relaxed);
-        let direct = if wanted { staging.open_file_directly(&entry.path).ok() } else { None };
+    /// Opens the file of an entry of so many bytes, and makes it if it comes in one chunk. `resumed` says that it may hold
+    /// bytes of an earlier try.
+    pub(super) fn open(
+        staging: &Staging,
+        folder: &mut Folder<'_>,
+        entry: &Entry,
+        bytes: u64,
+        resumed: bool,
+    ) -> Result<Self, TransferError> {
+        let file = staging.open_file(folder, &entry.path)?;
+        let comes_whole = chunks_of(bytes) == 1;
+        let wanted = !comes_whole && !REFUSED.load(Ordering::Relaxed);
+        let direct = if wanted { Staging::open_file_directly(folder, &entry.path).ok() } else { None };
+        if comes_whole {
+            let sized = file.set_len(bytes);
+            sized.map_err(|source| TransferError::Target {
+                path: staging.place(&entry.path),
+                doing: "cannot be made",
+                source,
+            })?;
+        }
         let used = Cell::new(resumed);
         Ok(Self { file, direct, bytes, used, sparse: Cell::new(false), room: Cell::new(None) })
     }
