@@ -89,7 +89,7 @@ impl Client {
         self.packet();
         self.packet();
         let mut row = self.packet();
-        while row.len() % 0xff_ffff == 0 {
+        while row.len().is_multiple_of(0xff_ffff) {
             row.extend(self.packet());
         }
         assert_eq!(self.packet()[0], 0xfe, "the end");

@@ -9,10 +9,11 @@
 //! Source: MySQL's "Compressed Packet"; a length of 0 before compression says that there is none. What is compressed shows by
 //! its first bytes how (RFC 1950, RFC 8878).
 
-use std::{io::Read, sync::Arc};
+use std::{cell::RefCell, io::Read, sync::Arc};
 
 use flate2::bufread::ZlibDecoder;
 use zeroize::Zeroizing;
+use zstd::bulk::Decompressor;
 
 use super::entrust::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
 use crate::greeting;
@@ -216,8 +217,7 @@ impl Packet {
             return Some(body.to_vec().into());
         }
         if body.starts_with(&ZSTD) {
-            let plain = Zeroizing::new(zstd::bulk::decompress(body, header.before).ok()?);
-            return Some(plain).filter(|plain| plain.len() == header.before);
+            return unzstd(body, header.before).filter(|plain| plain.len() == header.before);
         }
         let mut plain = Zeroizing::new(vec![0; header.before]);
         let mut zlib = ZlibDecoder::new(body);
@@ -252,6 +252,15 @@ impl Packet {
             out.push(if at == 3 { number } else { *byte });
         }
     }
+}
+
+/// What a frame of zstd holds, if that is no more than so many bytes.
+fn unzstd(frame: &[u8], most: usize) -> Option<Zeroizing<Vec<u8>>> {
+    thread_local! {
+        /// To make one takes ten times as long as to decompress a command.
+        static ZSTD_STATE: Option<RefCell<Decompressor<'static>>> = Decompressor::new().ok().map(RefCell::new);
+    }
+    ZSTD_STATE.with(|state| Some(state.as_ref()?.try_borrow_mut().ok()?.decompress(frame, most).ok()?.into()))
 }
 
 /// Puts a packet that is not compressed behind `out`, unless there is nothing for it.
