@@ -1,5 +1,6 @@
 //! `sealant tunnel` between real clients and real servers: everything passes, and what fails is told.
 
+mod compressed;
 mod support;
 
 use std::fs;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use harness::{Kind, Replication, Server, require};
 use rustix::process::Signal;
 
+use crate::compressed::{Client, Entry, Method};
 use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
 
 const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
@@ -228,6 +230,41 @@ fn drivers_of_other_languages_pass() {
         let Some(mut program) = driver("node") else { continue };
         program.arg(site.near.port.to_string()).args(["one", "Pass-one", "two", "Pass-two"]);
         assert_eq!(succeeds(&mut program), "ok\n", "node by the port on {kind:?}");
+        site.server.sql("FLUSH PRIVILEGES; DROP DATABASE smoke").expect("forgotten");
+        let mut program = driver("node").expect("it is here");
+        program.arg(site.near.port.to_string()).args(["one", "Pass-one", "two", "Pass-two", "compress"]);
+        assert_eq!(succeeds(&mut program), "ok\n", "node by the port on {kind:?}, compressed");
+    }
+}
+
+#[test]
+fn users_change_within_compressed_sessions() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let site = Site::on(Kind::MySql97, &PASSING, &[]);
+    for user in ["one", "two"] {
+        let made = format!("CREATE USER {user}@localhost IDENTIFIED WITH caching_sha2_password BY 'Pass-{user}'");
+        site.server.sql(&made).expect("made");
+    }
+    let forget = || site.server.sql("FLUSH PRIVILEGES").expect("said");
+    for method in [Method::Zlib, Method::Zstd] {
+        forget();
+        let (mut client, entry) = Client::log_in(site.near.port, "one", "Pass-one", method);
+        assert_eq!(entry, Entry::Told, "{method:?}");
+        let large = "SELECT REPEAT('0123456789abcde\n', 20 << 16)";
+        for (user, entry) in [("two", Entry::Told), ("two", Entry::Known), ("one", Entry::Known), ("two", Entry::Known)]
+        {
+            assert!(client.value(large) == "0123456789abcde\n".repeat(20 << 16).as_bytes());
+            assert_eq!(client.change_user(user, &format!("Pass-{user}")), entry, "{method:?}");
+            assert_eq!(client.value("SELECT CURRENT_USER()"), format!("{user}@localhost").as_bytes());
+        }
+        // A statement in several compressed packets, and with what looks like a change of user.
+        let body = format!("{}{}", "x".repeat(10 << 20), "\x09\0\0\0\0\0\0\x05\0\0\0\x11two\0");
+        let digest = client.value(&format!("SELECT LENGTH('{body}')"));
+        assert_eq!(digest, body.len().to_string().as_bytes());
+        forget();
+        assert_eq!(client.change_user("one", "Pass-one"), Entry::Told, "{method:?}");
+        forget();
+        assert_eq!(client.change_user("two", "wrong"), Entry::Refused(1045), "{method:?}");
     }
 }
 

@@ -48,6 +48,15 @@ pub(crate) fn challenge(body: &[u8]) -> Option<Vec<u8>> {
     Some([body.get(first..first + 8)?, body.get(second..second + 12)?].concat())
 }
 
+/// The capabilities in a greeting's body: one half, collation and status, the other half.
+pub(crate) fn offers(body: &[u8]) -> u32 {
+    let version_end = body.iter().skip(1).position(|byte| *byte == 0).map_or(body.len(), |end| end + 2);
+    match body.get(version_end + BEFORE_CAPABILITIES..).and_then(<[u8]>::first_chunk) {
+        Some([a, b, _, _, _, c, d]) => u32::from_le_bytes([*a, *b, *c, *d]),
+        None => 0,
+    }
+}
+
 /// Whether a server offers TLS.
 pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
     capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)
@@ -93,6 +102,13 @@ mod tests {
     }
 
     #[test]
+    fn both_halves_of_the_capabilities_are_read() {
+        let packet = [greeting(), vec![0xff, 0xdf]].concat();
+        assert_eq!(offers(&packet[HEADER_BYTES..]), 0xdfff_ffff);
+        assert_eq!(offers(&greeting()[HEADER_BYTES..]), 0, "they are not all there");
+    }
+
+    #[test]
     fn a_refusal_is_an_error_packet() {
         let packet = refusal(0, "no far end answers");
         assert!(is_error(&packet) && !is_error(&greeting()));
@@ -105,7 +121,7 @@ mod tests {
         fn any_bytes_are_survived(mut bytes: Vec<u8>) {
             hide_tls(&mut bytes);
             prop_assert!(!offers_tls(&mut bytes));
-            let _ = is_error(&bytes);
+            let _ = (is_error(&bytes), offers(&bytes));
         }
     }
 }

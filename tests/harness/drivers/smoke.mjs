@@ -1,13 +1,15 @@
-// mysql2 through a socket, or a port of 127.0.0.1: smoke.mjs SOCKET|PORT USER PASSWORD USER2 PASSWORD2. Prints `ok` at the end.
+// mysql2 through a socket, or a port of 127.0.0.1: smoke.mjs SOCKET|PORT USER PASSWORD USER2 PASSWORD2
+// [compress]. Prints `ok` at the end.
 import { createHash } from "node:crypto";
 import mysql from "mysql2/promise";
 
-const [place, user, password, user2, password2] = process.argv.slice(2);
+const [place, user, password, user2, password2, compress] = process.argv.slice(2);
 const same = (a, b) => {
   if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`${JSON.stringify(a)} is not ${JSON.stringify(b)}`);
 };
 
 const at = place.startsWith('/') ? { socketPath: place } : { host: '127.0.0.1', port: Number(place) };
+at.compress = compress === "compress";
 const db = await mysql.createConnection({ ...at, user, password, multipleStatements: true });
 const [sets] = await db.query("SELECT 1 AS a; SELECT 2 AS a");
 same(sets, [[{ a: 1 }], [{ a: 2 }]]);

@@ -1,11 +1,13 @@
 //! The far end, beside the server.
 
+mod compressed;
 mod door;
 mod entrust;
 mod login;
 mod secure;
 mod session;
 mod socket;
+mod watcher;
 
 use std::os::unix::fs::MetadataExt;
 use std::{
@@ -24,7 +26,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::{door::Door, entrust::PasswordKey};
 #[cfg(feature = "fuzzing")]
-pub(crate) use self::{entrust::watch_of, login::login_of, secure::secure_of};
+pub(crate) use self::{login::login_of, secure::secure_of, watcher::watch_of};
 pub(crate) use self::{secure::Secure, socket::AtSocket};
 use crate::{
     Credentials, Error, Log, ProxyVersion,

@@ -9,27 +9,26 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::entrust::{Login, Out, PasswordKey, is_change_of_user};
+use super::{
+    entrust::{Out, PasswordKey},
+    watcher::Watch,
+};
 use crate::wire::Wire;
 
 /// Bytes of a log-in that are looked at together.
 const PIECE_BYTES: usize = 4096;
 
-/// A connection to a server that is watched until the client is logged in.
+/// A connection to a server whose log-ins are watched.
 pub(crate) struct AtSocket {
     wire: Wire,
-    key: Arc<PasswordKey>,
-    login: Option<Box<Login>>,
-    /// Of the log-in that is over.
-    challenge: Option<Vec<u8>>,
+    watch: Watch,
     out: Out,
 }
 
 impl AtSocket {
     /// Of a connection whose greeting has not been read.
     pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
-        let login = Some(Box::new(Login::new(Arc::clone(key))));
-        Self { wire, key: Arc::clone(key), login, challenge: None, out: Out::default() }
+        Self { wire, watch: Watch::new(key), out: Out::default() }
     }
 
     pub(crate) async fn readable(&self) {
@@ -44,12 +43,6 @@ impl AtSocket {
         }
         Poll::Ready(Ok(()))
     }
-
-    fn forget_login(&mut self) {
-        if let Some(login) = self.login.take_if(|login| login.is_over()) {
-            self.challenge = login.into_challenge();
-        }
-    }
 }
 
 impl AsyncRead for AtSocket {
@@ -62,17 +55,20 @@ impl AsyncRead for AtSocket {
                 server.out.to_client.drain(..count);
                 return Poll::Ready(Ok(()));
             }
-            let Some(login) = &mut server.login else { return Pin::new(&mut server.wire).poll_read(cx, buffer) };
+            if !server.watch.holds() {
+                let before = buffer.filled().len();
+                let polled = Pin::new(&mut server.wire).poll_read(cx, buffer);
+                server.watch.server_sent(buffer.filled().get(before..).unwrap_or_default());
+                return polled;
+            }
             let mut room = [0; PIECE_BYTES];
             let mut piece = ReadBuf::new(&mut room);
             ready!(Pin::new(&mut server.wire).poll_read(cx, &mut piece))?;
             if piece.filled().is_empty() {
-                login.server_ends(&mut server.out);
-                server.login = None;
+                server.watch.server_ends(&mut server.out);
                 continue;
             }
-            login.server_sends(piece.filled(), &mut server.out);
-            server.forget_login();
+            server.watch.server_sends(piece.filled(), &mut server.out);
             let _ = server.poll_drain(cx)?;
         }
     }
@@ -82,14 +78,13 @@ impl AsyncWrite for AtSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let server = self.get_mut();
         ready!(server.poll_drain(cx))?;
-        if server.challenge.is_some() && is_change_of_user(bytes) {
-            let login = Login::again(Arc::clone(&server.key), server.challenge.take().unwrap_or_default());
-            server.login = Some(Box::new(login));
+        if !server.watch.holds() {
+            let count = ready!(Pin::new(&mut server.wire).poll_write(cx, bytes))?;
+            server.watch.client_sent(bytes.get(..count).unwrap_or_default());
+            return Poll::Ready(Ok(count));
         }
-        let Some(login) = &mut server.login else { return Pin::new(&mut server.wire).poll_write(cx, bytes) };
         let piece = bytes.get(..bytes.len().min(PIECE_BYTES)).unwrap_or_default();
-        login.client_sends(piece, &mut server.out);
-        server.forget_login();
+        server.watch.client_sends(piece, &mut server.out);
         // What is not taken at once goes on with the next turn.
         let _ = server.poll_drain(cx)?;
         Poll::Ready(Ok(piece.len()))

@@ -1,0 +1,550 @@
+//! Log-ins within sessions whose packets are compressed.
+//!
+//! Once such a session is logged in, packets go within others, each with a header of its own and a number that counts them.
+//! Where each of them begins is known, since both sides' are followed from the first one on; nothing is held back or changed
+//! for that. A packet that begins a command is looked into as it has passed. If that was a change of user, packets are held until they
+//! are whole and their content is given to a [`Login`], until that is over. What it changes goes on without compression, all else as
+//! it came.
+//!
+//! Source: MySQL's "Compressed Packet"; a length of 0 before compression says that there is none. What is compressed shows by
+//! its first bytes how (RFC 1950, RFC 8878).
+
+use std::{cell::RefCell, io::Read, sync::Arc};
+
+use flate2::bufread::ZlibDecoder;
+use zeroize::Zeroizing;
+use zstd::bulk::Decompressor;
+
+use super::entrust::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
+use crate::greeting;
+
+/// Length, number, length before compression.
+const HEADER_BYTES: usize = 7;
+/// How a frame of zstd begins. Nothing of zlib does: the first two bytes are no multiple of 31.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// More than the codes take at the beginning of what zlib makes, and a few bytes that follow: commands need not be
+/// decompressed to be told apart.
+const LONGEST_CODES_BYTES: usize = 512;
+
+/// A session after its log-in.
+pub(super) struct Compressed {
+    key: Arc<PasswordKey>,
+    challenge: Vec<u8>,
+    from_client: Stream,
+    from_server: Stream,
+    /// The change of user under way.
+    login: Option<Box<Login>>,
+}
+
+impl Compressed {
+    /// Of a session in which nothing has been said since its log-in with this challenge.
+    pub(super) fn new(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
+        Self { key, challenge, from_client: Stream::default(), from_server: Stream::default(), login: None }
+    }
+
+    /// Whether a user is being changed: bytes must not pass by themselves.
+    pub(super) fn is_changing(&self) -> bool {
+        self.login.is_some()
+    }
+
+    /// Hears of what has gone to the server.
+    pub(super) fn client_sent(&mut self, bytes: &[u8]) {
+        let last = self.from_client.follow(bytes);
+        // Who does not wait for the server's answers is left alone.
+        if last.is_some_and(|packet| packet.is_change_of_user()) && self.from_server.is_between() {
+            let login = Login::again(Arc::clone(&self.key), std::mem::take(&mut self.challenge));
+            self.login = Some(Box::new(login));
+        }
+    }
+
+    /// Hears of what has gone to the client.
+    pub(super) fn server_sent(&mut self, bytes: &[u8]) {
+        self.from_server.follow(bytes);
+    }
+
+    /// Takes what the client sends while its user is changed.
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        self.from_client.held.extend_from_slice(bytes);
+        while let Some(login) = &mut self.login {
+            let (packet, plain) = match self.from_client.next() {
+                Next::Incomplete => return,
+                Next::Unknown => return self.end(out),
+                Next::Packet(packet, plain) => (packet, plain),
+            };
+            let (ahead, mut inner) = (login.ahead(), Out::default());
+            login.client_sends(&plain, &mut inner);
+            packet.put_as(&mut out.to_server, packet.number().wrapping_sub(ahead), &plain, &inner.to_server);
+            put_stored(&mut out.to_client, packet.number().wrapping_add(1), &inner.to_client);
+            if login.is_over() {
+                self.end(out);
+            }
+        }
+    }
+
+    /// Takes what the server sends meanwhile.
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        self.from_server.held.extend_from_slice(bytes);
+        while let Some(login) = &mut self.login {
+            let (packet, plain) = match self.from_server.next() {
+                Next::Incomplete => return,
+                Next::Unknown => return self.end(out),
+                Next::Packet(packet, plain) => (packet, plain),
+            };
+            let (ahead, mut inner) = (login.ahead(), Out::default());
+            login.server_sends(&plain, &mut inner);
+            packet.put_as(&mut out.to_client, packet.number().wrapping_add(ahead), &plain, &inner.to_client);
+            if login.is_over() {
+                self.end(out);
+            }
+        }
+    }
+
+    /// Everything passes again, beginning with what is held.
+    pub(super) fn end(&mut self, out: &mut Out) {
+        let Some(login) = self.login.take() else { return };
+        self.challenge = login.into_challenge();
+        let (to_client, to_server) =
+            (std::mem::take(&mut self.from_server.held), std::mem::take(&mut self.from_client.held));
+        out.to_client.extend_from_slice(&to_client);
+        out.to_server.extend_from_slice(&to_server);
+        self.server_sent(&to_client);
+        self.client_sent(&to_server);
+    }
+}
+
+/// Compressed packets of one side.
+#[derive(Default)]
+struct Stream {
+    /// Of the packet that passes: its header, and the rest if it may begin a command.
+    kept: Vec<u8>,
+    /// How many bytes of it are still to come behind the header.
+    left: usize,
+    /// What does not pass yet, from the beginning of a packet on.
+    held: Zeroizing<Vec<u8>>,
+}
+
+impl Stream {
+    fn is_between(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Follows bytes that pass. Returns the packet that ends with them, without its body if it begins no command.
+    fn follow(&mut self, mut bytes: &[u8]) -> Option<Packet> {
+        let mut last = None;
+        while !bytes.is_empty() {
+            let known = Header::of(&self.kept);
+            let wanted = if known.is_some() { self.left } else { HEADER_BYTES.saturating_sub(self.kept.len()) };
+            let (part, rest) = bytes.split_at(wanted.min(bytes.len()));
+            if known.is_none_or(|header| header.number == 0 && header.length <= LONGEST_BYTES) {
+                self.kept.extend_from_slice(part);
+            }
+            self.left = match known {
+                Some(_) => self.left.saturating_sub(part.len()),
+                None => Header::of(&self.kept).map_or(0, |header| header.length),
+            };
+            let ends = self.left == 0 && self.kept.len() >= HEADER_BYTES;
+            last = ends.then(|| Packet(std::mem::take(&mut self.kept).into()));
+            bytes = rest;
+        }
+        last
+    }
+
+    /// The next packet that is held.
+    fn next(&mut self) -> Next {
+        let Some(header) = Header::of(&self.held) else { return Next::Incomplete };
+        let end = HEADER_BYTES.saturating_add(header.length);
+        match self.held.get(..end) {
+            _ if header.length > LONGEST_BYTES => Next::Unknown,
+            None => Next::Incomplete,
+            Some(bytes) => {
+                let packet = Packet(bytes.to_vec().into());
+                let Some(plain) = packet.open().filter(|plain| are_packets(plain)) else { return Next::Unknown };
+                self.held.drain(..end);
+                Next::Packet(packet, plain)
+            }
+        }
+    }
+}
+
+/// What is held, as far as it is known.
+enum Next {
+    /// More has to come.
+    Incomplete,
+    /// It is no packet of a log-in.
+    Unknown,
+    /// It, and what it holds: whole packets.
+    Packet(Packet, Zeroizing<Vec<u8>>),
+}
+
+#[derive(Clone, Copy)]
+struct Header {
+    length: usize,
+    number: u8,
+    /// Before compression; 0: there is none.
+    before: usize,
+}
+
+impl Header {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let [a, b, c, number, d, e, f] = *bytes.first_chunk::<HEADER_BYTES>()?;
+        Some(Self { length: length([a, b, c]), number, before: length([d, e, f]) })
+    }
+}
+
+fn length([a, b, c]: [u8; 3]) -> usize {
+    u32::from_le_bytes([a, b, c, 0]) as usize
+}
+
+/// A compressed packet with its header.
+struct Packet(Zeroizing<Vec<u8>>);
+
+impl Packet {
+    fn number(&self) -> u8 {
+        Header::of(&self.0).map_or(0, |header| header.number)
+    }
+
+    /// Header and body, if a log-in may have that much.
+    fn parts(&self) -> Option<(Header, &[u8])> {
+        let header = Header::of(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
+        let body = self.0.get(HEADER_BYTES..).filter(|body| body.len() == header.length)?;
+        Some((header, body))
+    }
+
+    /// What it holds.
+    fn open(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let (header, body) = self.parts()?;
+        if header.before == 0 {
+            return Some(body.to_vec().into());
+        }
+        if body.starts_with(&ZSTD) {
+            return unzstd(body, header.before).filter(|plain| plain.len() == header.before);
+        }
+        let mut plain = Zeroizing::new(vec![0; header.before]);
+        let mut zlib = ZlibDecoder::new(body);
+        zlib.read_exact(&mut plain).ok()?;
+        // It ends there.
+        matches!(zlib.read(&mut [0]), Ok(0)).then_some(plain)
+    }
+
+    /// Whether a client changes its user in it, and does nothing else, if it begins a command at all.
+    fn is_change_of_user(&self) -> bool {
+        let Some((header, body)) = self.parts() else { return false };
+        let whole = if header.before == 0 { header.length } else { header.before };
+        let begins = if header.before > 0 && !body.starts_with(&ZSTD) {
+            let mut begins = vec![0; greeting::HEADER_BYTES + 1];
+            let body = body.get(..body.len().min(LONGEST_CODES_BYTES)).unwrap_or_default();
+            ZlibDecoder::new(body).read_exact(&mut begins).ok().map(|()| begins.into())
+        } else {
+            self.open()
+        };
+        match begins.as_deref().map(Vec::as_slice) {
+            Some([a, b, c, 0, CHANGE_USER, ..]) => length([*a, *b, *c]) + greeting::HEADER_BYTES == whole,
+            _ => false,
+        }
+    }
+
+    /// Puts it behind `out`, with that number; not compressed, if what it held has become something else.
+    fn put_as(&self, out: &mut Vec<u8>, number: u8, before: &[u8], now: &[u8]) {
+        if before != now {
+            return put_stored(out, number, now);
+        }
+        for (at, byte) in self.0.iter().enumerate() {
+            out.push(if at == 3 { number } else { *byte });
+        }
+    }
+}
+
+/// What a frame of zstd holds, if that is no more than so many bytes.
+fn unzstd(frame: &[u8], most: usize) -> Option<Zeroizing<Vec<u8>>> {
+    thread_local! {
+        /// To make one takes ten times as long as to decompress a command.
+        static ZSTD_STATE: Option<RefCell<Decompressor<'static>>> = Decompressor::new().ok().map(RefCell::new);
+    }
+    ZSTD_STATE.with(|state| Some(state.as_ref()?.try_borrow_mut().ok()?.decompress(frame, most).ok()?.into()))
+}
+
+/// Puts a packet that is not compressed behind `out`, unless there is nothing for it.
+fn put_stored(out: &mut Vec<u8>, number: u8, body: &[u8]) {
+    let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
+    if !body.is_empty() {
+        out.extend_from_slice(&[a, b, c, number, 0, 0, 0]);
+        out.extend_from_slice(body);
+    }
+}
+
+/// Whether these are packets, and the last one is whole.
+fn are_packets(mut bytes: &[u8]) -> bool {
+    while let Some(([a, b, c, _], body)) = bytes.split_first_chunk() {
+        let Some(rest) = body.get(length([*a, *b, *c])..) else { return false };
+        bytes = rest;
+    }
+    bytes.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::ZlibEncoder};
+    use proptest::prelude::*;
+
+    use super::{
+        super::entrust::tests::{CHALLENGE, packet, sealed},
+        *,
+    };
+
+    const WANTS_ALL: [u8; 2] = [1, 4];
+    const OTHER: &[u8; 20] = b"zyxwvutsrqponmlkjihg";
+
+    #[derive(Clone, Copy, Debug)]
+    enum Method {
+        Stored,
+        Zlib,
+        Zstd,
+    }
+
+    const METHODS: [Method; 3] = [Method::Stored, Method::Zlib, Method::Zstd];
+
+    fn compressed(method: Method, number: u8, plain: &[u8]) -> Vec<u8> {
+        let (before, body) = match method {
+            Method::Stored => (0, plain.to_vec()),
+            Method::Zlib => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(plain).unwrap();
+                (plain.len(), encoder.finish().unwrap())
+            }
+            Method::Zstd => (plain.len(), zstd::bulk::compress(plain, 3).unwrap()),
+        };
+        framed(number, before, &body)
+    }
+
+    fn framed(number: u8, before: usize, body: &[u8]) -> Vec<u8> {
+        let [a, b, c, _] = u32::try_from(body.len()).unwrap().to_le_bytes();
+        let [d, e, f, _] = u32::try_from(before).unwrap().to_le_bytes();
+        [&[a, b, c, number, d, e, f], body].concat()
+    }
+
+    /// A packet by itself in a compressed one of the same number.
+    fn one(method: Method, number: u8, body: &[u8]) -> Vec<u8> {
+        compressed(method, number, &packet(number, body))
+    }
+
+    /// Both sides' bytes in pieces; what each of them got.
+    struct Sides {
+        session: Compressed,
+        piece: usize,
+    }
+
+    impl Sides {
+        fn new(key: &Arc<PasswordKey>, piece: usize) -> Self {
+            Self { session: Compressed::new(Arc::clone(key), CHALLENGE.to_vec()), piece }
+        }
+
+        fn client(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+            let mut out = Out::default();
+            for piece in bytes.chunks(self.piece) {
+                if self.session.is_changing() {
+                    self.session.client_sends(piece, &mut out);
+                } else {
+                    out.to_server.extend_from_slice(piece);
+                    self.session.client_sent(piece);
+                }
+            }
+            (out.to_client, out.to_server.to_vec())
+        }
+
+        fn server(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+            let mut out = Out::default();
+            for piece in bytes.chunks(self.piece) {
+                if self.session.is_changing() {
+                    self.session.server_sends(piece, &mut out);
+                } else {
+                    out.to_client.extend_from_slice(piece);
+                    self.session.server_sent(piece);
+                }
+            }
+            (out.to_client, out.to_server.to_vec())
+        }
+
+        /// Everything passes as it is.
+        #[track_caller]
+        fn pass(&mut self, client: &[u8], server: &[u8]) {
+            assert_eq!(self.client(client), (vec![], client.to_vec()));
+            assert_eq!(self.server(server), (server.to_vec(), vec![]));
+        }
+    }
+
+    fn query() -> Vec<u8> {
+        [b"\x03SELECT '".as_slice(), &[b'x'; 300], b"'"].concat()
+    }
+
+    #[test]
+    fn who_changes_the_user_and_asks_gets_a_key() {
+        let key = Arc::default();
+        for (method, piece) in METHODS.into_iter().flat_map(|method| [1, 3, 9, 5000].map(|piece| (method, piece))) {
+            let mut sides = Sides::new(&key, piece);
+            for (switched, challenge) in [(false, CHALLENGE), (true, OTHER), (false, OTHER)] {
+                sides.pass(&one(method, 0, &query()), &one(method, 1, &[b'y'; 100_000]));
+                sides.pass(&one(method, 0, b"\x11two\0 and so on"), &[]);
+                assert!(sides.session.is_changing(), "{method:?} in pieces of {piece}");
+                let mut number = 0;
+                if switched {
+                    let switch = [b"\xfecaching_sha2_password\0", OTHER.as_slice(), b"\0"].concat();
+                    sides.pass(&[], &one(method, 1, &switch));
+                    sides.pass(&one(method, 2, b"a hash"), &[]);
+                    number = 2;
+                }
+                sides.pass(&[], &one(method, number + 1, &WANTS_ALL));
+                let (answer, nothing) = sides.client(&one(method, number + 2, &[2]));
+                assert!(nothing.is_empty(), "the server is not asked");
+                let (header, answer) = answer.split_at(HEADER_BYTES);
+                assert_eq!(header[2..], [0, number + 3, 0, 0, 0]);
+                let pem = String::from_utf8(answer[5..].to_vec()).unwrap();
+                assert_eq!(answer, packet(number + 3, &[&[1], pem.as_bytes()].concat()));
+                let sent = one(method, number + 4, &sealed(&pem, b"Secret-1\0", challenge));
+                assert_eq!(sides.client(&sent), (vec![], one(Method::Stored, number + 2, b"Secret-1\0")));
+                let (ok, shown) = (b"\0ok", one(Method::Stored, number + 5, b"\0ok"));
+                assert_eq!(sides.server(&one(method, number + 3, ok)), (shown, vec![]));
+                assert!(!sides.session.is_changing());
+            }
+        }
+    }
+
+    /// What begins like a change of user, in a session in which nothing has been said.
+    #[track_caller]
+    fn is_seen(packet: &[u8]) -> bool {
+        [1, 7, 5000]
+            .map(|piece| {
+                let mut sides = Sides::new(&Arc::default(), piece);
+                sides.pass(packet, &[]);
+                sides.session.is_changing()
+            })
+            .into_iter()
+            .reduce(|one, other| {
+                assert_eq!(one, other, "whatever the pieces");
+                one
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn only_a_change_of_user_by_itself_is_one() {
+        let body = [b"\x11two\0".as_slice(), &[b'x'; 300]].concat();
+        let change = packet(0, &body);
+        for method in METHODS {
+            assert!(is_seen(&compressed(method, 0, &change)));
+            assert!(!is_seen(&compressed(method, 1, &change)), "the middle of something");
+            assert!(!is_seen(&one(method, 0, &query())));
+            assert!(!is_seen(&compressed(method, 0, &packet(1, &body))));
+            assert!(!is_seen(&compressed(method, 0, &change[..90])), "it is not all there");
+            assert!(!is_seen(&compressed(method, 0, &[change.clone(), packet(0, b"\x0e")].concat())), "there is more");
+            assert!(!is_seen(&compressed(method, 0, &[])));
+            let long = packet(0, &[body.clone(), vec![b'y'; LONGEST_BYTES]].concat());
+            assert!(!is_seen(&compressed(method, 0, &long)));
+            let codes =
+                [b"\x11two\0".to_vec(), (0..30_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()].concat();
+            assert!(is_seen(&one(method, 0, &codes)), "what does not compress well");
+            // Within another packet, and with another behind it.
+            let change = compressed(method, 0, &change);
+            assert!(!is_seen(&compressed(Method::Stored, 0, &change)));
+            let (mut sides, two) =
+                (Sides::new(&Arc::default(), 5000), [change.clone(), one(method, 0, b"\x0e")].concat());
+            sides.pass(&two, &[]);
+            assert!(!sides.session.is_changing());
+            // While the server says something else.
+            sides.pass(&[], &one(method, 1, b"\x01 and so on")[..9]);
+            sides.pass(&change, &[]);
+            assert!(!sides.session.is_changing());
+        }
+    }
+
+    #[test]
+    fn what_is_no_log_in_passes_from_there_on() {
+        let (change, mut damaged) = (one(Method::Zlib, 0, b"\x11two\0"), one(Method::Zlib, 2, &query()));
+        damaged[20] ^= 0x40;
+        let bomb = framed(2, 100, &compressed(Method::Zlib, 0, &[0; 60_000])[HEADER_BYTES..]);
+        let large = compressed(Method::Zstd, 2, &[0; LONGEST_BYTES + 1]);
+        let half = compressed(Method::Zstd, 2, &packet(2, &query())[..100]);
+        let long = framed(2, 0, &[2; LONGEST_BYTES + 1]);
+        let short = framed(2, 500, &one(Method::Zstd, 2, &query())[HEADER_BYTES..]);
+        let command = one(Method::Zstd, 0, &query());
+        for (odd, piece) in
+            [damaged, bomb, large, half, long, short, command].iter().flat_map(|odd| [(odd, 9), (odd, 100_000)])
+        {
+            for by_client in [true, false] {
+                let mut sides = Sides::new(&Arc::default(), piece);
+                sides.pass(&change, &one(Method::Zlib, 1, &WANTS_ALL));
+                if by_client {
+                    sides.pass(odd, &[])
+                } else {
+                    sides.pass(&[], odd)
+                }
+                // Commands are a client's.
+                assert_eq!(sides.session.is_changing(), !by_client && odd[3] == 0);
+                sides.session.end(&mut Out::default());
+                // And the next one is seen.
+                sides.pass(&change, &[]);
+                assert!(sides.session.is_changing());
+            }
+        }
+        // Nothing more is held than what may be one.
+        let mut sides = Sides::new(&Arc::default(), 1000);
+        sides.pass(&change, &[]);
+        sides.client(&framed(2, 0, &[2; LONGEST_BYTES])[..LONGEST_BYTES]);
+        assert_eq!(sides.session.from_client.held.len(), LONGEST_BYTES);
+        let mut out = Out::default();
+        sides.session.end(&mut out);
+        assert_eq!(out.to_server.len(), LONGEST_BYTES);
+        let mut sides = Sides::new(&Arc::default(), 1000);
+        sides.pass(&change, &framed(1, 0, &[2; LONGEST_BYTES + 1])[..HEADER_BYTES]);
+    }
+
+    /// What may come in a log-in, and what may not, of either side.
+    fn any_packet() -> impl Strategy<Value = Vec<u8>> {
+        let bodies = prop_oneof![
+            4 => Just(b"\x11two\0".to_vec()),
+            3 => Just(WANTS_ALL.to_vec()),
+            1 => Just(vec![2]),
+            1 => Just(b"\0ok".to_vec()),
+            1 => Just(b"\xfecaching_sha2_password\0abcdefgh123456789012\0".to_vec()),
+            2 => proptest::collection::vec(any::<u8>(), 0..90),
+        ];
+        let methods = prop_oneof![Just(Method::Stored), Just(Method::Zlib), Just(Method::Zstd)];
+        let numbers = prop_oneof![3 => Just(0), 2 => 1_u8..5, 1 => any::<u8>()];
+        (bodies, methods, numbers, proptest::option::weighted(0.2, 0_usize..100)).prop_map(
+            |(body, method, number, cut)| {
+                let mut whole = one(method, number, &body);
+                whole.truncate(cut.unwrap_or(whole.len()));
+                whole
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_made(
+            said in proptest::collection::vec((any::<bool>(), any_packet()), 0..12),
+            piece in 1_usize..60,
+        ) {
+            let key: Arc<PasswordKey> = SHARED.with(Arc::clone);
+            let mut sides = Sides::new(&key, piece);
+            let (mut to_client, mut to_server, mut by_client, mut by_server) = (vec![], vec![], vec![], vec![]);
+            for (is_client, bytes) in said {
+                let (came, went) = if is_client { sides.client(&bytes) } else { sides.server(&bytes) };
+                to_client.extend(came);
+                to_server.extend(went);
+                if is_client { &mut by_client } else { &mut by_server }.extend(bytes);
+            }
+            let mut rest = Out::default();
+            sides.session.end(&mut rest);
+            to_client.extend(rest.to_client);
+            to_server.extend(rest.to_server.iter());
+            let handed_out = to_client.windows(16).any(|bytes| bytes == b"BEGIN PUBLIC KEY");
+            prop_assert!(handed_out || (to_client == by_server && to_server == by_client));
+        }
+    }
+
+    thread_local! {
+        static SHARED: Arc<PasswordKey> = Arc::default();
+    }
+}

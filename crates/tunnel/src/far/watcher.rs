@@ -1,0 +1,167 @@
+//! What the far end knows of a session with a server's socket, to lend its key to a log-in.
+
+use std::sync::Arc;
+
+use super::{
+    compressed::Compressed,
+    entrust::{Afterwards, Login, Out, PasswordKey, is_change_of_user},
+};
+
+/// A session, from the server's greeting on.
+pub(super) struct Watch {
+    key: Arc<PasswordKey>,
+    state: State,
+}
+
+enum State {
+    /// Somebody logs in.
+    Login(Box<Login>),
+    /// Somebody has, with this challenge.
+    Packets(Vec<u8>),
+    /// And compresses.
+    Compressed(Box<Compressed>),
+    /// Nothing can be seen any more.
+    Blind,
+}
+
+impl Watch {
+    pub(super) fn new(key: &Arc<PasswordKey>) -> Self {
+        Self { key: Arc::clone(key), state: State::Login(Box::new(Login::new(Arc::clone(key)))) }
+    }
+
+    /// Whether bytes go through here, and may change; else they pass, and this is told of them.
+    pub(super) fn holds(&self) -> bool {
+        match &self.state {
+            State::Login(_) => true,
+            State::Compressed(session) => session.is_changing(),
+            State::Packets(_) | State::Blind => false,
+        }
+    }
+
+    /// Hears of what has gone to the server by itself.
+    pub(super) fn client_sent(&mut self, bytes: &[u8]) {
+        match &mut self.state {
+            State::Packets(challenge) if is_change_of_user(bytes) => {
+                let login = Login::again(Arc::clone(&self.key), std::mem::take(challenge));
+                self.state = State::Login(Box::new(login));
+            }
+            State::Compressed(session) => session.client_sent(bytes),
+            _ => {}
+        }
+    }
+
+    /// Hears of what has gone to the client by itself.
+    pub(super) fn server_sent(&mut self, bytes: &[u8]) {
+        if let State::Compressed(session) = &mut self.state {
+            session.server_sent(bytes);
+        }
+    }
+
+    /// Takes what the client sends.
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        match &mut self.state {
+            State::Login(login) => login.client_sends(bytes, out),
+            State::Compressed(session) => session.client_sends(bytes, out),
+            State::Packets(_) | State::Blind => out.to_server.extend_from_slice(bytes),
+        }
+        self.go_on();
+    }
+
+    /// Takes what the server sends.
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+        match &mut self.state {
+            State::Login(login) => login.server_sends(bytes, out),
+            State::Compressed(session) => session.server_sends(bytes, out),
+            State::Packets(_) | State::Blind => out.to_client.extend_from_slice(bytes),
+        }
+        self.go_on();
+    }
+
+    /// The server says no more.
+    pub(super) fn server_ends(&mut self, out: &mut Out) {
+        match std::mem::replace(&mut self.state, State::Blind) {
+            State::Login(mut login) => login.server_ends(out),
+            State::Compressed(mut session) => session.end(out),
+            State::Packets(_) | State::Blind => {}
+        }
+    }
+
+    fn go_on(&mut self) {
+        if !matches!(&self.state, State::Login(login) if login.is_over()) {
+            return;
+        }
+        let State::Login(login) = std::mem::replace(&mut self.state, State::Blind) else { return };
+        self.state = match login.afterwards() {
+            Afterwards::Packets(challenge) => State::Packets(challenge),
+            Afterwards::Compressed(challenge) => {
+                State::Compressed(Box::new(Compressed::new(Arc::clone(&self.key), challenge)))
+            }
+            Afterwards::Nothing => State::Blind,
+        };
+    }
+}
+
+/// A connection from its first byte on, in pieces: a byte that says whose the piece is (the highest bit: the client's)
+/// and how many bytes follow. Unless a key was handed out, both sides get what the other has sent, and all of it. Returns
+/// whether one was.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn watch_of(mut input: &[u8]) -> bool {
+    static KEY: std::sync::OnceLock<Arc<PasswordKey>> = std::sync::OnceLock::new();
+    let (mut watch, mut out) = (Watch::new(KEY.get_or_init(Arc::default)), Out::default());
+    let (mut by_client, mut by_server) = (Vec::new(), Vec::new());
+    while let Some((head, rest)) = input.split_first() {
+        let (piece, behind) = rest.split_at(rest.len().min(usize::from(head & 0x7f)));
+        input = behind;
+        watch.piece(head & 0x80 != 0, piece, &mut out);
+        if head & 0x80 != 0 { &mut by_client } else { &mut by_server }.extend_from_slice(piece);
+    }
+    watch.server_ends(&mut out);
+    let handed_out = out.to_client.windows(16).any(|bytes| bytes == b"BEGIN PUBLIC KEY");
+    assert!(handed_out || (*out.to_server == by_client && out.to_client == by_server));
+    handed_out
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Watch {
+    /// A piece as one end of a connection has it.
+    fn piece(&mut self, is_client: bool, piece: &[u8], out: &mut Out) {
+        match (self.holds(), is_client) {
+            (true, true) => self.client_sends(piece, out),
+            (true, false) => self.server_sends(piece, out),
+            (false, true) => {
+                out.to_server.extend_from_slice(piece);
+                self.client_sent(piece);
+            }
+            (false, false) => {
+                out.to_client.extend_from_slice(piece);
+                self.server_sent(piece);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_made(input in proptest::collection::vec(any::<u8>(), 0..600)) {
+            watch_of(&input);
+        }
+    }
+
+    #[test]
+    fn what_the_fuzzer_begins_with_passes() {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/entrust");
+        let inputs: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(inputs.len() >= 10);
+        for input in inputs {
+            let asks = ["asked", "changed", "compressed-stored", "compressed-zlib", "switched"];
+            let asks = asks.iter().any(|name| input.ends_with(name));
+            assert_eq!(watch_of(&std::fs::read(&input).unwrap()), asks, "{input:?}");
+        }
+    }
+}
