@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
+use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
@@ -83,6 +84,10 @@ pub(crate) struct Send {
     certificates: Certificates,
     #[command(flatten)]
     keys: KeyStores,
+    /// Open MariaDB's encrypted binary and relay logs too. The receiver then gets, inside TLS and in memory,
+    /// key 1 of the key file, which opens all that the server sealed with it: MariaDB derives none for logs
+    #[arg(long, requires = "mariadb_key_file")]
+    send_mariadb_key: bool,
     #[command(flatten)]
     following: Following,
 }
@@ -170,6 +175,7 @@ impl Send {
             bandwidth: self.bwlimit,
             suite: self.cipher.map(|cipher| cipher as usize),
             patience: self.timeout,
+            key_file_keys: if self.send_mariadb_key { KeyFileKeys::Travel } else { KeyFileKeys::Stay },
         }
     }
 

@@ -3,7 +3,7 @@
 use innodb::{
     KeyVersion,
     crypt::{
-        binlog::StreamKey,
+        binlog::{EventsKey, StreamKey},
         mariadb::{self, CryptData, Layout, PageKey},
         mysql::{TablespaceKey, WrappedKey},
     },
@@ -16,6 +16,7 @@ use innodb::{
 use super::{
     MAX_PAGE_BYTES, SpaceCipher,
     binlog::BinlogStream,
+    events::LogEvents,
     mariadb::{MariaDbPages, Pages},
     mysql::MySqlPages,
     redo::RedoBlocks,
@@ -23,6 +24,16 @@ use super::{
 
 /// Bytes of a file's beginning in which it says what it is.
 pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
+
+/// Whether keys of a key file go to the other side where nothing is derived of them: MariaDB seals
+/// its binary logs with key 1 itself, which opens all that the server ever sealed with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFileKeys {
+    /// They stay here, and such files travel as they are.
+    Stay,
+    /// They travel, so that such files can be opened.
+    Travel,
+}
 
 /// What the keys at hand open of one file. Ciphers are made as chunks ask for them: MariaDB has one
 /// for each key version.
@@ -41,6 +52,7 @@ enum Keys {
         pages: Pages,
     },
     Binlog(StreamKey),
+    Events(EventsKey),
     Redo(TablespaceKey),
 }
 
@@ -49,9 +61,18 @@ impl SpaceKeys {
     /// files of MySQL's redo log, most of which do not say which key they need, `log` is asked what
     /// the other files of the log say.
     #[must_use]
-    pub fn of(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+    pub fn of(
+        head: &[u8],
+        keys: &dyn KeySource,
+        key_file_keys: KeyFileKeys,
+        log: impl FnOnce() -> Option<RedoKeyInfo>,
+    ) -> Option<Self> {
         let of_log = StreamKey::of(head, keys).map(Keys::Binlog);
-        let of_file = of_log.or_else(|| Keys::of_space(head, keys));
+        let of_events = || match key_file_keys {
+            KeyFileKeys::Stay => None,
+            KeyFileKeys::Travel => EventsKey::of(head, keys).map(Keys::Events),
+        };
+        let of_file = of_log.or_else(of_events).or_else(|| Keys::of_space(head, keys));
         of_file.or_else(|| Keys::of_redo(head, keys, log)).map(Self)
     }
 
@@ -63,10 +84,10 @@ impl SpaceKeys {
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
-    /// The cipher for pages of a key version; `chunk` has such pages and tells what is stored
-    /// nowhere. `None` if the key is not at hand, or opens none of them.
+    /// The cipher for pages of a key version; `chunk`, at `offset` of the file, has such pages and tells
+    /// what is stored nowhere. `None` if the key is not at hand, or opens none of them.
     #[must_use]
-    pub fn cipher(&self, version: KeyVersion, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
+    pub fn cipher(&self, version: KeyVersion, offset: u64, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
         match &self.0 {
             Keys::MySql { page_bytes, key } => MySqlPages::new(*page_bytes, key.clone()).map(SpaceCipher::new),
             Keys::MariaDb { crypt, pages } => {
@@ -75,6 +96,7 @@ impl SpaceKeys {
                 MariaDbPages::of(*pages, key, version, chunk).map(SpaceCipher::new)
             }
             Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
+            Keys::Events(key) => LogEvents::of(key, offset, chunk).map(SpaceCipher::new),
             Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
         }
     }
