@@ -116,7 +116,19 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     let (message, events) = key(&[&[5, 0][..], &[0x0c; 12], &[0x0b; 16]].concat());
     documented("key of a MariaDB binary log", &message);
     documented("opened MariaDB binary log", &opened(&events, CHUNK_BYTES, &sealed_event()));
+    let (message, records) = key(&[&[6, 0, 0][..], &[0x0b; 16]].concat());
+    documented("key of a MariaDB redo log", &message);
+    documented("opened MariaDB redo log", &opened(&records, CHUNK_BYTES, &MINI_TRANSACTION));
+    let blocks = [&[7, 1, 0][..], &[0x0b; 16], &[0x0c; 4], &512_u64.to_be_bytes()].concat();
+    documented("key of an older MariaDB redo log", &key(&blocks).0);
 }
+
+/// Four bytes of another, and a mini-transaction of one record, `fa` and ten bytes, with its sequence byte, nonce and checksum:
+/// the one that docs/formats shows.
+const MINI_TRANSACTION: [u8; 28] = [
+    0, 0, 0, 0, 0xfa, 0xdf, 0x52, 0x15, 0x19, 0xe9, 0xa5, 0x09, 0x7c, 0xc4, 0x16, 0x01, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8,
+    0x64, 0x6e, 0xc6, 0x38,
+];
 
 /// Four bytes of one before it, and an event of 27 bytes at 1,048,580 of its file, sealed: its time is 1, its type 3, its
 /// server 2, and its body is `stop` and a checksum of zeros.

@@ -40,9 +40,9 @@ use crate::output::message::{Failure, hint, warning};
 /// all files, and removes it at the end; see `sealant snapshot`. Where no such copy can be had, --provider mariabackup (or
 /// xtrabackup) sends the stream of a backup, which the receiver prepares.
 ///
-/// With the keys of the server, pages of encrypted tablespaces and MySQL's encrypted logs are opened, so
-/// that they compress, and sealed again by the receiver to the identical bytes. Between the two they are
-/// inside TLS, and the receiver needs no keyring.
+/// With the keys of the server, pages of encrypted tablespaces and encrypted logs are opened, so that they
+/// compress (MariaDB's binary logs only with --send-mariadb-key), and sealed again by the receiver to the
+/// identical bytes. Between the two they are inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Send {

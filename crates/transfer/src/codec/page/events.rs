@@ -64,10 +64,7 @@ impl Scheme for LogEvents {
     }
 
     fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
-        match mark {
-            Mark::Part(part) => part.fits(unit_bytes),
-            _ => mark == Mark::AsItIs,
-        }
+        mark.is_part_of(unit_bytes)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

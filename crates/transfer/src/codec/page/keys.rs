@@ -6,11 +6,12 @@ use innodb::{
         binlog::{EventsKey, StreamKey},
         mariadb::{self, CryptData, Layout, PageKey},
         mysql::{TablespaceKey, WrappedKey},
+        redo::{LogKey, LogKeyInfo, run::Layout as RecordLayout},
     },
     keys::KeySource,
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0},
-    verify::redo::{RedoKeyInfo, key_info},
+    verify::redo::{RedoKeyInfo, blocks_key_info, key_info},
 };
 
 use super::{
@@ -18,6 +19,8 @@ use super::{
     binlog::BinlogStream,
     events::LogEvents,
     mariadb::{MariaDbPages, Pages},
+    mariadb_blocks::{BlockLog, LogBlocks},
+    mariadb_redo::MiniTransactions,
     mysql::MySqlPages,
     redo::RedoBlocks,
 };
@@ -54,6 +57,8 @@ enum Keys {
     Binlog(StreamKey),
     Events(EventsKey),
     Redo(TablespaceKey),
+    MiniTransactions(LogKey, RecordLayout),
+    Blocks(BlockLog),
 }
 
 impl SpaceKeys {
@@ -73,7 +78,7 @@ impl SpaceKeys {
             KeyFileKeys::Travel => EventsKey::of(head, keys).map(Keys::Events),
         };
         let of_file = of_log.or_else(of_events).or_else(|| Keys::of_space(head, keys));
-        of_file.or_else(|| Keys::of_redo(head, keys, log)).map(Self)
+        of_file.or_else(|| Keys::of_redo(head, keys, log)).or_else(|| Keys::of_mariadb_redo(head, keys)).map(Self)
     }
 
     /// The key version that most of a chunk needs; 0 where there is only one.
@@ -98,6 +103,8 @@ impl SpaceKeys {
             Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
             Keys::Events(key) => LogEvents::of(key, offset, chunk).map(SpaceCipher::new),
             Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
+            Keys::MiniTransactions(key, layout) => MiniTransactions::of(key, *layout, chunk).map(SpaceCipher::new),
+            Keys::Blocks(log) => LogBlocks::of(log, chunk).map(SpaceCipher::new),
         }
     }
 }
@@ -126,5 +133,19 @@ impl Keys {
         }
         let known = [key_info(head), log()].into_iter().flatten();
         known.max_by_key(|info| info.checkpoint_lsn)?.key.unwrap(keys).ok().map(Self::Redo)
+    }
+
+    fn of_mariadb_redo(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+        let key = |info: &LogKeyInfo| LogKey::derive(&keys.mariadb(info.key_id, info.key_version)?, &info.message).ok();
+        let layout = match recognise(head)? {
+            RedoFormat::MariaDbEncrypted => RecordLayout::OneStream,
+            RedoFormat::MariaDbPhys => RecordLayout::PageRecords,
+            RedoFormat::MariaDbBlocks => {
+                let info = blocks_key_info(head)?;
+                return Some(Self::Blocks(BlockLog::new(key(&info.key)?, &info)));
+            }
+            _ => return None,
+        };
+        Some(Self::MiniTransactions(key(&LogKeyInfo::of_header(head)?)?, layout))
     }
 }

@@ -17,6 +17,17 @@ pub(super) enum Mark {
     Part(Part),
 }
 
+impl Mark {
+    /// Whether no more is opened than a part of a unit of so many bytes.
+    pub(super) const fn is_part_of(self, unit_bytes: usize) -> bool {
+        match self {
+            Self::AsItIs => true,
+            Self::Part(part) => part.end as usize <= unit_bytes,
+            Self::Opened | Self::MySql(_) => false,
+        }
+    }
+}
+
 /// From where to where in a unit it is opened: not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
@@ -38,11 +49,6 @@ impl Part {
 
     pub(super) const fn from(self) -> usize {
         self.from as usize
-    }
-
-    /// Whether it lies in a unit of so many bytes.
-    pub(super) const fn fits(self, unit_bytes: usize) -> bool {
-        self.end as usize <= unit_bytes
     }
 }
 
