@@ -141,6 +141,11 @@ impl<'b> Records<'b> {
     }
 }
 
+/// The record that begins at `at`, for one who changes records while going from one to the next.
+pub(crate) fn record_at(bytes: &[u8], at: usize) -> Option<Record> {
+    Records { bytes, at }.next()
+}
+
 impl Iterator for Records<'_> {
     type Item = Record;
 
