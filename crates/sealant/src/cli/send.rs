@@ -84,8 +84,10 @@ pub(crate) struct Send {
     certificates: Certificates,
     #[command(flatten)]
     keys: KeyStores,
-    /// Open MariaDB's encrypted binary and relay logs too. The receiver then gets, inside TLS and in memory,
-    /// key 1 of the key file, which opens all that the server sealed with it: MariaDB derives none for logs
+    /// Open MariaDB's encrypted binary and relay logs too, and lend the receiver key 1 of the key file for it
+    ///
+    /// MariaDB derives no key for these logs. The key goes inside TLS and stays in the receiver's memory; it opens all that
+    /// the server sealed with it, not only what is sent.
     #[arg(long, requires = "mariadb_key_file")]
     send_mariadb_key: bool,
     #[command(flatten)]

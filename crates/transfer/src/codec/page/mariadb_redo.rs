@@ -260,9 +260,8 @@ mod tests {
             ),
             page_records in any::<bool>(),
             ctr in any::<bool>(),
-            before in proptest::collection::vec(any::<u8>(), 0..40),
+            mut log in proptest::collection::vec(any::<u8>(), 0..40),
         ) {
-            let mut log = before.clone();
             for (records, nonce) in units {
                 let mut sealed = Vec::new();
                 for (first, payload) in records {
