@@ -23,7 +23,8 @@ fuzz_target!(|input: &[u8]| {
     // bytes each, or eight, or a bit.
     let units = usize::from(u16::from_be_bytes([payload[2], payload[3]]));
     let second = CHUNK_BYTES as u64;
-    let marks = [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), second), (8 * units, 0), (8 * units, second)];
+    let marks =
+        [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), second), (8 * units, 0), (8 * units, second)];
     for (marks, offset) in marks {
         let mut chunk = vec![0; pages.saturating_sub(marks)];
         if opened.seal(&cipher, offset, &mut chunk).is_err() {
