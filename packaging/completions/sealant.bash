@@ -5208,7 +5208,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --json --report --quiet --help"
+            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

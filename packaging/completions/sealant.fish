@@ -778,6 +778,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l report -d 'Writ
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l live -d 'Take a still copy of a running server\'s data directory, send that, and remove it, however this ends'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l resume -d 'Go on with a transfer that was cut off; this is what happens anyway if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d 'Show what would be sent, and send nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l send-mariadb-key -d 'Open MariaDB\'s encrypted binary and relay logs too, and lend the receiver key 1 of the key file for it'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l json -d 'Write events to standard output, one JSON object a line'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -12,7 +12,7 @@ use std::{
 use snapshot::{DataDir, Still};
 use transfer::{
     TransferError,
-    codec::effort::Compression,
+    codec::{effort::Compression, page::KeyFileKeys},
     pairing::{PairingCode, Token},
     plan::Plan,
     progress::Progress,
@@ -71,6 +71,7 @@ pub fn run(
         bandwidth: rate(options)?,
         suite: None,
         patience: PATIENCE,
+        key_file_keys: KeyFileKeys::Stay,
     };
     transfer::tls::speed::prepare();
     let progress = Progress::default();

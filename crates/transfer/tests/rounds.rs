@@ -13,7 +13,7 @@ use std::{
 
 use transfer::{
     TransferError,
-    codec::effort::Compression,
+    codec::{effort::Compression, page::KeyFileKeys},
     pairing::PairingCode,
     plan::{Plan, Selection},
     progress::Progress,
@@ -41,6 +41,7 @@ fn settings() -> SendSettings {
         bandwidth: None,
         suite: None,
         patience: Duration::from_secs(10),
+        key_file_keys: KeyFileKeys::Stay,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The test vectors of `docs/wire-protocol.md`: what the document says is what the code does.
 
+use innodb::crypt::binlog::{EventMode, MariaDbEvents};
 use transfer::{
     codec::page::SpaceCipher,
     hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
@@ -59,7 +60,7 @@ fn the_messages_of_the_document_are_ours() {
     };
     let (proof, token) = ([0x0a; 32], [0x0b; 16]);
     let speeds = [4000, 3000, 1500];
-    documented("hello", &control(&Control::Hello { version: 3, proof, speeds, streams: 4 }));
+    documented("hello", &control(&Control::Hello { version: 4, proof, speeds, streams: 4 }));
     documented("welcome", &control(&Control::Welcome { proof, token, speeds, streams: 4 }));
     documented("finish", &control(&Control::Finish { tree: Hash([8; 32]) }));
     documented("committed", &control(&Control::Committed { tree: Hash([8; 32]) }));
@@ -112,6 +113,32 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     documented("key of a MariaDB tablespace", &key(&mariadb).0);
     documented("key of a redo log", &key(&[&[4][..], &[0x0b; 32], &[0x0d; 32]].concat()).0);
     documented("opened binary log", &opened(&binlog, CHUNK_BYTES, &[0; 20]));
+    let (message, events) = key(&[&[5, 0][..], &[0x0c; 12], &[0x0b; 16]].concat());
+    documented("key of a MariaDB binary log", &message);
+    documented("opened MariaDB binary log", &opened(&events, CHUNK_BYTES, &sealed_event()));
+    let (message, records) = key(&[&[6, 0, 0][..], &[0x0b; 16]].concat());
+    documented("key of a MariaDB redo log", &message);
+    documented("opened MariaDB redo log", &opened(&records, CHUNK_BYTES, &MINI_TRANSACTION));
+    let blocks = [&[7, 1, 0][..], &[0x0b; 16], &[0x0c; 4], &512_u64.to_be_bytes()].concat();
+    documented("key of an older MariaDB redo log", &key(&blocks).0);
+}
+
+/// Four bytes of another, and a mini-transaction of one record, `fa` and ten bytes, with its sequence byte, nonce and checksum:
+/// the one that docs/formats shows.
+const MINI_TRANSACTION: [u8; 28] = [
+    0, 0, 0, 0, 0xfa, 0xdf, 0x52, 0x15, 0x19, 0xe9, 0xa5, 0x09, 0x7c, 0xc4, 0x16, 0x01, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8,
+    0x64, 0x6e, 0xc6, 0x38,
+];
+
+/// Four bytes of one before it, and an event of 27 bytes at 1,048,580 of its file, sealed: its time is 1, its type 3, its
+/// server 2, and its body is `stop` and a checksum of zeros.
+fn sealed_event() -> Vec<u8> {
+    let end: u32 = (1 << 20) + 4 + 27;
+    let header = [&1_u32.to_le_bytes()[..], &[3], &2_u32.to_le_bytes(), &27_u32.to_le_bytes(), &end.to_le_bytes()];
+    let mut event = [&header.concat()[..], &[0; 2], b"stop", &[0; 4]].concat();
+    let events = MariaDbEvents::new(&[0x0b; 16], [0x0c; 12], EventMode::Cbc).expect("a key");
+    events.seal((1 << 20) + 4, &mut event).expect("an event");
+    [&[0xee; 4][..], &event].concat()
 }
 
 #[test]

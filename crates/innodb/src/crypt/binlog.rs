@@ -8,6 +8,8 @@
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
 //! MySQL 9.7 and MariaDB 10.11 (both modes) confirmed on testdata.
 
+mod events_key;
+mod run;
 mod stream_key;
 mod wrapping;
 
@@ -15,7 +17,7 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
 
-pub use self::stream_key::StreamKey;
+pub use self::{events_key::EventsKey, stream_key::StreamKey};
 use crate::{
     binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
     bytes::{Bytes, all_zero, as_u64, as_usize},

@@ -16,8 +16,10 @@
 mod chain;
 mod format;
 mod log;
+mod place;
 mod resume;
 
+pub use self::place::first_event;
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     bytes::{Bytes, as_u64, as_usize},

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
+use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
@@ -39,9 +40,9 @@ use crate::output::message::{Failure, hint, warning};
 /// all files, and removes it at the end; see `sealant snapshot`. Where no such copy can be had, --provider mariabackup (or
 /// xtrabackup) sends the stream of a backup, which the receiver prepares.
 ///
-/// With the keys of the server, pages of encrypted tablespaces and MySQL's encrypted logs are opened, so
-/// that they compress, and sealed again by the receiver to the identical bytes. Between the two they are
-/// inside TLS, and the receiver needs no keyring.
+/// With the keys of the server, pages of encrypted tablespaces and encrypted logs are opened, so that they
+/// compress (MariaDB's binary logs only with --send-mariadb-key), and sealed again by the receiver to the
+/// identical bytes. Between the two they are inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Send {
@@ -83,6 +84,12 @@ pub(crate) struct Send {
     certificates: Certificates,
     #[command(flatten)]
     keys: KeyStores,
+    /// Open MariaDB's encrypted binary and relay logs too, and lend the receiver key 1 of the key file for it
+    ///
+    /// MariaDB derives no key for these logs. The key goes inside TLS and stays in the receiver's memory; it opens all that
+    /// the server sealed with it, not only what is sent.
+    #[arg(long, requires = "mariadb_key_file")]
+    send_mariadb_key: bool,
     #[command(flatten)]
     following: Following,
 }
@@ -170,6 +177,7 @@ impl Send {
             bandwidth: self.bwlimit,
             suite: self.cipher.map(|cipher| cipher as usize),
             patience: self.timeout,
+            key_file_keys: if self.send_mariadb_key { KeyFileKeys::Travel } else { KeyFileKeys::Stay },
         }
     }
 

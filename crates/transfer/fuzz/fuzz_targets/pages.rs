@@ -20,9 +20,12 @@ fuzz_target!(|input: &[u8]| {
         let _ = opened.seal(&cipher, 0, &mut vec![0; length]);
     }
     // The length that fits, if there is one: everything behind the description, whose marks take five
-    // bytes each or a bit.
+    // bytes each, or eight, or a bit.
     let units = usize::from(u16::from_be_bytes([payload[2], payload[3]]));
-    for (marks, offset) in [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), CHUNK_BYTES as u64)] {
+    let second = CHUNK_BYTES as u64;
+    let marks =
+        [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), second), (8 * units, 0), (8 * units, second)];
+    for (marks, offset) in marks {
         let mut chunk = vec![0; pages.saturating_sub(marks)];
         if opened.seal(&cipher, offset, &mut chunk).is_err() {
             continue;

@@ -92,10 +92,13 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
 /// of marks.
 type Key = (u16, &'static [u8], usize, fn(usize) -> (usize, usize));
 
-const KEYS: [Key; 3] = [
+const KEYS: [Key; 6] = [
     (7, &[1, 0, 0, 0x10, 0], 64, |bytes| (bytes / 4096, 5 * (bytes / 4096))),
     (8, &[3], 40, |_| (1, 1)),
     (9, &[4], 64, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
+    (10, &[5, 0], 12 + 24, |_| (1, 8)),
+    (11, &[6, 0, 0], 16, |_| (1, 8)),
+    (12, &[7, 1, 1], 16 + 4 + 8, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
 ];
 
 /// Pages, or part of a log, that are described as such, with none of them sealed.

@@ -19,7 +19,7 @@ use innodb::keys::KeySource;
 
 pub use self::session::{Round, Session};
 use crate::{
-    codec::effort::Compression,
+    codec::{effort::Compression, page::KeyFileKeys},
     error::TransferError,
     hash::Hash,
     pairing::{PairingCode, Secret},
@@ -73,6 +73,8 @@ pub struct SendSettings {
     pub suite: Option<usize>,
     /// How long the other side may be silent.
     pub patience: Duration,
+    /// Whether keys of MariaDB's key file go to the other side where files need them as they are.
+    pub key_file_keys: KeyFileKeys,
 }
 
 /// What was sent.

@@ -23,7 +23,10 @@ use super::{
 };
 use crate::{
     assembly::Assembly,
-    codec::effort::{Governor, Pressure},
+    codec::{
+        effort::{Governor, Pressure},
+        page::KeyFileKeys,
+    },
     error::TransferError,
     hash::Hash,
     limit::Limiter,
@@ -46,6 +49,7 @@ pub(super) struct Sending<'s> {
     pub(super) plan: &'s Plan,
     pub(super) source: Source,
     pub(super) keys: Option<&'s dyn KeySource>,
+    pub(super) key_file_keys: KeyFileKeys,
     pub(super) redo: RedoKeys,
     pub(super) queue: Queue,
     pub(super) assembly: Assembly,
@@ -85,6 +89,7 @@ pub struct Session<'s> {
     channels: Vec<DataChannel>,
     governor: Governor,
     limiter: Option<Limiter>,
+    key_file_keys: KeyFileKeys,
     known: Known,
     rounds: usize,
     rekeyed: Option<usize>,
@@ -116,7 +121,7 @@ impl<'s> Session<'s> {
         Ok(Self {
             governor: Governor::new(settings.compression),
             limiter: settings.bandwidth.map(Limiter::new),
-
+            key_file_keys: settings.key_file_keys,
             progress,
             dial,
             control,
@@ -252,6 +257,7 @@ impl<'s> Session<'s> {
             plan,
             source,
             keys,
+            key_file_keys: self.key_file_keys,
             redo: RedoKeys::default(),
             queue,
             assembly,

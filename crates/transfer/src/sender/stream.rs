@@ -200,20 +200,20 @@ impl<'s> Stream<'s> {
         let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
             let redo = || self.sending.redo.of_log(self.sending.plan, file);
-            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, redo);
+            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, self.sending.key_file_keys, redo);
             self.keys = Some(FileKeys { file, space, cipher: None });
         }
         let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else { return Ok(false) };
         let version = space.version_of(bytes);
+        let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
         if cipher.as_ref().is_none_or(|(known, ..)| *known != version) {
-            let Some(made) = space.cipher(version, bytes, keys) else { return Ok(false) };
+            let Some(made) = space.cipher(version, offset, bytes, keys) else { return Ok(false) };
             let slot = self.next_slot;
             self.next_slot = (slot + 1) % SLOTS;
             self.channel.queue(&Data::Key { slot, material: &made.encode() }, &[])?;
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };
-        let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
         Ok(cipher.open(*slot, offset, bytes, pages, check) > 0)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Version of the protocol; both sides have to have the same.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// Bytes of the token by which data connections are known.
 pub const TOKEN_BYTES: usize = 16;
 /// Cipher suites whose speeds are compared.

@@ -11,7 +11,7 @@ use crate::{
         aes::{Block, CipherFault},
         redo::{
             LogCipher, put,
-            records::{Record, Records},
+            records::{Records, record_at},
         },
     },
 };
@@ -37,19 +37,20 @@ fn as_one(
     records: &mut [u8],
     transform: impl Fn(&Block, &mut [u8]) -> Result<(), CipherFault>,
 ) -> Result<(), CipherFault> {
-    let places: Vec<Record> = Records::new(records).collect();
     let mut iv = Block::default();
     put(&mut iv, 0, &nonce);
     // Type and length of the first record: at most 6 bytes.
-    let first = places.first().map_or(&[][..], |first| records.range(first.begin, first.payload));
+    let first = record_at(records, 0).map_or(&[][..], |first| records.range(first.begin, first.payload));
     put(&mut iv, nonce.len(), first);
     let mut stream = Zeroizing::new(Vec::with_capacity(records.len()));
-    for place in &places {
+    for place in Records::new(records) {
         stream.extend_from_slice(records.range(place.payload, place.end));
     }
     transform(&iv, &mut stream)?;
-    let mut rest = stream.as_slice();
-    for place in &places {
+    let (mut rest, mut at) = (stream.as_slice(), 0);
+    // A list of places would take many times the bytes of the records, if these are short.
+    while let Some(place) = record_at(records, at) {
+        at = place.end;
         let to = records.get_mut(place.payload..place.end).ok_or(CipherFault)?;
         let (from, behind) = rest.split_at_checked(to.len()).ok_or(CipherFault)?;
         to.copy_from_slice(from);

@@ -7,7 +7,7 @@ use crate::crypt::{
     aes::{Block, CipherFault},
     redo::{
         LogCipher, put,
-        records::{PageId, Record, Records, same_page},
+        records::{PageId, Records, record_at, same_page},
     },
 };
 
@@ -32,11 +32,11 @@ fn one_by_one(
     records: &mut [u8],
     transform: impl Fn(&Block, &mut [u8]) -> Result<(), CipherFault>,
 ) -> Result<(), CipherFault> {
-    let places: Vec<Record> = Records::new(records).collect();
     let mut iv = Block::default();
     put(&mut iv, 0, &nonce);
-    let mut page_before = false;
-    for place in places {
+    let (mut page_before, mut at) = (false, 0);
+    while let Some(place) = record_at(records, at) {
+        at = place.end;
         let payload = records.get_mut(place.payload..place.end).ok_or(CipherFault)?;
         // A further record for the same page has no numbers and the same vector.
         let body = if same_page(place.first, page_before) {

@@ -8,6 +8,7 @@ pub mod mariadb_encrypted;
 pub mod mariadb_phys;
 pub mod mysql;
 pub mod records;
+pub mod run;
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ use zeroize::Zeroizing;
 use crate::{
     bytes::Bytes,
     crypt::{
-        aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
+        aes::{Aes, Block, CipherFault, KeyLength},
         mariadb::Mode,
     },
     ids::KeyVersion,
@@ -62,15 +63,55 @@ pub struct LogCipher {
     mode: Mode,
 }
 
+/// The log's own key, for one who hands it to where the log is sealed again. Wiped on drop.
+#[derive(Clone)]
+pub struct LogKey(Zeroizing<Block>);
+
+impl LogKey {
+    /// From the key of the key file and the log's message.
+    ///
+    /// # Errors
+    /// [`KeyLength`] if the key has not 16, 24 or 32 bytes.
+    pub fn derive(key: &[u8], message: &Block) -> Result<Self, KeyLength> {
+        let mut own = Zeroizing::new(*message);
+        Aes::new(key)?.ecb_seal(own.as_mut_slice()).map_err(|_| KeyLength)?;
+        Ok(Self(own))
+    }
+
+    /// From the bytes that [`Self::expose`] gave.
+    #[must_use]
+    pub fn from_bytes(bytes: &Block) -> Self {
+        Self(Zeroizing::new(*bytes))
+    }
+
+    /// Its bytes, for one who sends them where they are needed.
+    #[must_use]
+    pub fn expose(&self) -> &Block {
+        &self.0
+    }
+
+    /// Ready to open and seal.
+    ///
+    /// # Errors
+    /// [`KeyLength`], never seen.
+    pub fn cipher(&self, mode: Mode) -> Result<LogCipher, KeyLength> {
+        Ok(LogCipher { aes: Aes::new(self.0.as_slice())?, mode })
+    }
+}
+
+impl fmt::Debug for LogKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogKey")
+    }
+}
+
 impl LogCipher {
     /// From the key of the key file and the log's message.
     ///
     /// # Errors
     /// [`KeyLength`] if the key has not 16, 24 or 32 bytes.
     pub fn new(key: &[u8], message: &Block, mode: Mode) -> Result<Self, KeyLength> {
-        let mut own: Zeroizing<[u8; BLOCK]> = Zeroizing::new(*message);
-        Aes::new(key)?.ecb_seal(own.as_mut_slice()).map_err(|_| KeyLength)?;
-        Ok(Self { aes: Aes::new(own.as_slice())?, mode })
+        LogKey::derive(key, message)?.cipher(mode)
     }
 
     fn open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {

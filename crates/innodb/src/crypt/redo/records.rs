@@ -7,7 +7,7 @@
 //! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; what a
 //! record may hold from `log0recv.cc` (`recv_sys_t::parse_tail`).
 
-use crate::{bytes::Bytes, ids::Lsn};
+use crate::{bytes::Bytes, ids::Lsn, page::checksum::crc32c};
 
 /// Longest mini-transaction that a server recovers (`MTR_SIZE_MAX`).
 pub const MAX_BYTES: usize = 1 << 20;
@@ -28,8 +28,16 @@ pub enum Framing {
 /// Finds the end of the records that begin with `bytes`.
 #[must_use]
 pub fn frame(bytes: &[u8]) -> Framing {
+    let mut unlimited = usize::MAX;
+    frame_within(bytes, &mut unlimited)
+}
+
+/// The same, as far as `work` goes, of which each record takes one.
+pub(crate) fn frame_within(bytes: &[u8], work: &mut usize) -> Framing {
     let mut at = 0_usize;
     loop {
+        let Some(left) = work.checked_sub(1) else { return Framing::TooLong };
+        *work = left;
         match bytes.get(at) {
             None => return Framing::More,
             Some(0 | 1) if at == 0 => return Framing::End,
@@ -41,6 +49,17 @@ pub fn frame(bytes: &[u8]) -> Framing {
             },
         }
     }
+}
+
+/// The checksum of a mini-transaction; the sequence byte between records and nonce is not in it.
+pub(crate) fn checksum(records: &[u8], nonce: &[u8]) -> u32 {
+    if nonce.is_empty() {
+        return crc32c(records);
+    }
+    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    digest.update(records);
+    digest.update(nonce);
+    u32::try_from(digest.finalize() & 0xffff_ffff).unwrap_or_default()
 }
 
 /// Bytes of a record behind its first byte, from that byte and, perhaps, the length behind it.
@@ -120,6 +139,11 @@ impl<'b> Records<'b> {
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
+}
+
+/// The record that begins at `at`, for one who changes records while going from one to the next.
+pub(crate) fn record_at(bytes: &[u8], at: usize) -> Option<Record> {
+    Records { bytes, at }.next()
 }
 
 impl Iterator for Records<'_> {

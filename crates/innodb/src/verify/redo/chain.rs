@@ -27,10 +27,9 @@ use std::{thread, time::Duration};
 use super::ring::{Geometry, Ring};
 use crate::{
     bytes::{Bytes, as_u64},
-    crypt::redo::records::{Framing, MAX_BYTES, frame},
+    crypt::redo::records::{self, Framing, MAX_BYTES, frame},
     error::ScanError,
     ids::Lsn,
-    page::checksum::crc32c,
     read::ReadAt,
 };
 
@@ -279,20 +278,10 @@ fn judge(bytes: &[u8], lsn: u64, geometry: Geometry, tail: usize) -> Option<Resu
     let total = records.checked_add(tail)?;
     let checksum = total.checked_sub(CHECKSUM_BYTES)?;
     let found = bytes.be32(checksum)?;
-    let expected = checksum_of(bytes.range(0, records), bytes.range(records.checked_add(1)?, checksum));
+    let nonce = bytes.range(records.checked_add(1)?, checksum);
+    let expected = records::checksum(bytes.range(0, records), nonce);
     if found != expected {
         return Some(Err(Fault::Checksum { expected, found, bytes: as_u64(total) }));
     }
     Some(Ok(total))
-}
-
-/// The sequence byte between records and nonce is not in the checksum.
-fn checksum_of(records: &[u8], nonce: &[u8]) -> u32 {
-    if nonce.is_empty() {
-        return crc32c(records);
-    }
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
-    digest.update(records);
-    digest.update(nonce);
-    u32::try_from(digest.finalize() & 0xffff_ffff).unwrap_or_default()
 }

@@ -25,6 +25,7 @@ use crate::{
     keys::KeySource,
     page::checksum::crc32c,
     read::{ReadAt, fill},
+    redo::RedoFormat,
     verify::{Check, KeyAsked, Tally},
 };
 
@@ -45,6 +46,34 @@ struct Checkpoint<'a> {
 fn newest<'a>(head: &Head<'a>) -> Option<Checkpoint<'a>> {
     let block = head.checkpoints().max_by_key(|block| block.be64(0))?;
     Some(Checkpoint { block, lsn: Lsn(block.be64(8)?), offset: block.be64(16)? })
+}
+
+/// What opens the blocks of an encrypted log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlocksKeyInfo {
+    /// Which key.
+    pub key: LogKeyInfo,
+    /// How blocks are laid out.
+    pub layout: Layout,
+    /// The newest checkpoint: numbers of blocks mean the positions nearest to it.
+    pub near: Lsn,
+}
+
+/// What the newest checkpoint of a log says of its key, from the first [`HEAD_BYTES`](super::HEAD_BYTES)
+/// of the file; `None` if it is no such log, not encrypted, or has no sound checkpoint.
+#[must_use]
+pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
+    let head = Head::read(head, as_u64(head.len())).ok()?;
+    if head.format != RedoFormat::MariaDbBlocks || head.format_id & ENCRYPTED == 0 {
+        return None;
+    }
+    let checkpoint = newest(&head)?;
+    let key = LogKeyInfo::of_checkpoint(checkpoint.block)?;
+    Some(BlocksKeyInfo { key, layout: layout(&head), near: checkpoint.lsn })
+}
+
+fn layout(head: &Head<'_>) -> Layout {
+    if WITHOUT_KEY_VERSION.contains(&head.format_id) { Layout::Plain } else { Layout::KeyVersion }
 }
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
@@ -123,11 +152,10 @@ struct Judge<'k> {
 
 impl<'k> Judge<'k> {
     fn new(keys: &'k dyn KeySource, info: Option<LogKeyInfo>, near: Lsn, head: &Head<'_>) -> Self {
-        let layout = if WITHOUT_KEY_VERSION.contains(&head.format_id) { Layout::Plain } else { Layout::KeyVersion };
         Self {
             keys,
             info,
-            layout,
+            layout: layout(head),
             near,
             ciphers: BTreeMap::new(),
             vote: Vote::new(),

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::checkpoint::{MYSQL_HEADER_BYTES, checkpoint_lsn, mysql_start_lsn};
 pub use self::head::block_holds;
+pub use self::mariadb_blocks::{BlocksKeyInfo, blocks_key_info};
 pub(crate) use self::mysql::number_at;
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
 use self::{

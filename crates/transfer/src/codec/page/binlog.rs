@@ -79,7 +79,7 @@ mod tests {
     use crate::codec::{
         Undecodable,
         page::{
-            OpenedChunk, SpaceCipher, SpaceKeys,
+            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
             samples::{WrongKeys, keys, open_and_seal, sample},
         },
     };
@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn cipher_of(log: &[u8]) -> SpaceCipher {
-        SpaceKeys::of(log, &keys(), || None).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
+        SpaceKeys::of(log, &keys(), KeyFileKeys::Stay, || None).unwrap().cipher(KeyVersion(0), 0, log, &keys()).unwrap()
     }
 
     #[test]
@@ -114,14 +114,14 @@ mod tests {
     #[test]
     fn a_log_that_the_key_does_not_open_has_none() {
         let mut log = log("7");
-        assert!(SpaceKeys::of(&log, &WrongKeys(keys()), || None).is_none());
-        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys, || None).is_none());
+        assert!(SpaceKeys::of(&log, &WrongKeys(keys()), KeyFileKeys::Stay, || None).is_none());
+        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys, KeyFileKeys::Stay, || None).is_none());
         for length in [0, 4, 511, 512, 515] {
-            assert!(SpaceKeys::of(&log[..length], &keys(), || None).is_none(), "{length}");
+            assert!(SpaceKeys::of(&log[..length], &keys(), KeyFileKeys::Stay, || None).is_none(), "{length}");
         }
-        assert!(SpaceKeys::of(&log[..516], &keys(), || None).is_some());
+        assert!(SpaceKeys::of(&log[..516], &keys(), KeyFileKeys::Stay, || None).is_some());
         log[MYSQL_HEADER_BYTES] ^= 1;
-        assert!(SpaceKeys::of(&log, &keys(), || None).is_none());
+        assert!(SpaceKeys::of(&log, &keys(), KeyFileKeys::Stay, || None).is_none());
     }
 
     #[test]

@@ -3,26 +3,40 @@
 use innodb::{
     KeyVersion,
     crypt::{
-        binlog::StreamKey,
+        binlog::{EventsKey, StreamKey},
         mariadb::{self, CryptData, Layout, PageKey},
         mysql::{TablespaceKey, WrappedKey},
+        redo::{LogKey, LogKeyInfo, run::Layout as RecordLayout},
     },
     keys::KeySource,
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0},
-    verify::redo::{RedoKeyInfo, key_info},
+    verify::redo::{RedoKeyInfo, blocks_key_info, key_info},
 };
 
 use super::{
     MAX_PAGE_BYTES, SpaceCipher,
     binlog::BinlogStream,
+    events::LogEvents,
     mariadb::{MariaDbPages, Pages},
+    mariadb_blocks::{BlockLog, LogBlocks},
+    mariadb_redo::MiniTransactions,
     mysql::MySqlPages,
     redo::RedoBlocks,
 };
 
 /// Bytes of a file's beginning in which it says what it is.
 pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
+
+/// Whether keys of a key file go to the other side where nothing is derived of them: MariaDB seals
+/// its binary logs with key 1 itself, which opens all that the server ever sealed with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFileKeys {
+    /// They stay here, and such files travel as they are.
+    Stay,
+    /// They travel, so that such files can be opened.
+    Travel,
+}
 
 /// What the keys at hand open of one file. Ciphers are made as chunks ask for them: MariaDB has one
 /// for each key version.
@@ -41,7 +55,10 @@ enum Keys {
         pages: Pages,
     },
     Binlog(StreamKey),
+    Events(EventsKey),
     Redo(TablespaceKey),
+    MiniTransactions(LogKey, RecordLayout),
+    Blocks(BlockLog),
 }
 
 impl SpaceKeys {
@@ -49,10 +66,19 @@ impl SpaceKeys {
     /// files of MySQL's redo log, most of which do not say which key they need, `log` is asked what
     /// the other files of the log say.
     #[must_use]
-    pub fn of(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+    pub fn of(
+        head: &[u8],
+        keys: &dyn KeySource,
+        key_file_keys: KeyFileKeys,
+        log: impl FnOnce() -> Option<RedoKeyInfo>,
+    ) -> Option<Self> {
         let of_log = StreamKey::of(head, keys).map(Keys::Binlog);
-        let of_file = of_log.or_else(|| Keys::of_space(head, keys));
-        of_file.or_else(|| Keys::of_redo(head, keys, log)).map(Self)
+        let of_events = || match key_file_keys {
+            KeyFileKeys::Stay => None,
+            KeyFileKeys::Travel => EventsKey::of(head, keys).map(Keys::Events),
+        };
+        let of_file = of_log.or_else(of_events).or_else(|| Keys::of_space(head, keys));
+        of_file.or_else(|| Keys::of_redo(head, keys, log)).or_else(|| Keys::of_mariadb_redo(head, keys)).map(Self)
     }
 
     /// The key version that most of a chunk needs; 0 where there is only one.
@@ -63,10 +89,10 @@ impl SpaceKeys {
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
-    /// The cipher for pages of a key version; `chunk` has such pages and tells what is stored
-    /// nowhere. `None` if the key is not at hand, or opens none of them.
+    /// The cipher for pages of a key version; `chunk`, at `offset` of the file, has such pages and tells
+    /// what is stored nowhere. `None` if the key is not at hand, or opens none of them.
     #[must_use]
-    pub fn cipher(&self, version: KeyVersion, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
+    pub fn cipher(&self, version: KeyVersion, offset: u64, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
         match &self.0 {
             Keys::MySql { page_bytes, key } => MySqlPages::new(*page_bytes, key.clone()).map(SpaceCipher::new),
             Keys::MariaDb { crypt, pages } => {
@@ -75,7 +101,10 @@ impl SpaceKeys {
                 MariaDbPages::of(*pages, key, version, chunk).map(SpaceCipher::new)
             }
             Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
+            Keys::Events(key) => LogEvents::of(key, offset, chunk).map(SpaceCipher::new),
             Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
+            Keys::MiniTransactions(key, layout) => MiniTransactions::of(key, *layout, chunk).map(SpaceCipher::new),
+            Keys::Blocks(log) => LogBlocks::of(log, chunk).map(SpaceCipher::new),
         }
     }
 }
@@ -104,5 +133,19 @@ impl Keys {
         }
         let known = [key_info(head), log()].into_iter().flatten();
         known.max_by_key(|info| info.checkpoint_lsn)?.key.unwrap(keys).ok().map(Self::Redo)
+    }
+
+    fn of_mariadb_redo(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+        let key = |info: &LogKeyInfo| LogKey::derive(&keys.mariadb(info.key_id, info.key_version)?, &info.message).ok();
+        let layout = match recognise(head)? {
+            RedoFormat::MariaDbEncrypted => RecordLayout::OneStream,
+            RedoFormat::MariaDbPhys => RecordLayout::PageRecords,
+            RedoFormat::MariaDbBlocks => {
+                let info = blocks_key_info(head)?;
+                return Some(Self::Blocks(BlockLog::new(key(&info.key)?, &info)));
+            }
+            _ => return None,
+        };
+        Some(Self::MiniTransactions(key(&LogKeyInfo::of_header(head)?)?, layout))
     }
 }

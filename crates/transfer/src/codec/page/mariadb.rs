@@ -54,11 +54,7 @@ impl MariaDbPages {
             [1, row_compressed @ (0 | 1)] => Layout::Legacy { row_compressed: row_compressed == 1 },
             _ => return Err(Malformed),
         };
-        let mode = match fields.u8()? {
-            0 => Mode::Cbc,
-            1 => Mode::Ctr,
-            _ => return Err(Malformed),
-        };
+        let mode = super::mode(fields)?;
         let pages = Pages { bytes, layout, space_id: SpaceId(fields.u32()?) };
         Ok(Box::new(Self::new(pages, key, mode).ok_or(Malformed)?))
     }
@@ -84,7 +80,7 @@ impl Scheme for MariaDbPages {
             Layout::FullCrc32 { compression } => [0, compression],
             Layout::Legacy { row_compressed } => [1, u8::from(row_compressed)],
         });
-        out.push(u8::from(self.mode == Mode::Ctr));
+        out.push(super::is_ctr(self.mode));
         out.extend(self.pages.space_id.0.to_be_bytes());
     }
 

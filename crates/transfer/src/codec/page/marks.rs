@@ -13,6 +13,43 @@ pub(super) enum Mark {
     Opened,
     /// Opened, a page that was sealed like this.
     MySql(Sealed),
+    /// Only a part of the unit is opened.
+    Part(Part),
+}
+
+impl Mark {
+    /// Whether no more is opened than a part of a unit of so many bytes.
+    pub(super) const fn is_part_of(self, unit_bytes: usize) -> bool {
+        match self {
+            Self::AsItIs => true,
+            Self::Part(part) => part.end as usize <= unit_bytes,
+            Self::Opened | Self::MySql(_) => false,
+        }
+    }
+}
+
+/// From where to where in a unit it is opened: not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    from: u32,
+    end: u32,
+}
+
+impl Part {
+    /// `None` of no bytes.
+    pub(super) fn new(from: usize, end: usize) -> Option<Self> {
+        let part = Self { from: u32::try_from(from).ok()?, end: u32::try_from(end).ok()? };
+        (part.from < part.end).then_some(part)
+    }
+
+    /// The part of the unit; `None` if it does not lie in there.
+    pub(super) fn of(self, unit: &mut [u8]) -> Option<&mut [u8]> {
+        unit.get_mut(self.from()..usize::try_from(self.end).ok()?)
+    }
+
+    pub(super) const fn from(self) -> usize {
+        self.from as usize
+    }
 }
 
 /// How marks are written.
@@ -22,6 +59,8 @@ pub(super) enum Form {
     Pages,
     /// A bit each.
     Bits,
+    /// Where in the unit the opened part begins and ends, four bytes each; 0 and 0 without one.
+    Parts,
 }
 
 const AS_IT_IS: u8 = 0;
@@ -35,6 +74,7 @@ impl Form {
         match self {
             Self::Pages => 5 * units,
             Self::Bits => units.div_ceil(8),
+            Self::Parts => 8 * units,
         }
     }
 
@@ -53,6 +93,15 @@ impl Form {
                 for (eight, byte) in marks.chunks(8).zip(out) {
                     let bits = eight.iter().enumerate().map(|(place, mark)| bit(*mark != Mark::AsItIs, place));
                     *byte = bits.fold(0, |all, bit| all | bit);
+                }
+            }
+            Self::Parts => {
+                let parts = marks.iter().flat_map(|mark| match mark {
+                    Mark::Part(part) => [part.from, part.end],
+                    _ => [0, 0],
+                });
+                for (number, place) in parts.zip(out.chunks_exact_mut(4)) {
+                    place.copy_from_slice(&number.to_be_bytes());
                 }
             }
         }
@@ -76,6 +125,10 @@ impl Form {
                 }
                 Ok((0..units).map(|unit| if is_set(unit) { Mark::Opened } else { Mark::AsItIs }).collect())
             }
+            Self::Parts => {
+                let mut fields = Fields(bytes);
+                (0..units).map(|_| part_of(fields.u32()?, fields.u32()?)).collect()
+            }
         }
     }
 }
@@ -87,7 +140,7 @@ const fn bit(set: bool, place: usize) -> u8 {
 fn fields_of(mark: Mark) -> (u8, u32) {
     match mark {
         Mark::AsItIs => (AS_IT_IS, 0),
-        Mark::Opened => (OPENED, 0),
+        Mark::Opened | Mark::Part(_) => (OPENED, 0),
         Mark::MySql(sealed) => {
             let place = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
             (u8::try_from(place + 1).unwrap_or_default(), u32::try_from(sealed.end).unwrap_or_default())
@@ -107,6 +160,14 @@ fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
     }
 }
 
+fn part_of(from: u32, end: u32) -> Result<Mark, Malformed> {
+    match (from, end) {
+        (0, 0) => Ok(Mark::AsItIs),
+        _ if from < end => Ok(Mark::Part(Part { from, end })),
+        _ => Err(Malformed),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +178,9 @@ mod tests {
         let types = MYSQL_TYPES.into_iter().enumerate().map(|(at, page_type)| sealed(page_type, 70 + at));
         let pages: Vec<Mark> = types.chain([Mark::AsItIs, Mark::Opened]).collect();
         let bits: Vec<Mark> = (0..19).map(|unit| if unit % 3 == 0 { Mark::Opened } else { Mark::AsItIs }).collect();
-        for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits)] {
+        let parts =
+            vec![Mark::Part(Part { from: 0, end: 7 }), Mark::AsItIs, Mark::Part(Part { from: 9, end: 1 << 20 })];
+        for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits), (Form::Parts, parts)] {
             let mut out = vec![0; form.bytes(marks.len())];
             form.write(&marks, &mut out);
             let mut fields = Fields(&out);
@@ -141,5 +204,9 @@ mod tests {
         assert_eq!(Form::Pages.read(&mut Fields(&[5, 0, 0, 0, 0]), 1), Err(Malformed));
         assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 4), Err(Malformed));
         assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 5).unwrap().len(), 5);
+        for (from, end) in [(5_u32, 5_u32), (6, 5), (1, 0)] {
+            let part = [from.to_be_bytes(), end.to_be_bytes()].concat();
+            assert_eq!(Form::Parts.read(&mut Fields(&part), 1), Err(Malformed), "{from} to {end}");
+        }
     }
 }

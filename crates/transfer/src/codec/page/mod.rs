@@ -15,12 +15,18 @@
 //! 4            MySQL: where in the page that ends which is encrypted
 //!              logs, for eight units, the first in the highest bit:
 //! 1            0: as it is in the file   1: opened
+//!              logs of MariaDB without blocks, for the one unit:
+//! 4            where in the chunk the opened part begins, 0 without one
+//! 4            where it ends, 0 without one
 //! then         the bytes of the chunk, holes included as zeros
 //! ```
 
 mod binlog;
+mod events;
 mod keys;
 mod mariadb;
+mod mariadb_blocks;
+mod mariadb_redo;
 mod marks;
 mod mysql;
 mod redo;
@@ -29,12 +35,16 @@ mod samples;
 
 use std::fmt;
 
+use innodb::crypt::mariadb::Mode;
 use zeroize::Zeroizing;
 
-pub use self::keys::{HEAD_BYTES, SpaceKeys};
+pub use self::keys::{HEAD_BYTES, KeyFileKeys, SpaceKeys};
 use self::{
     binlog::BinlogStream,
+    events::LogEvents,
     mariadb::MariaDbPages,
+    mariadb_blocks::LogBlocks,
+    mariadb_redo::MiniTransactions,
     marks::{Form, Mark},
     mysql::MySqlPages,
     redo::RedoBlocks,
@@ -64,8 +74,8 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// How marks of these units are written.
     fn form(&self) -> Form;
 
-    /// Whether a unit can have been sealed so.
-    fn takes(&self, mark: Mark) -> bool {
+    /// Whether a unit of so many bytes can have been sealed so.
+    fn takes(&self, mark: Mark, _unit_bytes: usize) -> bool {
         matches!(mark, Mark::AsItIs | Mark::Opened)
     }
 
@@ -85,11 +95,14 @@ trait Scheme: fmt::Debug + Send + Sync {
 type Read = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
 
 /// Kinds of keys by their numbers.
-const KINDS: [(u8, Read); 4] = [
+const KINDS: [(u8, Read); 7] = [
     (MySqlPages::KIND, MySqlPages::read),
     (MariaDbPages::KIND, MariaDbPages::read),
     (BinlogStream::KIND, BinlogStream::read),
     (RedoBlocks::KIND, RedoBlocks::read),
+    (LogEvents::KIND, LogEvents::read),
+    (MiniTransactions::KIND, MiniTransactions::read),
+    (LogBlocks::KIND, LogBlocks::read),
 ];
 
 /// How the pages of one tablespace, or the units of a log, are opened and sealed.
@@ -107,11 +120,16 @@ impl SpaceCipher {
     ///
     /// ```text
     /// 1   1: MySQL   2: MariaDB   3: MySQL's binary log   4: MySQL's redo log
+    /// 5: MariaDB's binary log   6, 7: MariaDB's redo log, since 10.8 and before
     /// MySQL:      4 bytes of a page   32 key   32 initialisation vector
     /// MariaDB:    4 bytes of a page   16 page key   1 full_crc32: 0, older: 1
     ///             1 compression algorithm, or row-compressed   1 CBC: 0, CTR: 1   4 space id
     /// binary log: 32 key   8 first half of the counter blocks
     /// redo log:   32 key   32 initialisation vector
+    /// MariaDB's binary log:   1 CBC: 0, CTR: 1   12 nonce   16, 24 or 32 key
+    /// MariaDB's redo log:     1 all records as one: 0, page by page: 1   1 CBC: 0, CTR: 1   16 key
+    /// before 10.8:            1 with key versions: 1, without: 0   1 CBC: 0, CTR: 1   16 key   4 nonce
+    ///                         8 a position near to that of every block
     /// ```
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
@@ -203,13 +221,27 @@ impl<'p> OpenedChunk<'p> {
         let mut fields = Fields(self.rest);
         let marks = scheme.form().read(&mut fields, units).map_err(|_| Undecodable)?;
         let opened = fields.rest();
-        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.takes(*mark)) {
+        let unit_bytes = scheme.unit_bytes(chunk.len());
+        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.takes(*mark, unit_bytes)) {
             return Err(Undecodable);
         }
         chunk.copy_from_slice(opened);
         scheme.seal(offset, &marks, chunk);
         Ok(())
     }
+}
+
+/// Reads MariaDB's mode of operation.
+fn mode(fields: &mut Fields<'_>) -> Result<Mode, Malformed> {
+    match fields.u8()? {
+        0 => Ok(Mode::Cbc),
+        1 => Ok(Mode::Ctr),
+        _ => Err(Malformed),
+    }
+}
+
+fn is_ctr(mode: Mode) -> u8 {
+    u8::from(mode == Mode::Ctr)
 }
 
 /// Reads the bytes of a page, as servers have them.

@@ -57,11 +57,11 @@ impl Scheme for MySqlPages {
         Form::Pages
     }
 
-    fn takes(&self, mark: Mark) -> bool {
+    fn takes(&self, mark: Mark, page_bytes: usize) -> bool {
         match mark {
             Mark::AsItIs => true,
-            Mark::Opened => false,
-            Mark::MySql(sealed) => sealed.end <= self.page_bytes,
+            Mark::Opened | Mark::Part(_) => false,
+            Mark::MySql(sealed) => sealed.end <= page_bytes,
         }
     }
 

@@ -96,7 +96,7 @@ mod tests {
         codec::{
             Undecodable,
             page::{
-                MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
+                KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
                 samples::{WrongKeys, keys, open_and_seal, sample},
             },
         },
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn cipher_of(log: &[u8]) -> SpaceCipher {
-        SpaceKeys::of(log, &keys(), || None).unwrap().cipher(KeyVersion(0), log, &keys()).unwrap()
+        SpaceKeys::of(log, &keys(), KeyFileKeys::Stay, || None).unwrap().cipher(KeyVersion(0), 0, log, &keys()).unwrap()
     }
 
     /// Where encrypted blocks are; the bit of their mark means something else in the header.
@@ -172,18 +172,18 @@ mod tests {
         let info = key_info(&bare);
         assert!(info.is_some());
         bare[512..2048].fill(0);
-        assert!(SpaceKeys::of(&bare, &keys(), || None).is_none());
-        let borrowed = SpaceKeys::of(&bare, &keys(), || info.clone()).unwrap();
-        let cipher = borrowed.cipher(KeyVersion(0), &bare, &keys()).unwrap();
+        assert!(SpaceKeys::of(&bare, &keys(), KeyFileKeys::Stay, || None).is_none());
+        let borrowed = SpaceKeys::of(&bare, &keys(), KeyFileKeys::Stay, || info.clone()).unwrap();
+        let cipher = borrowed.cipher(KeyVersion(0), 0, &bare, &keys()).unwrap();
         assert_eq!(open_and_seal(&cipher, 0, &bare).0, ENCRYPTED);
-        assert!(SpaceKeys::of(&bare, &WrongKeys(keys()), || info.clone()).is_none());
+        assert!(SpaceKeys::of(&bare, &WrongKeys(keys()), KeyFileKeys::Stay, || info.clone()).is_none());
     }
 
     #[test]
     fn a_key_that_opens_nothing_makes_no_cipher() {
         let log = log();
-        let sealed = SpaceKeys::of(&log, &keys(), || None).unwrap();
-        assert!(sealed.cipher(KeyVersion(0), &[0; 1 << 16], &keys()).is_none());
+        let sealed = SpaceKeys::of(&log, &keys(), KeyFileKeys::Stay, || None).unwrap();
+        assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys()).is_none());
         let other = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
         assert!(RedoBlocks::of(&other, &log).is_none());
     }

@@ -32,6 +32,13 @@ pub(super) fn keys() -> Keys {
     keys
 }
 
+/// Keys of a key file of MariaDB's samples.
+pub(super) fn mariadb_keys(name: &str) -> Keys {
+    let mut keys = Keys::default();
+    keys.add_key_file(&place(&format!("keyring/{name}")), None).unwrap();
+    keys
+}
+
 /// The same names, other keys.
 pub(super) struct WrongKeys(pub(super) Keys);
 
@@ -46,16 +53,18 @@ impl KeySource for WrongKeys {
         Vec::new()
     }
 
-    fn mariadb(&self, _: u32, _: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
-        None
+    fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
+        let mut key = self.0.mariadb(id, version)?;
+        key[0] ^= 1;
+        Some(key)
     }
 
     fn has_mysql(&self) -> bool {
-        true
+        self.0.has_mysql()
     }
 
     fn has_mariadb(&self) -> bool {
-        false
+        self.0.has_mariadb()
     }
 }
 

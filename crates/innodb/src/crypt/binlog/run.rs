@@ -1,0 +1,40 @@
+//! Events of MariaDB one behind the other, as part of a log has them.
+
+use super::{CipherFault, MariaDbEvents};
+use crate::{
+    binlog::EVENT_HEADER_BYTES,
+    bytes::{Bytes, as_u64, as_usize},
+};
+
+impl MariaDbEvents {
+    /// Opens every whole event of `run`, which begins with one and lies at `offset` of the file.
+    /// Returns where the last of them ends; what is behind it stays. Sealing up to there gives the
+    /// identical bytes, whatever they are: an event's length is not sealed.
+    pub fn open_run(&self, offset: u64, run: &mut [u8]) -> usize {
+        each(run, |at, event| self.open(offset.saturating_add(at), event))
+    }
+
+    /// Seals every whole event of `run`, see [`Self::open_run`].
+    pub fn seal_run(&self, offset: u64, run: &mut [u8]) -> usize {
+        each(run, |at, event| self.seal(offset.saturating_add(at), event))
+    }
+}
+
+fn each(run: &mut [u8], mut crypt: impl FnMut(u64, &mut [u8]) -> Result<(), CipherFault>) -> usize {
+    let mut at = 0_usize;
+    while let Some(bytes) = length(run, at) {
+        let end = at.saturating_add(bytes);
+        let Some(event) = run.get_mut(at..end) else { break };
+        if crypt(as_u64(at), event).is_err() {
+            break;
+        }
+        at = end;
+    }
+    at
+}
+
+/// The length that the event at `at` gives, if that is one.
+fn length(run: &[u8], at: usize) -> Option<usize> {
+    let bytes = as_usize(u64::from(run.get(at..)?.le32(super::LENGTH_AT)?));
+    (bytes >= EVENT_HEADER_BYTES).then_some(bytes)
+}

@@ -1,0 +1,136 @@
+//! Encrypted mini-transactions one behind the other, as a part of MariaDB's log has them.
+//!
+//! The checksum of a mini-transaction is over what is on disk, so that its end, and in a part of a
+//! log the first one, are found without a key. Nothing that says where records end is sealed:
+//! sealing finds the same places again.
+//!
+//! Source: formats, "Redo (`ib_logfile0`)".
+
+use zeroize::Zeroizing;
+
+use crate::{
+    bytes::Bytes,
+    crypt::redo::{
+        LogCipher, mariadb_encrypted, mariadb_phys,
+        records::{self, Framing, frame, frame_within},
+    },
+};
+
+/// What of the records is sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// All records as one stream: first bytes f0 9f 97 9d.
+    OneStream,
+    /// The body of each record about a page: the older `Phys`.
+    PageRecords,
+}
+
+const SEQUENCE_BYTES: usize = 1;
+const NONCE_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 4;
+/// Bytes behind the records.
+const TAIL_BYTES: usize = SEQUENCE_BYTES + NONCE_BYTES + CHECKSUM_BYTES;
+/// Records that may be looked at to find the first mini-transaction of a part: some milliseconds.
+const SEARCH_WORK: usize = 1 << 21;
+/// Bytes that are summed in the time that one record takes.
+const BYTES_A_RECORD: usize = 64;
+
+/// Where the first whole mini-transaction in a part of a log begins.
+#[must_use]
+pub fn first(part: &[u8]) -> Option<usize> {
+    let mut work = SEARCH_WORK;
+    (0..part.len()).take_while(|at| part.len().saturating_sub(*at) > TAIL_BYTES).find(|at| {
+        let rest = part.get(*at..).unwrap_or_default();
+        let Framing::Records(count) = frame_within(rest, &mut work) else { return false };
+        work = work.saturating_sub(count / BYTES_A_RECORD);
+        Unit::of(rest, count).is_some_and(|unit| unit.holds(rest))
+    })
+}
+
+/// Opens every mini-transaction of `run`, which begins with one, up to the first whose checksum does
+/// not hold. Returns where the last of them ends; what is behind it stays.
+pub fn open(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
+    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open))
+}
+
+/// Seals every mini-transaction of `run`, all of which [`open`] opened, to the identical bytes.
+pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
+    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal))
+}
+
+/// How many of the first mini-transactions of `run` open to what recovery would take, and to what it
+/// would not; those in which nothing is sealed are not counted.
+#[must_use]
+pub fn sense(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
+    const ASKED: u32 = 64;
+    let (mut fits, mut misfits, mut at) = (0_u32, 0_u32, 0_usize);
+    while fits.saturating_add(misfits) < ASKED
+        && let Some(rest) = run.get(at..)
+        && let Framing::Records(count) = frame(rest)
+        && let Some(unit) = Unit::of(rest, count).filter(|unit| unit.holds(rest))
+    {
+        let mut opened = Zeroizing::new(rest.range(0, count).to_vec());
+        let silent = layout == Layout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
+        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open) {
+            let fit = records::contents(&opened).is_some();
+            fits = fits.saturating_add(u32::from(fit));
+            misfits = misfits.saturating_add(u32::from(!fit));
+        }
+        at = at.saturating_add(unit.bytes());
+    }
+    (fits, misfits)
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Open,
+    Seal,
+}
+
+/// A mini-transaction at the start of some bytes that have all of it.
+struct Unit {
+    /// Bytes of its records.
+    records: usize,
+    nonce: [u8; NONCE_BYTES],
+    checksum: u32,
+}
+
+impl Unit {
+    const fn bytes(&self) -> usize {
+        self.records.saturating_add(TAIL_BYTES)
+    }
+
+    fn of(bytes: &[u8], records: usize) -> Option<Self> {
+        let nonce = records.checked_add(SEQUENCE_BYTES)?;
+        let checksum = nonce.checked_add(NONCE_BYTES)?;
+        Some(Self { records, nonce: bytes.array_at(nonce)?, checksum: bytes.be32(checksum)? })
+    }
+
+    fn holds(&self, bytes: &[u8]) -> bool {
+        records::checksum(bytes.range(0, self.records), &self.nonce) == self.checksum
+    }
+
+    fn crypt(&self, bytes: &mut [u8], cipher: &LogCipher, layout: Layout, direction: Direction) -> bool {
+        let crypt = match (layout, direction) {
+            (Layout::OneStream, Direction::Open) => mariadb_encrypted::open,
+            (Layout::OneStream, Direction::Seal) => mariadb_encrypted::seal,
+            (Layout::PageRecords, Direction::Open) => mariadb_phys::open,
+            (Layout::PageRecords, Direction::Seal) => mariadb_phys::seal,
+        };
+        let records = bytes.get_mut(..self.records);
+        records.is_some_and(|records| crypt(cipher, self.nonce, records).is_ok())
+    }
+}
+
+/// Goes from one to the next as long as `crypt` takes them.
+fn each(run: &mut [u8], mut crypt: impl FnMut(&mut [u8], &Unit) -> bool) -> usize {
+    let mut at = 0_usize;
+    while let Some(rest) = run.get_mut(at..)
+        && let Framing::Records(records) = frame(rest)
+        && let Some(unit) = Unit::of(rest, records)
+        && crypt(rest, &unit)
+    {
+        at = at.saturating_add(unit.bytes());
+    }
+    at
+}

@@ -1,0 +1,201 @@
+//! Redo logs of MariaDB 10.2 to 10.7: blocks, each under its own number and position.
+
+use innodb::{
+    Lsn,
+    crypt::{
+        mariadb::Mode,
+        redo::{
+            LogKey,
+            mariadb_blocks::{BLOCK_BYTES, BlockCipher, Layout, block_lsn, makes_sense, number},
+        },
+    },
+    verify::redo::{BlocksKeyInfo, block_holds},
+};
+use zeroize::Zeroizing;
+
+use super::{
+    Scheme, is_ctr,
+    marks::{Form, Mark},
+    mode,
+};
+use crate::wire::{Fields, Malformed};
+
+/// Blocks of a chunk that a key is tried on.
+const TRIED: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct LogBlocks {
+    log: BlockLog,
+    mode: Mode,
+    cipher: BlockCipher,
+}
+
+/// What a log says of its blocks, and its key.
+#[derive(Clone, Debug)]
+pub(super) struct BlockLog {
+    key: LogKey,
+    nonce: [u8; 4],
+    layout: Layout,
+    near: Lsn,
+}
+
+impl BlockLog {
+    pub(super) const fn new(key: LogKey, info: &BlocksKeyInfo) -> Self {
+        Self { key, nonce: info.key.nonce, layout: info.layout, near: info.near }
+    }
+}
+
+impl LogBlocks {
+    pub(super) const KIND: u8 = 7;
+
+    fn new(log: BlockLog, mode: Mode) -> Option<Self> {
+        let cipher = BlockCipher::new(log.key.cipher(mode).ok()?, log.nonce, log.layout);
+        Some(Self { log, mode, cipher })
+    }
+
+    /// For a log of which this is a chunk; `None` if the key opens no block of it.
+    pub(super) fn of(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
+        let sealed = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
+        let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(sealed).take(TRIED).collect();
+        let opens = |this: &Self| tried.iter().filter(|block| this.open_block(&mut block.to_vec())).count();
+        let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(log.clone(), mode));
+        let counted = ciphers.map(|this| (opens(&this), this));
+        counted.filter(|(opened, _)| *opened > 0).max_by_key(|(opened, _)| *opened).map(|(_, this)| this)
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        let layout = match fields.u8()? {
+            0 => Layout::Plain,
+            1 => Layout::KeyVersion,
+            _ => return Err(Malformed),
+        };
+        let mode = mode(fields)?;
+        let key = LogKey::from_bytes(&Zeroizing::new(fields.array()?));
+        let log = BlockLog { key, nonce: fields.array()?, layout, near: Lsn(fields.u64()?) };
+        Ok(Box::new(Self::new(log, mode).ok_or(Malformed)?))
+    }
+
+    fn lsn(&self, block: &[u8]) -> Option<Lsn> {
+        number(block).map(|number| block_lsn(number, self.log.near))
+    }
+
+    /// Opens a block if what it opens to has a block's header; one under another key stays as it is.
+    fn open_block(&self, block: &mut [u8]) -> bool {
+        let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
+        let Some(lsn) = self.lsn(&copy) else { return false };
+        let opens = self.cipher.open(lsn, &mut copy).is_ok() && makes_sense(&copy);
+        if opens {
+            block.copy_from_slice(&copy);
+        }
+        opens
+    }
+}
+
+impl Scheme for LogBlocks {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, _: usize) -> usize {
+        BLOCK_BYTES
+    }
+
+    fn form(&self) -> Form {
+        Form::Bits
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend([u8::from(self.log.layout == Layout::KeyVersion), is_ctr(self.mode)]);
+        out.extend(self.log.key.expose());
+        out.extend(self.log.nonce);
+        out.extend(self.log.near.0.to_be_bytes());
+    }
+
+    fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
+        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::AsItIs };
+        blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
+    }
+
+    fn seal(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
+        for (block, mark) in blocks.chunks_exact_mut(BLOCK_BYTES).zip(marks) {
+            if *mark == Mark::Opened
+                && let Some(lsn) = self.lsn(block)
+            {
+                let _ = self.cipher.seal(lsn, block);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::{KeyVersion, keys::NoKeys};
+    use verify::Keys;
+
+    use crate::{
+        codec::{
+            Undecodable,
+            page::{
+                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
+                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            },
+        },
+        hash::CHUNK_BYTES,
+    };
+
+    /// Blocks of the sample that are encrypted, see testdata/README.md.
+    const ENCRYPTED: usize = 435;
+
+    fn log() -> (Vec<u8>, Keys) {
+        (sample("redo/mariadb10.5.23-encrypted"), mariadb_keys("mariadb-redo-versions-keyfile"))
+    }
+
+    fn space(log: &[u8], keys: &dyn innodb::keys::KeySource) -> Option<SpaceKeys> {
+        SpaceKeys::of(log, keys, KeyFileKeys::Stay, || None)
+    }
+
+    fn cipher_of(log: &[u8], keys: &Keys) -> SpaceCipher {
+        space(log, keys).unwrap().cipher(KeyVersion(0), 0, log, keys).unwrap()
+    }
+
+    #[test]
+    fn every_chunk_is_sealed_to_the_identical_bytes() {
+        let (log, keys) = log();
+        let cipher = cipher_of(&log, &keys);
+        for chunk_bytes in [4096, CHUNK_BYTES] {
+            let chunks = log.chunks(chunk_bytes).enumerate();
+            let opened = chunks.map(|(number, chunk)| open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk).0);
+            assert_eq!(opened.sum::<usize>(), ENCRYPTED);
+        }
+    }
+
+    #[test]
+    fn a_log_that_the_key_does_not_open_travels_as_it_is() {
+        let (mut log, keys) = log();
+        assert!(space(&log, &NoKeys).is_none());
+        let sealed = space(&log, &keys).unwrap();
+        assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
+        let wrong = WrongKeys(keys);
+        assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none());
+        // No checkpoint says how the key is derived.
+        log[600] ^= 1;
+        log[1600] ^= 1;
+        assert!(space(&log, &wrong.0).is_none());
+    }
+
+    #[test]
+    fn odd_descriptions_and_keys_are_refused() {
+        let (log, keys) = log();
+        let cipher = cipher_of(&log, &keys);
+        let key = cipher.encode();
+        for length in 0..key.len() {
+            assert!(SpaceCipher::decode(&key[..length]).is_err(), "{length}");
+        }
+        for odd in [[7, 2, 0], [7, 0, 2]] {
+            assert!(SpaceCipher::decode(&[&odd, &key[3..]].concat()).is_err(), "{odd:?}");
+        }
+        let payload = [&[0, 7, 0, 2, 0b0110_0000][..], &log[..1024]].concat();
+        let sealed = OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut [0; 1024]);
+        assert_eq!(sealed, Err(Undecodable));
+    }
+}

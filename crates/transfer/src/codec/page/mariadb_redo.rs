@@ -1,0 +1,288 @@
+//! Redo logs of MariaDB 10.8 and newer: mini-transactions, each under a nonce of its own, in a log
+//! that has no blocks.
+//!
+//! All that a chunk has is one unit. Of it the mini-transactions that are whole are opened, one
+//! behind the other from the first to the first break; others travel as they are. Their checksums are
+//! over what is on disk, so that they are found without what is before the chunk.
+
+use innodb::crypt::{
+    mariadb::Mode,
+    redo::{
+        LogCipher, LogKey,
+        run::{self, Layout},
+    },
+};
+use zeroize::Zeroizing;
+
+use super::{
+    Scheme, is_ctr,
+    marks::{Form, Mark, Part},
+    mode,
+};
+use crate::wire::{Fields, Malformed};
+
+#[derive(Debug)]
+pub(super) struct MiniTransactions {
+    key: LogKey,
+    layout: Layout,
+    mode: Mode,
+    cipher: LogCipher,
+}
+
+impl MiniTransactions {
+    pub(super) const KIND: u8 = 6;
+
+    fn new(key: LogKey, layout: Layout, mode: Mode) -> Option<Self> {
+        Some(Self { cipher: key.cipher(mode).ok()?, key, layout, mode })
+    }
+
+    /// For a log of which this is a chunk; `None` if the key opens nothing of it that makes sense. What
+    /// an earlier log left in the file can be under another key.
+    pub(super) fn of(key: &LogKey, layout: Layout, chunk: &[u8]) -> Option<Self> {
+        let run = chunk.get(run::first(chunk)?..)?;
+        let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(key.clone(), layout, mode));
+        let with_sense = ciphers.map(|this| (run::sense(&this.cipher, layout, run), this));
+        // By chance a wrong key makes sense of few.
+        let best = with_sense.filter(|((fits, misfits), _)| *fits > 0 && *fits >= 4 * misfits);
+        best.max_by_key(|((fits, _), _)| *fits).map(|(_, this)| this)
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
+        let layout = match fields.u8()? {
+            0 => Layout::OneStream,
+            1 => Layout::PageRecords,
+            _ => return Err(Malformed),
+        };
+        let mode = mode(fields)?;
+        let key = LogKey::from_bytes(&Zeroizing::new(fields.array()?));
+        Ok(Box::new(Self::new(key, layout, mode).ok_or(Malformed)?))
+    }
+}
+
+impl Scheme for MiniTransactions {
+    fn kind(&self) -> u8 {
+        Self::KIND
+    }
+
+    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
+        chunk_bytes.max(1)
+    }
+
+    fn form(&self) -> Form {
+        Form::Parts
+    }
+
+    fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
+        mark.is_part_of(unit_bytes)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend([u8::from(self.layout == Layout::PageRecords), is_ctr(self.mode)]);
+        out.extend(self.key.expose());
+    }
+
+    fn open(&self, _: u64, chunk: &mut [u8]) -> Vec<Mark> {
+        if chunk.is_empty() {
+            return Vec::new();
+        }
+        let part = run::first(chunk).and_then(|from| {
+            let end = from + run::open(&self.cipher, self.layout, chunk.get_mut(from..)?);
+            Part::new(from, end)
+        });
+        vec![part.map_or(Mark::AsItIs, Mark::Part)]
+    }
+
+    fn seal(&self, _: u64, marks: &[Mark], chunk: &mut [u8]) {
+        if let [Mark::Part(part)] = marks
+            && let Some(run) = part.of(chunk)
+        {
+            run::seal(&self.cipher, self.layout, run);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::{KeyVersion, keys::NoKeys};
+    use proptest::prelude::*;
+    use verify::Keys;
+
+    use super::*;
+    use crate::{
+        codec::{
+            Undecodable,
+            page::{
+                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
+                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            },
+        },
+        hash::CHUNK_BYTES,
+    };
+
+    /// Slot, number of units, from where to where.
+    const DESCRIPTION_BYTES: usize = 12;
+    /// Where the log begins.
+    const HEADER_BYTES: usize = 12288;
+
+    fn logs() -> [(Vec<u8>, Keys, Layout); 3] {
+        let log = |name: &str| sample(&format!("redo/mariadb{name}"));
+        let versions = || mariadb_keys("mariadb-redo-versions-keyfile");
+        [
+            (log("10.11.19-encrypted"), mariadb_keys("mariadb1011-keyfile"), Layout::OneStream),
+            (log("11.4.5-encrypted-phys"), versions(), Layout::PageRecords),
+            (log("11.8.6-encrypted"), versions(), Layout::OneStream),
+        ]
+    }
+
+    fn space(log: &[u8], keys: &dyn innodb::keys::KeySource) -> Option<SpaceKeys> {
+        SpaceKeys::of(log, keys, KeyFileKeys::Stay, || None)
+    }
+
+    fn cipher_of(log: &[u8], keys: &Keys) -> SpaceCipher {
+        space(log, keys).unwrap().cipher(KeyVersion(0), 0, log, keys).unwrap()
+    }
+
+    fn part_of(payload: &[u8]) -> (usize, usize) {
+        let number = |at: usize| u32::from_be_bytes(*payload[at..].first_chunk().unwrap()) as usize;
+        (number(4), number(8))
+    }
+
+    /// Where the log ends in the file: nothing was written behind it yet.
+    fn end_of(log: &[u8]) -> usize {
+        log.iter().rposition(|byte| *byte != 0).unwrap() + 1
+    }
+
+    fn zstd_bytes(bytes: &[u8]) -> usize {
+        zstd::bulk::compress(bytes, 3).unwrap().len()
+    }
+
+    #[test]
+    fn a_log_is_opened_from_its_first_mini_transaction_to_its_last() {
+        for (log, keys, layout) in logs() {
+            let log = &log[..end_of(&log)];
+            let (opened, payload) = open_and_seal(&cipher_of(log, &keys), 0, log);
+            let (from, end) = part_of(&payload);
+            assert_eq!((opened, from), (1, HEADER_BYTES), "{layout:?}");
+            // Behind the newest one is what the block held before.
+            assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
+            let bytes = [log, &payload].map(zstd_bytes);
+            // Of the older layout only bodies are sealed, and most are short.
+            let most = if layout == Layout::OneStream { bytes[0] / 4 } else { bytes[0] / 10 * 9 };
+            assert!(bytes[1] < most, "{layout:?}: {bytes:?}");
+        }
+    }
+
+    #[test]
+    fn chunks_that_cut_mini_transactions_are_sealed_to_the_identical_bytes() {
+        for (log, keys, layout) in logs() {
+            let cipher = cipher_of(&log, &keys);
+            // In the smaller chunks the longest ones are nowhere whole.
+            for (chunk_bytes, percent) in [(70_001, 50), (CHUNK_BYTES, 90)] {
+                let end = end_of(&log);
+                let (all, mut opened_bytes) = (end - HEADER_BYTES, 0);
+                for (number, chunk) in log[..end].chunks(chunk_bytes).enumerate() {
+                    let (_, payload) = open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk);
+                    let (from, end) = part_of(&payload);
+                    opened_bytes += end - from;
+                }
+                assert!(opened_bytes * 100 > all * percent, "{layout:?}: {opened_bytes} of {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_break_ends_what_is_opened() {
+        for (mut log, keys, _) in logs() {
+            let cipher = cipher_of(&log, &keys);
+            let broken = HEADER_BYTES + (end_of(&log) - HEADER_BYTES) / 2;
+            log[broken] ^= 0x40;
+            let (opened, payload) = open_and_seal(&cipher, 0, &log[..end_of(&log)]);
+            let (from, end) = part_of(&payload);
+            assert_eq!((opened, from), (1, HEADER_BYTES));
+            assert!((from..=broken).contains(&end));
+            open_and_seal(&cipher, 0, &log[..HEADER_BYTES]);
+            open_and_seal(&cipher, 0, &[]);
+            assert_eq!(open_and_seal(&cipher, 0, &[0xff; 70_000]).0, 0);
+        }
+    }
+
+    #[test]
+    fn a_log_that_the_key_does_not_open_travels_as_it_is() {
+        for (mut log, keys, layout) in logs() {
+            assert!(space(&log, &NoKeys).is_none());
+            let wrong = WrongKeys(keys);
+            assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none(), "{layout:?}");
+            assert!(space(&log[..70], &wrong).is_none());
+            let keys = wrong.0;
+            let sealed = space(&log, &keys).unwrap();
+            assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
+            // A header that says that the log is not encrypted.
+            log[..4].copy_from_slice(b"Phys");
+            log[48..52].fill(0);
+            assert!(space(&log, &keys).is_none());
+        }
+    }
+
+    #[test]
+    fn odd_descriptions_and_keys_are_refused() {
+        let [(log, keys, _), ..] = logs();
+        let (log, cipher) = (&log[..20_000], cipher_of(&log, &keys));
+        let seal = |units: u16, from: usize, end: usize| {
+            let part = [from as u32, end as u32].map(u32::to_be_bytes).concat();
+            let payload = [&[0, 7][..], &units.to_be_bytes(), &part, log].concat();
+            OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; log.len()])
+        };
+        // Whatever the part has: what comes of it the hash tells.
+        for (from, end) in [(0, 0), (HEADER_BYTES, 20_000), (0, 20_000), (19_999, 20_000)] {
+            assert_eq!(seal(1, from, end), Ok(()));
+        }
+        for (units, from, end) in [(0, 0, 0), (2, 0, 0), (1, 6, 5), (1, 0, 20_001)] {
+            assert_eq!(seal(units, from, end), Err(Undecodable), "{units}, {from} to {end}");
+        }
+        let key = cipher.encode();
+        for length in 0..key.len() {
+            assert!(SpaceCipher::decode(&key[..length]).is_err(), "{length}");
+        }
+        for odd in [[6, 2, 0], [6, 0, 2]] {
+            assert!(SpaceCipher::decode(&[&odd, &key[3..]].concat()).is_err(), "{odd:?}");
+        }
+        let (opened, payload) = open_and_seal(&cipher, 0, log);
+        assert!(opened == 1 && payload.len() == DESCRIPTION_BYTES + log.len());
+    }
+
+    proptest! {
+        /// Records of any kind and length with sound checksums: sealing what was opened gives them.
+        #[test]
+        fn any_mini_transactions_are_sealed_to_the_identical_bytes(
+            units in proptest::collection::vec(
+                (proptest::collection::vec((2_u8.., proptest::collection::vec(any::<u8>(), 15)), 1..9), any::<[u8; 8]>()),
+                1..9,
+            ),
+            page_records in any::<bool>(),
+            ctr in any::<bool>(),
+            mut log in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            for (records, nonce) in units {
+                let mut sealed = Vec::new();
+                for (first, payload) in records {
+                    sealed.push(first | u8::from(first & 0x0f == 0));
+                    sealed.extend(&payload[..usize::from(sealed[sealed.len() - 1] & 0x0f)]);
+                }
+                let sum = crc_of(&[&sealed[..], &nonce].concat());
+                log.extend([&sealed[..], &[1], &nonce, &sum.to_be_bytes()].concat());
+            }
+            let layout = if page_records { Layout::PageRecords } else { Layout::OneStream };
+            let mode = if ctr { Mode::Ctr } else { Mode::Cbc };
+            let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), layout, mode).unwrap();
+            let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &log);
+            prop_assert_eq!(opened, 1);
+            prop_assert_eq!(part_of(&payload).1, log.len());
+        }
+    }
+
+    /// CRC-32C, bit by bit.
+    fn crc_of(bytes: &[u8]) -> u32 {
+        let bit = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+        !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
+    }
+}
