@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs::{self, File, Permissions};
+use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
 use harness::{KeyringPlace, Kind, Server, require};
+use transfer::hash::Hash;
 
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
 use crate::support::proof::Proof;
@@ -412,6 +414,45 @@ fn no_combination_of_options_takes_much_memory() {
         assert_same(&source, &into);
         fs::remove_dir_all(&into).expect("removed");
     }
+}
+
+/// Bytes that a process has read, from whatever.
+fn read_bytes(pid: u32) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_large_transfer_that_goes_on_takes_little_memory() {
+    const CHUNKS: u64 = 4 << 20;
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    let staging = into.join(".sealant-staging");
+    fs::create_dir(&source).expect("made");
+    fs::create_dir_all(&staging).expect("made");
+    // 4 TiB of nothing, and a journal that says that all of it is there.
+    File::create(source.join("t.ibd")).expect("made").set_len(CHUNKS * MIB as u64).expect("long");
+    let mut journal = BufWriter::new(File::create(staging.join("journal")).expect("made"));
+    let path = Hash::of(b"t.ibd");
+    for chunk in 0..CHUNKS {
+        let claim = [&path.0[..16], &chunk.to_be_bytes(), &path.0].concat();
+        journal.write_all(&claim).and_then(|()| journal.write_all(&Hash::of(&claim).0[..4])).expect("written");
+    }
+    journal.into_inner().expect("written");
+    let claims = fs::metadata(staging.join("journal")).expect("there").len();
+    let receiving = Receiving::begin(&into, &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(&source).arg(&receiving.code).stderr(Stdio::null());
+    let mut sender = sender.spawn().expect("it starts");
+    // By then it has the claims, and looks whether they are true.
+    while read_bytes(receiving.pid()) < claims + (64 << 20) {
+        assert!(sender.try_wait().expect("asked").is_none(), "it ended: {:?}", receiving.end());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let peaks = [sender.id(), receiving.pid()].map(peak_memory);
+    sender.kill().and_then(|()| sender.wait()).expect("it was there");
+    receiving.kill();
+    assert!(peaks.iter().all(|peak| (1..96 << 10).contains(peak)), "{peaks:?} KiB");
 }
 
 #[test]

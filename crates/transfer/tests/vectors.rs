@@ -59,7 +59,7 @@ fn the_messages_of_the_document_are_ours() {
     };
     let (proof, token) = ([0x0a; 32], [0x0b; 16]);
     let speeds = [4000, 3000, 1500];
-    documented("hello", &control(&Control::Hello { version: 3, proof, speeds, streams: 4 }));
+    documented("hello", &control(&Control::Hello { version: 4, proof, speeds, streams: 4 }));
     documented("welcome", &control(&Control::Welcome { proof, token, speeds, streams: 4 }));
     documented("finish", &control(&Control::Finish { tree: Hash([8; 32]) }));
     documented("committed", &control(&Control::Committed { tree: Hash([8; 32]) }));
@@ -90,6 +90,8 @@ fn the_messages_of_the_document_are_ours() {
     documented("chunk", &data(&chunk(None), b"bytes"));
     documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
     documented("end", &data(&Data::End, &[]));
+    documented("ask", &data(&Data::Ask { file: 1, first: 2, count: 1 }, &[]));
+    documented("told", &data(&Data::Told { hashes: &[9; 32] }, &[]));
 }
 
 #[test]
