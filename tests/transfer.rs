@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs::{self, File, Permissions};
+use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -11,10 +12,11 @@ use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
 use harness::{KeyringPlace, Kind, Server, require};
+use transfer::hash::Hash;
 
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
 use crate::support::proof::Proof;
-use crate::support::run;
+use crate::support::{leave_out, run};
 
 const MIB: usize = 1 << 20;
 
@@ -434,21 +436,59 @@ fn no_combination_of_options_takes_much_memory() {
     }
 }
 
+/// Bytes that a process has read, from whatever.
+fn read_bytes(pid: u32) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_large_transfer_that_goes_on_takes_little_memory() {
+    const CHUNKS: u64 = 4 << 20;
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
+    let staging = into.join(".sealant-staging");
+    fs::create_dir(&source).expect("made");
+    fs::create_dir_all(&staging).expect("made");
+    // 4 TiB of nothing, and a journal that says that all of it is there.
+    File::create(source.join("t.ibd")).expect("made").set_len(CHUNKS * MIB as u64).expect("long");
+    let mut journal = BufWriter::new(File::create(staging.join("journal")).expect("made"));
+    let path = Hash::of(b"t.ibd");
+    for chunk in 0..CHUNKS {
+        let claim = [&path.0[..16], &chunk.to_be_bytes(), &path.0].concat();
+        journal.write_all(&claim).and_then(|()| journal.write_all(&Hash::of(&claim).0[..4])).expect("written");
+    }
+    journal.into_inner().expect("written");
+    let claims = fs::metadata(staging.join("journal")).expect("there").len();
+    let receiving = Receiving::begin(&into, &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(&source).arg(&receiving.code).stderr(Stdio::null());
+    let mut sender = sender.spawn().expect("it starts");
+    // By then it has the claims, and looks whether they are true.
+    while read_bytes(receiving.pid()) < claims + (64 << 20) {
+        assert!(sender.try_wait().expect("asked").is_none(), "it ended: {:?}", receiving.end());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let peaks = [sender.id(), receiving.pid()].map(peak_memory);
+    sender.kill().and_then(|()| sender.wait()).expect("it was there");
+    receiving.kill();
+    assert!(peaks.iter().all(|peak| (1..96 << 10).contains(peak)), "{peaks:?} KiB");
+}
+
 #[test]
 fn neither_side_takes_much_memory_or_the_page_cache() {
-    const BYTES: usize = 96 * MIB;
+    const BYTES: usize = 64 * MIB;
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let source = directory.path().join("source");
+    let [source, into, copy] = ["source", "into", "copy"].map(|name| directory.path().join(name));
     fs::create_dir(&source).expect("made");
-    let (table, unrelated) = (source.join("t.ibd"), directory.path().join("unrelated"));
-    fs::write(&table, noise(1, BYTES)).expect("written");
-    fs::write(&unrelated, noise(2, 8 * MIB)).expect("written");
-    if ::bench::forget(std::slice::from_ref(&table)).is_err() || cached_bytes(&unrelated).is_none() {
-        eprintln!("skipped: a file system in memory, or no fincore");
+    let [hot, cold] = ["hot.ibd", "cold.ibd"].map(|name| source.join(name));
+    fs::write(&hot, noise(1, BYTES)).expect("written");
+    fs::write(&cold, noise(2, BYTES)).expect("written");
+    if ::bench::forget(&[hot.clone(), cold.clone()]).is_err() || cached_bytes(&hot).is_none() {
+        leave_out("a file system in memory, or no fincore");
         return;
     }
-    ::bench::warm(std::slice::from_ref(&unrelated)).expect("read");
-    let into = directory.path().join("into");
+    ::bench::warm(std::slice::from_ref(&hot)).expect("read");
     let receiving = Receiving::begin(&into, &[]);
     let mut sender = support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", "zstd:1", "--streams", "8"]);
@@ -456,11 +496,17 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     let peaks = peaks(sender, &receiving);
     assert_eq!(receiving.end().0, 0);
     assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{peaks:?} KiB");
-    let few = BYTES as u64 / 10;
-    for path in [&table, &into.join("t.ibd")] {
-        let cached = cached_bytes(path).expect("a number");
-        assert!(cached < few, "{cached} bytes of {} are in the page cache", path.display());
+    // The donor's cache is what it was, and the joiner's has nothing new.
+    let (few, most) = (BYTES as u64 / 10, BYTES as u64 / 10 * 9);
+    let cached = |path: &Path| cached_bytes(path).expect("a number");
+    assert!(cached(&hot) > most, "only {} bytes of what was in the page cache still are", cached(&hot));
+    for path in [&cold, &into.join("hot.ibd"), &into.join("cold.ibd")] {
+        assert!(cached(path) < few, "{} bytes of {} are in the page cache", cached(path), path.display());
     }
-    assert!(cached_bytes(&unrelated).expect("a number") > 7 * MIB as u64);
+    // A copy that does not care leaves both sides there, and is seen to.
+    let mut copied = Command::new("dd");
+    copied.args(["bs=1M", "status=none"]).arg(format!("if={}", text(&cold)));
+    assert!(copied.arg(format!("of={}", text(&copy))).status().expect("dd runs").success());
+    assert!([&cold, &copy].into_iter().all(|path| cached(path) > most), "{} {}", cached(&cold), cached(&copy));
     assert_same(&source, &into);
 }

@@ -860,6 +860,42 @@ fn a_finish_that_is_not_true() {
     });
 }
 
+/// Waits until all that was said on a connection has been dealt with, while it is not drained.
+fn wait_until_heard(data: &mut Tls) {
+    say_data(data, &Data::Ask { file: 0, first: 0, count: 1 }, &[]);
+    let (kind, body) = peer::hear(data).expect("an answer");
+    assert_eq!(Data::decode(kind, &body), Ok(Data::Told { hashes: &chunk(0, 0).0.hash.0 }));
+}
+
+#[test]
+fn a_sender_that_goes_on_before_its_connections_are_drained() {
+    let offer_more = |rogue: &mut Rogue, more| {
+        files().into_iter().for_each(|(entry, _)| rogue.say(&Control::Entry(entry)));
+        rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0, more, root: ROOT });
+    };
+    refused("before its connections are drained", |rogue| {
+        offer_more(rogue, true);
+        rogue.wait_until_ready();
+        let mut data = rogue.data();
+        send_all(&mut data);
+        wait_until_heard(&mut data);
+        offer_more(rogue, false);
+        let _ = data.read_to_end(&mut Vec::new());
+    });
+    refused("before its connections are drained", |rogue| {
+        let mut data = offer(rogue);
+        send_all(&mut data);
+        wait_until_heard(&mut data);
+        rogue.say(&Control::Finish { tree: tree_hash() });
+        let _ = data.read_to_end(&mut Vec::new());
+    });
+    refused("chunks that are not here", |rogue| {
+        let mut data = offer(rogue);
+        say_data(&mut data, &Data::Ask { file: 0, first: 0, count: 1 }, &[]);
+        let _ = data.read_to_end(&mut Vec::new());
+    });
+}
+
 #[test]
 fn a_finish_that_comes_twice_changes_nothing() {
     let place = Place::new();

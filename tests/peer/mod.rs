@@ -1,6 +1,9 @@
 //! Peers of `sealant send` and `sealant receive` that do not behave: a network that breaks, and a
 //! sender that pairs as it should and then says whatever it likes.
 
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+pub(crate) mod flip;
 pub(crate) mod relay;
 
 use std::io::{Read, Write};
@@ -29,16 +32,21 @@ pub(crate) struct Rogue {
 
 impl Rogue {
     pub(crate) fn pair(code: &PairingCode) -> Self {
+        Self::try_pair(code).expect("a welcome")
+    }
+
+    /// The same over a network that may be why it fails.
+    pub(crate) fn try_pair(code: &PairingCode) -> Option<Self> {
         let address = code.sockets().next().expect("an address");
         let config = config(true);
-        let mut control = connect(address, &config).expect("a connection");
+        let mut control = connect(address, &config)?;
         let exporter = control.conn.export_keying_material([0; 32], b"EXPORTER-sealant-transfer-1", None);
         let proof = code.secret.proof(Side::Sender, &exporter.expect("an exporter"));
         let hello = Control::Hello { version: VERSION, proof, speeds: [1; 3], streams: 2 };
         say(&mut control, &hello);
-        let (kind, body) = hear(&mut control).expect("a welcome");
+        let (kind, body) = hear(&mut control)?;
         let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { panic!("no welcome") };
-        Self { control, address, config, token }
+        Some(Self { control, address, config, token })
     }
 
     pub(crate) fn say(&mut self, message: &Control) {
@@ -64,6 +72,13 @@ impl Rogue {
         data
     }
 
+    /// The same, if it is answered in time.
+    pub(crate) fn data_within(&self, patience: Duration) -> Option<Tls> {
+        let mut data = connect_within(self.address, &self.config, patience)?;
+        say_data(&mut data, &Data::Attach { token: self.token }, &[]);
+        hear(&mut data).map(|_| data)
+    }
+
     pub(crate) fn data_with(&self, token: [u8; TOKEN_BYTES]) -> Option<Tls> {
         let mut data = connect(self.address, &self.config)?;
         say_data(&mut data, &Data::Attach { token }, &[]);
@@ -86,8 +101,13 @@ pub(crate) fn say_data(to: &mut Tls, message: &Data<'_>, payload: &[u8]) {
 
 /// Sends a frame; a receiver that has had enough may have closed already.
 pub(crate) fn say_raw(to: &mut Tls, kind: u8, body: &[u8]) {
-    let _ = to.write_all(&frame::header(kind, body.len()));
-    let _ = to.write_all(body);
+    say_bytes(to, &frame::header(kind, body.len()));
+    say_bytes(to, body);
+}
+
+/// Sends what may be a frame.
+pub(crate) fn say_bytes(to: &mut Tls, bytes: &[u8]) {
+    let _ = to.write_all(bytes);
     let _ = to.flush();
 }
 
@@ -102,8 +122,12 @@ pub(crate) fn hear(from: &mut Tls) -> Option<(u8, Vec<u8>)> {
 }
 
 pub(crate) fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Option<Tls> {
+    connect_within(address, config, Duration::from_secs(20))
+}
+
+fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, patience: Duration) -> Option<Tls> {
     let socket = TcpStream::connect(address).ok()?;
-    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+    socket.set_read_timeout(Some(patience)).expect("a time limit");
     socket.set_nodelay(true).expect("an option");
     let name = ServerName::try_from("sealant").expect("a name");
     let mut tls = StreamOwned::new(ClientConnection::new(config.clone(), name).expect("a client"), socket);

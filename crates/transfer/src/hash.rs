@@ -108,32 +108,101 @@ pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
 /// Hash of a file from those of all its chunks; `None` if there are none.
 #[must_use]
 pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
-    match chunks {
-        [] => None,
-        [only] => Some(*only),
-        many => {
-            let (left, right) = many.split_at(left_of(many.len()));
-            let root = merge_subtrees_root(&subtree(left), &subtree(right), Mode::Hash);
-            Some(Hash(*root.as_bytes()))
-        }
+    let mut tree = Tree::default();
+    let all = chunks.len() as u64;
+    (0..).zip(chunks).for_each(|(chunk, hash)| tree.add(all, chunk, *hash));
+    tree.hash(all)
+}
+
+/// The hashes of a file's chunks, each once and in any order. Subtrees are merged when they are whole, so that chunks that
+/// come more or less in order take memory for the logarithm of their number. The file may grow by more chunks, but for a
+/// file of one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+    chunks: u64,
+}
+
+/// The subtree over `2^level` chunks from `index * 2^level` on.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    level: u32,
+    index: u64,
+    hash: Hash,
+}
+
+impl Node {
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.level, self.index) == (other.level, other.index ^ 1)
+    }
+
+    /// Whether the subtree that this one is half of is not the whole file.
+    fn is_below_the_top(&self, all: u64) -> bool {
+        self.index > 1 || 2_u64.checked_shl(self.level).is_some_and(|chunks| chunks < all)
     }
 }
 
-/// Chunks of the left subtree: the largest power of two below their number.
-const fn left_of(chunks: usize) -> usize {
-    chunks.div_ceil(2).next_power_of_two()
+impl Tree {
+    /// Adds a chunk of a file that has so many of them so far.
+    pub(crate) fn add(&mut self, all: u64, chunk: u64, hash: Hash) {
+        self.chunks += 1;
+        let mut node = Node { level: 0, index: chunk, hash };
+        // The topmost two are merged in another way, and only when it is known that nothing follows.
+        while node.is_below_the_top(all) {
+            let Some(place) = self.nodes.iter().position(|other| other.is_beside(&node)) else { break };
+            node = merged(node, self.nodes.swap_remove(place));
+        }
+        self.nodes.push(node);
+    }
+
+    /// Whether this chunk was added.
+    pub(crate) fn has(&self, chunk: u64) -> bool {
+        self.nodes.iter().any(|node| chunk >> node.level == node.index)
+    }
+
+    /// Whether all chunks of a file that has so many were added.
+    pub(crate) fn is_whole(&self, all: u64) -> bool {
+        self.chunks == all
+    }
+
+    /// Hash of a file that has so many chunks; `None` if some are missing.
+    pub(crate) fn hash(&self, all: u64) -> Option<Hash> {
+        if !self.is_whole(all) {
+            return None;
+        }
+        let mut sorted = self.nodes.clone();
+        sorted.sort_unstable_by_key(|node| node.index << node.level);
+        let mut nodes: Vec<Node> = Vec::new();
+        for mut node in sorted {
+            // What was the topmost pair once, before the file grew.
+            while let Some(left) = nodes.pop_if(|left| left.is_beside(&node) && node.is_below_the_top(all)) {
+                node = merged(left, node);
+            }
+            nodes.push(node);
+        }
+        // From the right: the last subtree, however small, belongs to the one before it.
+        let mut right = nodes.pop()?.hash;
+        while let Some(left) = nodes.pop() {
+            let (left, last) = (left.hash.0, nodes.is_empty());
+            right = Hash(if last {
+                *merge_subtrees_root(&left, &right.0, Mode::Hash).as_bytes()
+            } else {
+                merge_subtrees_non_root(&left, &right.0, Mode::Hash)
+            });
+        }
+        Some(right)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
 }
 
-/// Recursion is as deep as the logarithm of the number of chunks.
-fn subtree(chunks: &[Hash]) -> ChainingValue {
-    match chunks {
-        [] => [0; HASH_BYTES],
-        [only] => only.0,
-        many => {
-            let (left, right) = many.split_at(left_of(many.len()));
-            merge_subtrees_non_root(&subtree(left), &subtree(right), Mode::Hash)
-        }
-    }
+fn merged(one: Node, other: Node) -> Node {
+    let (left, right) = if one.index < other.index { (one, other) } else { (other, one) };
+    let hash: ChainingValue = merge_subtrees_non_root(&left.hash.0, &right.hash.0, Mode::Hash);
+    Node { level: one.level + 1, index: one.index / 2, hash: Hash(hash) }
 }
 
 #[cfg(test)]
@@ -174,11 +243,59 @@ mod tests {
         }
     }
 
+    /// What the tree is by its definition: the left subtree is the largest power of two below the number of chunks.
+    fn by_definition(chunks: &[Hash], root: bool) -> Hash {
+        let [only] = chunks else {
+            let (left, right) = chunks.split_at(chunks.len().div_ceil(2).next_power_of_two());
+            let [left, right] = [left, right].map(|half| by_definition(half, false).0);
+            return match root {
+                true => Hash(*merge_subtrees_root(&left, &right, Mode::Hash).as_bytes()),
+                false => Hash(merge_subtrees_non_root(&left, &right, Mode::Hash)),
+            };
+        };
+        *only
+    }
+
     #[test]
-    fn the_left_subtree_is_the_largest_power_of_two_below() {
-        let expected = [(2, 1), (3, 2), (4, 2), (5, 4), (8, 4), (9, 8), (16, 8), (17, 16)];
-        for (chunks, left) in expected {
-            assert_eq!(left_of(chunks), left, "{chunks}");
+    fn a_tree_of_any_shape_grows_in_any_order() {
+        let hashes: Vec<Hash> = (0..200_u64).map(|chunk| Hash::of(&chunk.to_be_bytes())).collect();
+        for all in 1..hashes.len() {
+            let hashes = &hashes[..all];
+            let expected = Some(by_definition(hashes, true));
+            assert_eq!(file_hash(hashes), expected, "{all}");
+            let mut tree = Tree::default();
+            for at in 0..all {
+                let chunk = at * 197 % all;
+                // Where that is no permutation the next free one is as good.
+                let chunk = (chunk..all).chain(0..all).find(|chunk| !tree.has(*chunk as u64)).unwrap();
+                assert_eq!(tree.hash(all as u64), None);
+                tree.add(all as u64, chunk as u64, hashes[chunk]);
+                assert!(tree.has(chunk as u64));
+            }
+            assert_eq!(tree.hash(all as u64), expected, "{all}");
         }
+        let mut grows = Tree::default();
+        for (chunk, hash) in hashes.iter().enumerate() {
+            let all = (chunk as u64 + 1).next_multiple_of(7).max(2);
+            grows.add(all, chunk as u64, *hash);
+        }
+        assert_eq!(grows.hash(200), Some(by_definition(&hashes, true)));
+    }
+
+    #[test]
+    fn a_large_file_takes_little_memory() {
+        let (all, streams, range) = (1 << 20, 64, 16);
+        let (mut tree, mut most) = (Tree::default(), 0);
+        // Each connection has a range, and they take turns.
+        for round in 0..all / streams / range {
+            for at in 0..range {
+                for stream in 0..streams {
+                    tree.add(all, (round * streams + stream) * range + at, Hash([7; HASH_BYTES]));
+                    most = most.max(tree.nodes());
+                }
+            }
+        }
+        assert!(tree.hash(all).is_some());
+        assert!(most <= 4 * 64 + 20, "{most}");
     }
 }

@@ -13,7 +13,6 @@
 //! are read and hashed again before they count, and the sender compares the hash with its own file.
 
 use std::{
-    collections::HashMap,
     fs::File,
     io::{self, BufReader, ErrorKind, Read, Write},
     sync::Mutex,
@@ -30,7 +29,7 @@ const PATH_BYTES: usize = 16;
 const CHECK_BYTES: usize = 4;
 
 /// A path, as records name it.
-type PathId = [u8; PATH_BYTES];
+pub(crate) type PathId = [u8; PATH_BYTES];
 
 /// The journal of a transfer, open for appending.
 #[derive(Debug)]
@@ -61,39 +60,18 @@ impl Journal {
     }
 }
 
-/// What a journal claims.
-#[derive(Debug, Default)]
-pub(crate) struct Claims(HashMap<PathId, Vec<(u64, Hash)>>);
-
-impl Claims {
-    /// Reads a journal; what is torn or damaged is left out.
-    pub(crate) fn read(file: File) -> io::Result<Self> {
-        let mut claims = Self::default();
-        let mut input = BufReader::new(file);
-        let mut record = [0; RECORD_BYTES];
-        loop {
-            match input.read_exact(&mut record) {
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(claims),
-                other => other?,
-            }
-            if let Some((path, chunk, hash)) = parse(&record) {
-                claims.0.entry(path).or_default().push((chunk, hash));
-            }
+/// Reads what a journal claims, in the order in which it was written; what is torn or damaged is left out.
+pub(crate) fn claims(file: File, mut claim: impl FnMut(PathId, u64, Hash) -> io::Result<()>) -> io::Result<()> {
+    let mut input = BufReader::new(file);
+    let mut record = [0; RECORD_BYTES];
+    loop {
+        match input.read_exact(&mut record) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            other => other?,
         }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Claims for one file, in order of the chunks.
-    pub(crate) fn of(&mut self, path: &RelativePath) -> Vec<(u64, Hash)> {
-        let mut claims = self.0.remove(&id(path)).unwrap_or_default();
-        // A chunk that was written twice: the newest counts.
-        claims.reverse();
-        claims.sort_by_key(|(chunk, _)| *chunk);
-        claims.dedup_by_key(|(chunk, _)| *chunk);
-        claims
+        if let Some((path, chunk, hash)) = parse(&record) {
+            claim(path, chunk, hash)?;
+        }
     }
 }
 
@@ -106,7 +84,8 @@ fn parse(record: &[u8; RECORD_BYTES]) -> Option<(PathId, u64, Hash)> {
     Some((fields.array().ok()?, fields.u64().ok()?, Hash(fields.array().ok()?)))
 }
 
-fn id(path: &RelativePath) -> PathId {
+/// What records call a path.
+pub(crate) fn id(path: &RelativePath) -> PathId {
     front(path.as_bytes())
 }
 
@@ -141,9 +120,13 @@ mod tests {
         journal.add(&a, 2, Hash([5; 32])).unwrap();
         file.write_all(b"torn").unwrap();
         file.rewind().unwrap();
-        let mut claims = Claims::read(file).unwrap();
-        assert_eq!(claims.of(&a), [(0, Hash([2; 32])), (1, Hash([4; 32])), (2, Hash([5; 32]))]);
-        assert_eq!(claims.of(&b), [(7, Hash([3; 32]))]);
-        assert!(claims.is_empty());
+        let mut found = Vec::new();
+        claims(file, |path, chunk, hash| {
+            found.push((path, chunk, hash.0[0]));
+            Ok(())
+        })
+        .unwrap();
+        let [a, b] = [a, b].map(|path| id(&path));
+        assert_eq!(found, [(a, 1, 1), (a, 0, 2), (b, 7, 3), (a, 1, 4), (a, 2, 5)]);
     }
 }

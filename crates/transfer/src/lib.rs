@@ -30,6 +30,7 @@ pub mod path;
 pub mod plan;
 pub mod progress;
 pub mod receiver;
+mod runs;
 pub mod sender;
 mod stop;
 pub mod tls;

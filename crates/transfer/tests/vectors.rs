@@ -91,6 +91,8 @@ fn the_messages_of_the_document_are_ours() {
     documented("chunk", &data(&chunk(None), b"bytes"));
     documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
     documented("end", &data(&Data::End, &[]));
+    documented("ask", &data(&Data::Ask { file: 1, first: 2, count: 1 }, &[]));
+    documented("told", &data(&Data::Told { hashes: &[9; 32] }, &[]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod door;
 mod folder;
 mod host;
+mod ledger;
 mod mark;
 mod rekey;
 mod resume;
@@ -12,7 +13,6 @@ mod stream;
 mod target;
 
 use std::{
-    collections::{BTreeMap, HashMap},
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::{
@@ -32,9 +32,9 @@ use keyring::OwnKeyring;
 
 use self::{
     door::{Door, Visitor},
+    ledger::Ledger,
     mark::Mark,
     rekey::Rekeying,
-    resume::Proven,
     staging::Staging,
     strangers::Strangers,
     stream::Stream,
@@ -45,13 +45,11 @@ pub use self::{
     staging::Owner,
 };
 use crate::{
-    assembly::Assembly,
     error::TransferError,
-    hash::{Hash, is_same_chunk},
+    hash::{Hash, chunk_bytes},
     journal::Journal,
     manifest::Manifest,
     pairing::{MAX_ADDRESSES, PairingCode, Secret},
-    path::RelativePath,
     plan::first_unsound,
     progress::{Progress, load},
     stop::Stop,
@@ -145,7 +143,7 @@ struct Receiving<'r> {
 /// everything of the one before has come.
 struct Round {
     entries: Vec<Entry>,
-    assembly: Assembly,
+    ledger: Ledger,
     /// Whether files may hold bytes of an earlier try or an earlier round.
     resumed: bool,
     /// Whether another list follows.
@@ -290,25 +288,20 @@ impl Receiver {
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
         let resumed = self.staging.has_files()?;
-        let proven = alive(control, progress, || self.prepare(&entries, allocated_bytes, resumed))??;
-        for message in resume::messages(&proven) {
-            control.queue(&message)?;
+        let ledger = alive(control, progress, || self.prepare(&entries, allocated_bytes, resumed))??;
+        for message in resume::messages(&entries, &ledger) {
+            control.queue(&message.map_err(self.staging.hashes_failed())?)?;
         }
         control.send(&Control::Ready { rekey: self.settings.rekey.is_some() })?;
         let rekeying = match &self.settings.rekey {
             Some(own) => Some(Rekeying::agree(control, own, &entries)?),
             None => None,
         };
-        let assembly = Assembly::remembering(more);
-        rekeying.iter().for_each(|rekeying| rekeying.keep(&proven));
-        for (file, chunks) in &proven {
-            let bytes = entries.get(*file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
-            for (chunk, hash) in chunks {
-                assembly.keep(*file, *chunk, *hash);
-                let length = crate::hash::chunk_bytes(bytes, *chunk) as u64;
-                Progress::add(&progress.bytes, length);
-                Progress::add(&progress.kept_bytes, length);
-            }
+        for (file, run) in ledger.runs() {
+            let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
+            let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
+            Progress::add(&progress.bytes, length);
+            Progress::add(&progress.kept_bytes, length);
         }
         let stop = Stop::default();
         let receiving = Receiving {
@@ -318,12 +311,15 @@ impl Receiver {
             stop: &stop,
             rekeying,
             notes: Mutex::default(),
-            round: RwLock::new(Arc::new(Round { entries, assembly, resumed, more, root })),
+            round: RwLock::new(Arc::new(Round { entries, ledger, resumed, more, root })),
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
         let manifest = match &receiving.rekeying {
-            Some(rekeying) => rekeying.manifest(came)?,
+            Some(rekeying) => {
+                let written = rekeying.manifest(came, &receiving.round().ledger);
+                written.map_err(self.staging.hashes_failed())?
+            }
             None => came,
         };
         let rekeyed = receiving.rekeying.as_ref().map(Rekeying::summary);
@@ -344,47 +340,38 @@ impl Receiver {
     }
 
     /// Makes the files of a list, and finds out which chunks are there already.
-    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<Vec<Proven>, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<Ledger, TransferError> {
+        let hashes_failed = self.staging.hashes_failed();
+        let new_ledger = || Ledger::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
         if !resumed {
             self.staging.check_space(allocated_bytes)?;
             self.staging.make(entries)?;
-            return Ok(Vec::new());
+            return new_ledger();
         }
-        let claims = self.staging.claims()?;
+        let journal = self.staging.old_journal()?;
         self.staging.make_again(entries)?;
         let staged = self.staging.staged_bytes(entries);
         self.staging.check_space(allocated_bytes.saturating_sub(staged))?;
-        if claims.is_empty() {
-            return Ok(Vec::new());
-        }
+        let ledger = new_ledger()?;
+        let Some(journal) = journal else { return Ok(ledger) };
+        resume::read_claims(journal, entries, &ledger).map_err(&hashes_failed)?;
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut proven = resume::prove(&self.staging, entries, claims, threads)?;
+        resume::prove(&self.staging, entries, &ledger, threads)?;
         if self.settings.rekey.is_some() {
-            rekey::forget_first_chunks(&self.staging, entries, &mut proven)?;
+            rekey::forget_first_chunks(&self.staging, entries, &ledger)?;
         }
-        Ok(proven)
+        Ok(ledger)
     }
 
     /// Goes on to the next list: what came is kept where it is still part of a file.
-    fn next_round(&self, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
+    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
         let before = receiving.round();
-        let mut chunks = before.assembly.take_chunks();
-        let mut known: HashMap<&RelativePath, (u64, BTreeMap<u64, Hash>)> = HashMap::new();
-        for (number, entry) in before.entries.iter().enumerate() {
-            if let (Kind::File { bytes }, Some(chunks)) = (&entry.kind, chunks.remove(&number)) {
-                known.insert(&entry.path, (*bytes, chunks));
-            }
-        }
         self.staging.change(&before.entries, &list.entries)?;
-        let assembly = Assembly::remembering(list.more);
-        for (number, entry) in list.entries.iter().enumerate() {
-            let Kind::File { bytes } = entry.kind else { continue };
-            let Some((before, chunks)) = known.remove(&entry.path) else { continue };
-            let counts = chunks.into_iter().filter(|(chunk, _)| is_same_chunk(before, bytes, *chunk));
-            counts.for_each(|(chunk, hash)| assembly.keep(number, chunk, hash));
-        }
-        let round = Round { entries: list.entries, assembly, resumed: true, more: list.more, root: list.root };
-        *receiving.round.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(round);
+        let ledger = before.ledger.goes_on(&before.entries, &list.entries).map_err(self.staging.hashes_failed())?;
+        let round = Round { entries: list.entries, ledger, resumed: true, more: list.more, root: list.root };
+        let mut now = receiving.round.write().unwrap_or_else(PoisonError::into_inner);
+        is_drained(peer, &before)?;
+        *now = Arc::new(round);
         Ok(())
     }
 
@@ -426,7 +413,10 @@ impl Receiver {
                 accept().unwrap_or_else(|error| stop.fail(error));
                 strangers.end_all();
             });
-            let manifest = self.attend(control, receiving).and_then(|tree| whole(control.peer(), receiving, tree));
+            let manifest = self.attend(control, receiving).and_then(|tree| {
+                let peer = control.peer().to_owned();
+                alive(control, receiving.progress, || whole(&peer, receiving, tree))?
+            });
             match manifest {
                 Ok(manifest) => {
                     stop.end();
@@ -455,7 +445,8 @@ impl Receiver {
                 Some(Control::Finish { tree }) if !receiving.round().more => return Ok(tree),
                 Some(entry @ Control::Entry(_)) if receiving.round().more => {
                     let list = list(control, Some(entry))?;
-                    alive(control, receiving.progress, || self.next_round(receiving, list))??;
+                    let peer = control.peer().to_owned();
+                    alive(control, receiving.progress, || self.next_round(&peer, receiving, list))??;
                     control.send(&Control::Ready { rekey: false })?;
                 }
                 Some(Control::Note { text }) => note(control.peer(), receiving, text)?,
@@ -489,9 +480,19 @@ fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), T
 /// The manifest of what came, if all of it did.
 fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
     let round = receiving.round();
-    let manifest = round.assembly.manifest(round.entries.iter().cloned());
+    let manifest = round.ledger.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
+    is_drained(peer, &round)?;
     if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
+}
+
+/// Makes sure that no connection is in the middle of a list that is to be over: what it writes would not be seen any more.
+fn is_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
+    // The caller's, and that of all.
+    if Arc::strong_count(round) <= 2 {
+        return Ok(());
+    }
+    Err(TransferError::protocol(peer, "it goes on before its connections are drained"))
 }
 
 fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, elapsed: Option<Duration>) -> Received {

@@ -11,11 +11,10 @@ use std::{
 
 use super::*;
 use crate::{
-    assembly::Assembly,
     codec::{Effort, Encoder},
     pairing::Pin,
     path::RelativePath,
-    receiver::staging::Staging,
+    receiver::{ledger::Ledger, staging::Staging},
     stop::Stop,
     tls::{
         Pinned, client_config,
@@ -288,6 +287,7 @@ fn no_changed_frame_is_taken_for_another() {
     }
     let mut random = Random(0x5ea1_a17e_d5ee_d001);
     let mut taken = [0; 2];
+    let hashes = staging.scratch().unwrap();
     spoil(&root);
     for round in 0..FRAMES {
         let stop = Stop::default();
@@ -300,7 +300,7 @@ fn no_changed_frame_is_taken_for_another() {
             notes: Mutex::default(),
             round: RwLock::new(Arc::new(Round {
                 entries: entries.clone(),
-                assembly: Assembly::default(),
+                ledger: Ledger::new(hashes.try_clone().unwrap(), &entries).unwrap(),
                 resumed: true,
                 more: false,
                 root: Root { mode: 0, uid: 0, gid: 0 },

@@ -6,7 +6,9 @@
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
@@ -16,11 +18,10 @@ use verify::read::Buffer;
 use zeroize::Zeroizing;
 
 use crate::{
-    assembly::Assembly,
     error::TransferError,
     hash::{Hash, chunk_hash},
     manifest::Manifest,
-    receiver::{resume::Proven, staging::Staging},
+    receiver::{ledger::Ledger, staging::Staging},
     tls::ControlChannel,
     wire::{Control, Entry, Kind},
 };
@@ -41,8 +42,8 @@ pub(super) struct Rekeying {
     innodb: Option<MasterKey>,
     replication: Option<MasterKey>,
     names: Vec<String>,
-    /// Hashes of what is written, where that is not what came.
-    written: Assembly,
+    /// Hashes of first chunks as they are written, where that is not as they came.
+    written: Mutex<HashMap<usize, Hash>>,
 }
 
 impl Rekeying {
@@ -60,7 +61,7 @@ impl Rekeying {
         };
         let innodb = master(Purpose::Innodb, |secret| matches!(secret, Secret::Space(_)))?;
         let replication = master(Purpose::Replication, |secret| matches!(secret, Secret::Password(_)))?;
-        Ok(Self { secrets, innodb, replication, names, written: Assembly::default() })
+        Ok(Self { secrets, innodb, replication, names, written: Mutex::default() })
     }
 
     /// Wraps the key in the first chunk of a file. Returns whether it has one: then the bytes to
@@ -92,30 +93,17 @@ impl Rekeying {
         let room = room.take(bytes.len());
         room.copy_from_slice(bytes);
         rewrap(room, secret, master, iv).map_err(|fault| refused(fault.to_string()))?;
-        let _ = self.written.add(file, file_bytes, 0, chunk_hash(file_bytes, 0, room));
+        let hash = chunk_hash(file_bytes, 0, room);
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(file, hash);
         Ok(true)
     }
 
-    /// Notes another chunk of a file, which is written as it came.
-    pub(super) fn other_chunk(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) {
-        if self.secrets.contains_key(&file) {
-            let _ = self.written.add(file, file_bytes, chunk, hash);
-        }
-    }
-
-    /// Notes chunks that were there.
-    pub(super) fn keep(&self, proven: &[Proven]) {
-        for (file, chunks) in proven.iter().filter(|(file, _)| self.secrets.contains_key(file)) {
-            chunks.iter().for_each(|(chunk, hash)| self.written.keep(*file, *chunk, *hash));
-        }
-    }
-
     /// The manifest of what was written, from that of what came.
-    pub(super) fn manifest(&self, mut came: Manifest) -> Result<Manifest, TransferError> {
-        let files = came.entries.iter_mut().enumerate().filter(|(number, _)| self.secrets.contains_key(number));
-        for (number, (entry, hash)) in files {
-            let Kind::File { bytes } = entry.kind else { continue };
-            *hash = Some(self.written.hash(number, bytes).ok_or(TransferError::Stopped)?);
+    pub(super) fn manifest(&self, mut came: Manifest, ledger: &Ledger) -> io::Result<Manifest> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, first) in &*written {
+            let Some((entry, hash)) = came.entries.get_mut(*number) else { continue };
+            *hash = ledger.file_hash(*number, entry, Some(*first))?;
         }
         Ok(came)
     }
@@ -126,18 +114,14 @@ impl Rekeying {
 }
 
 /// First chunks that hold a wrapped key have to come again: they may be of a try without new keys.
-pub(super) fn forget_first_chunks(
-    staging: &Staging,
-    entries: &[Entry],
-    proven: &mut [Proven],
-) -> Result<(), TransferError> {
-    for (file, chunks) in proven.iter_mut().filter(|(_, chunks)| chunks.first().is_some_and(|(chunk, _)| *chunk == 0)) {
-        let Some(entry) = entries.get(*file) else { continue };
+pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: &Ledger) -> Result<(), TransferError> {
+    for (file, _) in ledger.runs().into_iter().filter(|(_, run)| run.start == 0) {
+        let Some(entry) = entries.get(file) else { continue };
         let mut head = vec![0; HEAD_BYTES];
         let read = innodb::ReadAt::read_at(&staging.open_file(&mut staging.folder(), &entry.path)?, 0, &mut head);
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
-            chunks.remove(0);
+            ledger.forget(file, 0..1);
         }
     }
     Ok(())

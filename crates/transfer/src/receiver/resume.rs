@@ -1,6 +1,10 @@
 //! What an earlier try left: read and hashed again before it counts.
 
 use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    ops::Range,
     os::unix::fs::FileExt,
     sync::{Mutex, PoisonError},
     thread,
@@ -8,79 +12,134 @@ use std::{
 
 use crate::{
     error::TransferError,
-    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
-    journal::Claims,
-    receiver::staging::Staging,
+    hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
+    journal,
+    receiver::{ledger::Ledger, staging::Staging},
     wire::{Control, Entry, Kind, message::MAX_HAVE},
 };
 
-/// Chunks of one file that are proven to be in place.
-pub(super) type Proven = (usize, Vec<(u64, Hash)>);
+/// Chunks that one thread proves without a break.
+const RANGE_CHUNKS: u64 = 256;
 
-/// Proves what the journal claims; returns what of it is true, by the number of the file.
+/// Notes what a journal claims.
+pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> io::Result<()> {
+    let files = entries.iter().enumerate().filter_map(|(number, entry)| match entry.kind {
+        Kind::File { bytes } => Some((journal::id(&entry.path), (number, chunks_of(bytes)))),
+        _ => None,
+    });
+    let files: HashMap<_, _> = files.collect();
+    journal::claims(journal, |path, chunk, hash| match files.get(&path) {
+        // One that was written twice: the newest counts.
+        Some((file, chunks)) if chunk < *chunks => ledger.keep(*file, chunk, hash),
+        _ => Ok(()),
+    })
+}
+
+/// Proves what is claimed, and forgets what of it is not true.
 pub(super) fn prove(
     staging: &Staging,
     entries: &[Entry],
-    mut claims: Claims,
+    ledger: &Ledger,
     threads: usize,
-) -> Result<Vec<Proven>, TransferError> {
-    let mut work = Vec::new();
-    for (number, entry) in entries.iter().enumerate() {
-        let claimed = claims.of(&entry.path);
-        if let (Kind::File { bytes }, false) = (&entry.kind, claimed.is_empty()) {
-            work.push((number, entry, *bytes, claimed));
+) -> Result<(), TransferError> {
+    let work = Mutex::new(ledger.runs());
+    let next = || {
+        let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, run) = work.last_mut()?;
+        let part = (*file, run.start..run.end.min(run.start + RANGE_CHUNKS));
+        run.start = part.1.end;
+        if run.is_empty() {
+            work.pop();
         }
-    }
-    // What is claimed of a large source is large itself: each list is taken out, and becomes the proven one.
-    let (work, found) = (Mutex::new(work), Mutex::new(Vec::new()));
-    let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Some(part)
+    };
     let worker = || -> Result<(), TransferError> {
         let mut buffer = vec![0; CHUNK_BYTES];
-        while let Some((number, entry, bytes, mut chunks)) = next() {
-            let file = staging.open_file(&mut staging.folder(), &entry.path)?;
-            chunks.retain(|(chunk, hash)| {
-                if *chunk >= chunks_of(bytes) {
-                    return false;
-                }
-                let room = buffer.get_mut(..chunk_bytes(bytes, *chunk)).unwrap_or_default();
-                file.read_exact_at(room, chunk * CHUNK_BYTES as u64).is_ok() && chunk_hash(bytes, *chunk, room) == *hash
-            });
-            found.lock().unwrap_or_else(PoisonError::into_inner).push((number, chunks));
+        while let Some((number, chunks)) = next() {
+            let Some(entry) = entries.get(number) else { continue };
+            prove_range(staging, entry, number, chunks, ledger, &mut buffer)?;
         }
         Ok(())
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(TransferError::Stopped)))
-    })?;
-    Ok(found.into_inner().unwrap_or_default())
+    })
 }
 
-/// Messages that tell the sender, in runs of chunks that follow one another; one at a time, since together they are
-/// as large as the list.
-pub(super) fn messages(proven: &[Proven]) -> impl Iterator<Item = Control> {
-    proven.iter().flat_map(|(file, chunks)| {
-        let file = u32::try_from(*file).unwrap_or(u32::MAX);
-        let runs = chunks.chunk_by(|(one, _), (next, _)| one + 1 == *next).flat_map(|run| run.chunks(MAX_HAVE));
-        runs.filter_map(move |run| {
-            let (first, _) = run.first()?;
-            Some(Control::Have { file, first: *first, hashes: run.iter().map(|(_, hash)| *hash).collect() })
-        })
+fn prove_range(
+    staging: &Staging,
+    entry: &Entry,
+    number: usize,
+    chunks: Range<u64>,
+    ledger: &Ledger,
+    buffer: &mut [u8],
+) -> Result<(), TransferError> {
+    let Kind::File { bytes } = entry.kind else { return Ok(()) };
+    let file = staging.open_file(&mut staging.folder(), &entry.path)?;
+    let hashes = ledger.hashes(number, chunks.clone()).map_err(staging.hashes_failed())?;
+    for (chunk, hash) in chunks.zip(hashes.unwrap_or_default()) {
+        let room = buffer.get_mut(..chunk_bytes(bytes, chunk)).unwrap_or_default();
+        let read = file.read_exact_at(room, chunk * CHUNK_BYTES as u64);
+        if read.is_err() || chunk_hash(bytes, chunk, room) != hash {
+            ledger.forget(number, chunk..chunk + 1);
+        }
+    }
+    Ok(())
+}
+
+/// Messages that tell the sender what is in place, one at a time, since together they are large. Small files come first: the
+/// sender remembers no more hashes than fit, and has to ask for the others.
+pub(super) fn messages(entries: &[Entry], ledger: &Ledger) -> impl Iterator<Item = io::Result<Control>> {
+    let mut runs = ledger.runs();
+    runs.sort_by_key(|(file, _)| match entries.get(*file).map(|entry| &entry.kind) {
+        Some(Kind::File { bytes }) => *bytes,
+        _ => 0,
+    });
+    let parts = runs.into_iter().flat_map(|(file, run)| {
+        let end = run.end;
+        run.step_by(MAX_HAVE).map(move |first| (file, first..end.min(first + MAX_HAVE as u64)))
+    });
+    parts.map(|(number, chunks)| {
+        let (file, first) = (u32::try_from(number).unwrap_or(u32::MAX), chunks.start);
+        Ok(Control::Have { file, first, hashes: ledger.hashes(number, chunks)?.unwrap_or_default() })
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{hash::Hash, path::RelativePath};
 
     #[test]
-    fn runs_of_chunks_are_told_together() {
+    fn runs_of_chunks_are_told_together_and_small_files_first() {
+        let entry = |path: &[u8], chunks: u64| Entry {
+            path: RelativePath::parse(path).unwrap(),
+            kind: Kind::File { bytes: chunks * CHUNK_BYTES as u64 },
+            mode: 0,
+            uid: 0,
+            gid: 0,
+            modified: (0, 0),
+        };
+        let entries = [entry(b"large", 40_000), entry(b"small", 3)];
+        let ledger = Ledger::new(tempfile::tempfile().unwrap(), &entries).unwrap();
         let hash = |number: u8| Hash([number; 32]);
-        let proven = vec![(3, vec![(0, hash(0)), (1, hash(1)), (5, hash(5))])];
-        let expected = [
-            Control::Have { file: 3, first: 0, hashes: vec![hash(0), hash(1)] },
-            Control::Have { file: 3, first: 5, hashes: vec![hash(5)] },
-        ];
-        assert_eq!(messages(&proven).collect::<Vec<_>>(), expected);
+        for chunk in (0..2).chain(7..7 + MAX_HAVE as u64 + 1) {
+            ledger.keep(0, chunk, hash(chunk as u8)).unwrap();
+        }
+        ledger.keep(1, 2, hash(9)).unwrap();
+        let told: Vec<_> = messages(&entries, &ledger).map(Result::unwrap).collect();
+        let seen: Vec<_> = told
+            .iter()
+            .map(|message| match message {
+                Control::Have { file, first, hashes } => (*file, *first, hashes.len(), hashes[0]),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let last = 7 + MAX_HAVE as u64;
+        assert_eq!(
+            seen,
+            [(1, 2, 1, hash(9)), (0, 0, 2, hash(0)), (0, 7, MAX_HAVE, hash(7)), (0, last, 1, hash(last as u8))]
+        );
     }
 }

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     error::TransferError,
     hash::{Hash, chunks_of},
-    journal::{Claims, Journal},
+    journal::Journal,
     manifest::Manifest,
     path::RelativePath,
     plan::{LOST_AND_FOUND, MANIFEST, STAGING},
@@ -43,6 +43,8 @@ use crate::{
 
 const FILES: &str = "files";
 const JOURNAL: &str = "journal";
+/// Has this name for a moment.
+const SCRATCH: &str = "hashes";
 const COMMIT: &str = "commit";
 /// The same while it is written.
 const COMMIT_PART: &str = "commit-part";
@@ -169,7 +171,7 @@ impl Staging {
     /// Takes away what an earlier transfer left.
     pub(crate) fn clear(&self) -> Result<(), TransferError> {
         let cleared = prune(&self.files, Path::new(""), &|_, _| false);
-        let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL])?));
+        let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL, SCRATCH])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
     }
 
@@ -188,6 +190,11 @@ impl Staging {
         doing: &'static str,
     ) -> impl Fn(io::Error) -> TransferError + 's {
         move |source| TransferError::Target { path: self.path.join(path.as_path()), doing, source }
+    }
+
+    /// What to say of an error of the file for hashes.
+    pub(crate) fn hashes_failed(&self) -> impl Fn(io::Error) -> TransferError + '_ {
+        self.failed("its file for hashes cannot be used")
     }
 
     /// Where an entry will be.
@@ -225,13 +232,21 @@ impl Staging {
         journal.map_err(self.failed("its journal cannot be opened"))
     }
 
-    /// What an earlier try says it has written.
-    pub(crate) fn claims(&self) -> Result<Claims, TransferError> {
+    /// The journal of an earlier try; `None` if there is none.
+    pub(crate) fn old_journal(&self) -> Result<Option<File>, TransferError> {
         match openat(&self.staging, JOURNAL, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(file) => Claims::read(file.into()).map_err(self.failed("its journal cannot be read")),
-            Err(Errno::NOENT) => Ok(Claims::default()),
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(self.failed("its journal cannot be read")(error.into())),
         }
+    }
+
+    /// An empty file to write to and to read from. It has no name, and its space is free again with its last handle.
+    pub(crate) fn scratch(&self) -> Result<File, TransferError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = self.forget(&[SCRATCH]).and_then(|()| openat(&self.staging, SCRATCH, flags, PRIVATE_FILE));
+        let unnamed = made.and_then(|file| self.forget(&[SCRATCH]).map(|()| file.into()));
+        unnamed.map_err(|error| self.failed("a file for hashes cannot be made in it")(error.into()))
     }
 
     /// Makes the directories and links of a list, and the files that come in several chunks, each with its length and no
@@ -411,7 +426,7 @@ impl Staging {
             self.put_in_place(manifest, &mark)?;
         }
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
-            .and_then(|()| self.forget(&[JOURNAL, COMMIT_PART, COMMIT]))
+            .and_then(|()| self.forget(&[JOURNAL, SCRATCH, COMMIT_PART, COMMIT]))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
             .and_then(|()| fsync(&self.target));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))

@@ -83,6 +83,11 @@ impl<'r> Stream<'r> {
                         return Err(TransferError::protocol(&peer, "too many keys"));
                     }
                 }
+                Data::Ask { file, first, count } => {
+                    drained = false;
+                    let told = self.asked(file, first, count, &peer)?;
+                    self.channel.send(&Data::Told { hashes: &told })?;
+                }
                 Data::Ping => {}
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
@@ -93,6 +98,16 @@ impl<'r> Stream<'r> {
                 _ => return Err(TransferError::protocol(&peer, "unexpected message")),
             }
         }
+    }
+
+    /// Hashes of chunks that are in place.
+    fn asked(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, TransferError> {
+        let number = usize::try_from(file).unwrap_or(usize::MAX);
+        let ledger = &self.round.get_or_insert_with(|| self.receiving.round()).ledger;
+        let hashes = ledger.hashes(number, first..first.saturating_add(u64::from(count)));
+        let hashes = hashes.map_err(self.receiving.staging.hashes_failed())?;
+        let hashes = hashes.ok_or_else(|| TransferError::protocol(peer, "it asks for chunks that are not here"))?;
+        Ok(hashes.iter().flat_map(|hash| hash.0).collect())
     }
 
     fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), TransferError> {
@@ -113,7 +128,8 @@ impl<'r> Stream<'r> {
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
         // Noted before it is written: of two that came at once, the other one might be on disk.
-        if !round.assembly.add(number, file_bytes, chunk.number, chunk.hash) {
+        let noted = round.ledger.add(number, chunk.number, chunk.hash);
+        if !noted.map_err(self.receiving.staging.hashes_failed())? {
             return Err(TransferError::protocol(peer, "a chunk that came twice"));
         }
         let mut as_it_came = true;
@@ -123,11 +139,7 @@ impl<'r> Stream<'r> {
                 as_it_came = !rekeying.first_chunk(number, path, file_bytes, bytes, &mut self.rewrapped)?;
                 if as_it_came { bytes } else { self.rewrapped.take(length) }
             }
-            Some(rekeying) => {
-                rekeying.other_chunk(number, file_bytes, chunk.number, chunk.hash);
-                bytes
-            }
-            None => bytes,
+            _ => bytes,
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
             let file = TargetFile::open(self.receiving.staging, &mut self.folder, entry, file_bytes, round.resumed)?;

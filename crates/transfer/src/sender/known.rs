@@ -1,19 +1,28 @@
-//! What the other side has of a source that goes in more than one round.
+//! What the other side has of a source that goes in more than one round, or in more than one try.
+//!
+//! Which chunks it has is always known. Their hashes are, as far as they fit; what they are of the others, the other side
+//! is asked when they are read here.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::SystemTime,
-};
+use std::{collections::HashMap, ops::Range, time::SystemTime};
 
 use crate::{
-    hash::{Hash, chunks_of, is_same_chunk},
+    assembly::Read,
+    hash::{Hash, Tree, chunks_of, is_same_chunk},
     path::RelativePath,
     plan::{Identity, Plan, Planned},
+    runs::Runs,
 };
+
+/// Hashes that are known, of 40 bytes each, before the other side has to be asked. Few in tests, so that it is.
+const MOST_HASHES: usize = if cfg!(test) { 8 } else { 128 << 10 };
 
 /// Files, as they are on the other side.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<RelativePath, KnownFile>);
+pub(super) struct Known {
+    files: HashMap<RelativePath, KnownFile>,
+    /// How many hashes are known.
+    hashes: usize,
+}
 
 /// A file.
 #[derive(Debug)]
@@ -21,13 +30,39 @@ pub(super) struct KnownFile {
     bytes: u64,
     /// What the file was before its chunks were read; `None` if not all of them were.
     seen: Option<(Identity, SystemTime)>,
-    chunks: BTreeMap<u64, Hash>,
+    /// What was read of it, if that is what the other side has.
+    tree: Tree,
+    /// Chunks that the other side has.
+    chunks: Runs,
+    /// Hashes of some of these, in order.
+    hashes: Vec<(u64, Hash)>,
 }
 
 impl KnownFile {
-    /// Whether the other side has this chunk of the file, which now has `bytes`.
+    fn new(bytes: u64) -> Self {
+        Self { bytes, seen: None, tree: Tree::default(), chunks: Runs::default(), hashes: Vec::new() }
+    }
+
+    /// What the other side has of a chunk, if that is known.
+    fn hash(&self, chunk: u64) -> Option<Hash> {
+        let place = self.hashes.binary_search_by_key(&chunk, |(chunk, _)| *chunk).ok()?;
+        self.hashes.get(place).map(|(_, hash)| *hash)
+    }
+
+    /// Whether the other side is known to have this chunk of the file, which now has `bytes`.
     pub(super) fn has(&self, bytes: u64, chunk: u64, hash: Hash) -> bool {
-        is_same_chunk(self.bytes, bytes, chunk) && self.chunks.get(&chunk) == Some(&hash)
+        is_same_chunk(self.bytes, bytes, chunk) && self.hash(chunk) == Some(hash)
+    }
+
+    /// Chunks of a range that the other side has, and of which it has to be asked what they are.
+    pub(super) fn unknown(&self, bytes: u64, chunks: Range<u64>) -> Runs {
+        let mut unknown = Runs::default();
+        for chunk in self.chunks.within(chunks).flatten() {
+            if is_same_chunk(self.bytes, bytes, chunk) && self.hash(chunk).is_none() {
+                unknown.insert(chunk);
+            }
+        }
+        unknown
     }
 
     /// Whether the file is now what the other side has, so that it need not be read.
@@ -35,47 +70,222 @@ impl KnownFile {
         self.seen.as_ref().is_some_and(|seen| Plan::is_as_before(planned, seen))
     }
 
-    /// Chunks with their hashes.
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (u64, Hash)> {
-        self.chunks.iter().map(|(chunk, hash)| (*chunk, *hash))
+    /// Hash of the file, if it was read whole.
+    pub(super) fn whole(&self) -> Option<Hash> {
+        self.tree.hash(chunks_of(self.bytes))
+    }
+
+    /// Goes on to the file as it is now that this was read of it.
+    fn after(before: Option<Self>, bytes: u64, mut read: Read) -> Self {
+        read.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);
+        let mut now = Self { bytes, seen: None, tree: read.tree, chunks: read.chunks, hashes: read.hashes };
+        let Some(before) = before else { return now };
+        let counts = |chunk: u64| is_same_chunk(before.bytes, bytes, chunk) && !now.chunks.contains(chunk);
+        let kept: Vec<_> = before.hashes.iter().copied().filter(|(chunk, _)| counts(*chunk)).collect();
+        let last = chunks_of(bytes).min(chunks_of(before.bytes)) - 1;
+        let stays = (chunks_of(bytes) == 1) == (chunks_of(before.bytes) == 1);
+        let end = if is_same_chunk(before.bytes, bytes, last) { last + 1 } else { last };
+        before.chunks.within(0..if stays { end } else { 0 }).for_each(|run| now.chunks.extend(run));
+        if !kept.is_empty() {
+            now.hashes.extend(kept);
+            now.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);
+        }
+        now
     }
 }
 
 impl Known {
     pub(super) fn file(&self, planned: &Planned) -> Option<&KnownFile> {
-        self.0.get(&planned.entry.path)
+        self.files.get(&planned.entry.path)
     }
 
-    /// Notes chunks that the other side has from an earlier try.
-    pub(super) fn have(&mut self, planned: &Planned, hashes: impl Iterator<Item = (u64, Hash)>) {
+    /// How many hashes may still be remembered.
+    pub(super) const fn room(&self) -> usize {
+        MOST_HASHES.saturating_sub(self.hashes)
+    }
+
+    /// Notes chunks that the other side has from an earlier try, in order.
+    pub(super) fn have(&mut self, planned: &Planned, first: u64, hashes: &[Hash]) {
         let Some(bytes) = planned.file_bytes() else { return };
-        let room = || KnownFile { bytes, seen: None, chunks: BTreeMap::new() };
-        self.0.entry(planned.entry.path.clone()).or_insert_with(room).chunks.extend(hashes);
+        let room = self.room();
+        let file = self.files.entry(planned.entry.path.clone()).or_insert_with(|| KnownFile::new(bytes));
+        file.chunks.extend(first..first + hashes.len() as u64);
+        // In no order, they could not be found.
+        if file.hashes.last().is_none_or(|(last, _)| *last < first) {
+            let before = file.hashes.len();
+            file.hashes.extend((first..).zip(hashes.iter().copied()).take(room));
+            self.hashes += file.hashes.len() - before;
+        }
     }
 
-    /// Goes on to what the other side has after a round in which these chunks were read.
-    pub(super) fn after(mut self, plan: &Plan, mut read: HashMap<usize, BTreeMap<u64, Hash>>) -> Self {
-        let mut now = HashMap::new();
+    /// What was read of a file of a stream, to which bytes are only added.
+    pub(super) fn take_tree(&mut self, planned: &Planned) -> Option<Tree> {
+        planned.chunks.as_ref()?;
+        self.files.get_mut(&planned.entry.path).map(|file| std::mem::take(&mut file.tree))
+    }
+
+    /// Goes on to what the other side has after a round in which this was read.
+    pub(super) fn after(mut self, plan: &Plan, mut read: HashMap<usize, Read>, current: &[bool]) -> Self {
+        let mut now = Self::default();
         for (number, planned) in plan.entries.iter().enumerate() {
             let Some(bytes) = planned.file_bytes() else { continue };
-            let before = self.0.remove(&planned.entry.path);
-            if let Some(current) = before.as_ref().filter(|known| known.is_current(planned)) {
-                debug_assert_eq!(current.bytes, bytes, "a file that is the same has the same length");
-                now.extend(before.map(|known| (planned.entry.path.clone(), known)));
-                continue;
-            }
-            let read = read.remove(&number).unwrap_or_default();
-            let read_whole = read.len() as u64 == chunks_of(bytes);
-            let mut chunks = before.map_or_else(BTreeMap::new, |known| {
-                let counts = |(chunk, _): &(u64, Hash)| is_same_chunk(known.bytes, bytes, *chunk);
-                known.chunks().filter(counts).collect()
-            });
-            chunks.extend(read);
-            // A stream only adds to a file.
-            let whole = read_whole || planned.chunks.is_some() && chunks.len() as u64 == chunks_of(bytes);
-            let seen = whole.then(|| plan.identity(planned));
-            now.insert(planned.entry.path.clone(), KnownFile { bytes, seen, chunks });
+            let before = self.files.remove(&planned.entry.path);
+            let file = match (before, read.remove(&number)) {
+                (Some(before), _) if current.get(number) == Some(&true) => before,
+                (before, read) => {
+                    let mut file = KnownFile::after(before, bytes, read.unwrap_or_default());
+                    file.seen = file.tree.is_whole(chunks_of(bytes)).then(|| plan.identity(planned));
+                    file
+                }
+            };
+            now.hashes += file.hashes.len();
+            now.files.insert(planned.entry.path.clone(), file);
         }
-        Self(now)
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, File},
+        net::{IpAddr, Ipv4Addr, SocketAddr},
+        os::unix::fs::FileExt,
+        path::Path,
+        thread,
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::{
+        codec::{Effort, effort::Compression},
+        hash::{CHUNK_BYTES, chunk_bytes, chunk_hash},
+        journal::Journal,
+        plan::Selection,
+        progress::{Progress, load},
+        receiver::{ReceiveSettings, Receiver, Trust},
+        sender::{Destination, Round, SendSettings, Session, Source},
+    };
+
+    const MIB: u64 = CHUNK_BYTES as u64;
+
+    fn plan(root: &Path) -> Plan {
+        Plan::of(root, &Selection::default()).unwrap()
+    }
+
+    /// Sends by rounds, each of what `change` makes of the source, to a receiver that commits at the end.
+    fn sent(root: &Path, into: &Path, rounds: usize, change: impl Fn(usize)) -> (Vec<Round>, u64) {
+        let (listen, patience) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), Duration::from_secs(20));
+        let settings = ReceiveSettings {
+            into: into.to_owned(),
+            listen,
+            advertise: Vec::new(),
+            streams: 4,
+            expiry: patience,
+            patience,
+            owner: None,
+            allow: Vec::new(),
+            anew: false,
+            rekey: None,
+        };
+        let receiver = Receiver::bind(settings, &Trust::Pairing).unwrap();
+        let destination = Destination::Paired(receiver.code().unwrap().clone());
+        let settings = SendSettings {
+            streams: 2,
+            compression: Compression::Fixed(Effort::None),
+            bandwidth: None,
+            suite: None,
+            key_file_keys: crate::sender::KeyFileKeys::Stay,
+            patience,
+        };
+        let progress = Progress::default();
+        let done = thread::scope(|scope| {
+            let receiving = scope.spawn(|| receiver.run(&Progress::default()));
+            let mut session = Session::open(&destination, &settings, &progress).unwrap();
+            let done = (0..rounds).map(|round| {
+                change(round);
+                let source = if round + 1 == rounds { Source::Still } else { Source::InUse };
+                session.round(&plan(root), None, source).unwrap()
+            });
+            let done = done.collect();
+            session.finish().unwrap();
+            receiving.join().unwrap().unwrap();
+            done
+        });
+        for planned in plan(root).entries.iter().filter(|planned| planned.file_bytes().is_some()) {
+            let [sent, came] = [root, into].map(|root| fs::read(root.join(planned.entry.path.as_path())).unwrap());
+            assert!(sent == came, "{}", planned.entry.path);
+        }
+        (done, load(&progress.kept_bytes))
+    }
+
+    fn fill(path: &Path, bytes: u64) -> Vec<u8> {
+        let bytes: Vec<u8> = (0..bytes).map(|at| (at % 251 + at / MIB) as u8).collect();
+        fs::write(path, &bytes).unwrap();
+        bytes
+    }
+
+    fn scribble(path: &Path, chunk: u64) {
+        File::options().write(true).open(path).unwrap().write_all_at(b"otherwise", chunk * MIB + 7).unwrap();
+    }
+
+    #[test]
+    fn what_an_earlier_try_left_is_asked_for_where_it_is_not_remembered() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
+        let staged = into.join(".sealant-staging/files");
+        fs::create_dir(&root).unwrap();
+        fs::create_dir_all(&staged).unwrap();
+        let journal = into.join(".sealant-staging/journal");
+        let journal = Journal::new(File::options().create(true).append(true).open(journal).unwrap());
+        for (name, length) in [("large", 40 * MIB + 9), ("more", 20 * MIB), ("small", MIB + 1)] {
+            let bytes = fill(&root.join(name), length);
+            fs::write(staged.join(name), &bytes).unwrap();
+            let path = RelativePath::parse(name.as_bytes()).unwrap();
+            // But for one, which was not journalled.
+            for chunk in (0..chunks_of(length)).filter(|chunk| (name, *chunk) != ("more", 19)) {
+                let bytes = &bytes[(chunk * MIB) as usize..][..chunk_bytes(length, chunk)];
+                journal.add(&path, chunk, chunk_hash(length, chunk, bytes)).unwrap();
+            }
+        }
+        // One was not written, one changed since.
+        scribble(&staged.join("large"), 3);
+        scribble(&root.join("large"), 37);
+        let (rounds, kept) = sent(&root, &into, 1, |_| {});
+        assert_eq!((rounds[0].sent_bytes, kept), (3 * MIB, 58 * MIB + 10));
+    }
+
+    #[test]
+    fn what_an_earlier_round_brought_is_asked_for_where_it_is_not_remembered() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
+        fs::create_dir(&root).unwrap();
+        for (name, length) in [("large", 40 * MIB + 9), ("shrinks", 20 * MIB), ("small", MIB + 1)] {
+            fill(&root.join(name), length);
+        }
+        let (rounds, _) = sent(&root, &into, 3, |round| match round {
+            1 => scribble(&root.join("large"), 37),
+            // The last chunk of each is another one, since it is as long as no chunk before.
+            2 => ["large", "shrinks"].into_iter().zip([41 * MIB, 18 * MIB + 5]).for_each(|(name, length)| {
+                File::options().write(true).open(root.join(name)).unwrap().set_len(length).unwrap();
+            }),
+            _ => {}
+        });
+        let sent: Vec<u64> = rounds.iter().map(|round| round.sent_bytes).collect();
+        assert_eq!(sent, [61 * MIB + 10, MIB, MIB + 5]);
+    }
+
+    #[test]
+    fn no_more_hashes_are_known_than_fit() {
+        let directory = tempfile::tempdir().unwrap();
+        File::create(directory.path().join("f")).unwrap().set_len(1 << 40).unwrap();
+        let (plan, mut known) = (plan(directory.path()), Known::default());
+        for first in (0..1 << 20).step_by(1 << 14) {
+            known.have(&plan.entries[0], first, &vec![Hash([1; 32]); 1 << 14]);
+        }
+        let file = known.file(&plan.entries[0]).unwrap();
+        assert_eq!((file.hashes.len(), known.room()), (MOST_HASHES, 0));
+        assert!(file.hashes.capacity() <= 2 * MOST_HASHES && file.chunks.is_all(1 << 20));
+        assert_eq!(file.unknown(1 << 40, 0..100).iter().next(), Some(MOST_HASHES as u64..100));
     }
 }

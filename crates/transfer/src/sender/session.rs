@@ -65,9 +65,9 @@ pub(super) struct Sending<'s> {
 }
 
 impl Sending<'_> {
-    /// Whether the other side has a chunk of a file of so many bytes.
-    pub(super) fn has(&self, file: usize, bytes: u64, chunk: u64, hash: Hash) -> bool {
-        self.known.get(file).copied().flatten().is_some_and(|known| known.has(bytes, chunk, hash))
+    /// What the other side has of a file.
+    pub(super) fn known(&self, file: usize) -> Option<&KnownFile> {
+        self.known.get(file).copied().flatten()
     }
 }
 
@@ -236,20 +236,21 @@ impl<'s> Session<'s> {
         }
         self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
         self.rounds += 1;
-        let known = std::mem::take(&mut self.known);
+        let mut known = std::mem::take(&mut self.known);
+        let is_current = |planned| known.file(planned).is_some_and(|known| known.is_current(planned));
+        let current: Vec<bool> = plan.entries.iter().map(is_current).collect();
+        let is_stale = |number: &usize| !current.get(*number).copied().unwrap_or_default();
+        let queue = Queue::new(plan, |number| is_stale(&number));
+        let stale = plan.entries.iter().enumerate().filter(|(number, _)| is_stale(number));
+        let read_bytes = stale.clone().filter_map(|(_, planned)| planned.file_bytes()).sum();
+        let assembly = if still { Assembly::default() } else { Assembly::of_a_round(known.room()) };
+        for (number, planned) in stale {
+            known.take_tree(planned).into_iter().for_each(|tree| assembly.go_on(number, tree));
+        }
         let known_of: Vec<_> = plan.entries.iter().map(|planned| known.file(planned)).collect();
-        let is_current = |number: usize| {
-            let known = known_of.get(number).copied().flatten();
-            known.zip(plan.entries.get(number)).is_some_and(|(known, planned)| known.is_current(planned))
-        };
-        let queue = Queue::new(plan, |number| !is_current(number));
-        let read_bytes = plan.entries.iter().enumerate().filter(|(number, _)| !is_current(*number));
-        let read_bytes = read_bytes.filter_map(|(_, planned)| planned.file_bytes()).sum();
-        let assembly = Assembly::remembering(!still);
         if still {
-            for (number, file) in known_of.iter().enumerate().filter(|(number, _)| is_current(*number)) {
-                let chunks = file.iter().flat_map(|file| file.chunks());
-                chunks.for_each(|(chunk, hash)| assembly.keep(number, chunk, hash));
+            for (number, file) in known_of.iter().enumerate().filter(|(number, _)| !is_stale(number)) {
+                file.and_then(KnownFile::whole).into_iter().for_each(|hash| assembly.keep(number, hash));
             }
         }
         let stop = Stop::default();
@@ -277,9 +278,8 @@ impl<'s> Session<'s> {
             self.manifest = Some(sending.assembly.manifest(entries).ok_or(TransferError::Stopped)?);
             plan.check_unchanged()?;
         } else {
-            let read = sending.assembly.take_chunks();
-            drop(sending);
-            self.known = known.after(plan, read);
+            let read = sending.assembly.into_read();
+            self.known = known.after(plan, read, &current);
         }
         self.spoke = Instant::now();
         Ok(round)
@@ -302,7 +302,7 @@ impl<'s> Session<'s> {
                     let Some(planned) = planned.filter(|_| first.saturating_add(hashes.len() as u64) <= chunks) else {
                         return Err(TransferError::protocol(control.peer(), "chunks of no file"));
                     };
-                    self.known.have(planned, (first..).zip(hashes));
+                    self.known.have(planned, first, &hashes);
                 }
                 Control::Ready { rekey } => return Ok(rekey),
                 // It may have much to hash, and has to hear from us meanwhile.

@@ -19,7 +19,7 @@ use crate::{
     progress::Progress,
     sender::{Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
-    wire::{Chunk, Codec, Data, Segment},
+    wire::{Chunk, Codec, Data, Segment, message::MAX_TOLD},
 };
 
 /// Slots of keys before the other side's are used again: files of one connection that are open at
@@ -35,6 +35,8 @@ pub(super) struct Stream<'s> {
     buffer: Buffer,
     keys: Option<FileKeys>,
     next_slot: u16,
+    /// What the other side said it has of the part that is sent.
+    told: Vec<(u64, Hash)>,
     spoke: Instant,
 }
 
@@ -47,7 +49,8 @@ struct FileKeys {
 
 impl<'s> Stream<'s> {
     pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
-        Self { sending, channel, buffer: Buffer::new(CHUNK_BYTES), keys: None, next_slot: 0, spoke: Instant::now() }
+        let buffer = Buffer::new(CHUNK_BYTES);
+        Self { sending, channel, buffer, keys: None, next_slot: 0, told: Vec::new(), spoke: Instant::now() }
     }
 
     /// Sends until the queue is empty, and waits until the other side has written all of it. The
@@ -77,12 +80,43 @@ impl<'s> Stream<'s> {
         let still = self.sending.source == Source::Still;
         let open = if still { SourceFile::open } else { SourceFile::open_in_use };
         let source = open(self.sending.plan, part.file)?;
+        self.ask(part, source.bytes())?;
         for chunk in part.chunks.clone() {
             self.sending.stop.check()?;
             let hash = self.chunk(&source, part.file, chunk)?;
-            let _ = self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
+            self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
         }
         if still { source.check() } else { Ok(()) }
+    }
+
+    /// Asks the other side what it has of a part, where that is not known here.
+    fn ask(&mut self, part: &Part, bytes: u64) -> Result<(), TransferError> {
+        self.told.clear();
+        let known = self.sending.known(part.file);
+        let unknown = known.map(|known| known.unknown(bytes, part.chunks.clone())).unwrap_or_default();
+        let file = u32::try_from(part.file).unwrap_or(u32::MAX);
+        for run in unknown.iter() {
+            for first in run.clone().step_by(MAX_TOLD) {
+                let count = (run.end - first).min(MAX_TOLD as u64);
+                self.channel.send(&Data::Ask { file, first, count: u16::try_from(count).unwrap_or_default() })?;
+                let (mut body, peer) = (Vec::new(), self.channel.peer().to_owned());
+                let Data::Told { hashes } = self.channel.receive(&mut body)?.decode(&peer)? else {
+                    return Err(TransferError::protocol(&peer, "unexpected message"));
+                };
+                let (hashes, _) = hashes.as_chunks();
+                if hashes.len() as u64 != count {
+                    return Err(TransferError::protocol(&peer, "hashes of other chunks"));
+                }
+                self.told.extend((first..).zip(hashes.iter().copied().map(Hash)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other side has a chunk of a file of so many bytes.
+    fn has(&self, file: usize, bytes: u64, chunk: u64, hash: Hash) -> bool {
+        self.told.contains(&(chunk, hash))
+            || self.sending.known(file).is_some_and(|known| known.has(bytes, chunk, hash))
     }
 
     /// Sends one chunk, unless the other side has it; returns its hash.
@@ -104,7 +138,7 @@ impl<'s> Stream<'s> {
         };
         Progress::add_time(&progress.disk_wait, began.elapsed());
         let length = bytes.len() as u64;
-        if self.sending.has(file, source.bytes(), number, hash) {
+        if self.has(file, source.bytes(), number, hash) {
             Progress::add(&progress.kept_bytes, length);
             self.ping()?;
         } else {

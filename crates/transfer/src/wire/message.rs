@@ -22,6 +22,9 @@ const NO_HOLE: u16 = u16::MAX;
 /// Hashes in one [`Control::Have`].
 pub const MAX_HAVE: usize = 16 << 10;
 
+/// Hashes in one [`Data::Told`].
+pub const MAX_TOLD: usize = 32;
+
 /// Messages of the control connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -202,6 +205,20 @@ pub enum Data<'b> {
     Drained,
     /// Sender: still here, with nothing to send at the moment.
     Ping,
+    /// Sender: what are these chunks, which you have?
+    Ask {
+        /// Number of the file.
+        file: u32,
+        /// Number of the first chunk.
+        first: u64,
+        /// How many, [`MAX_TOLD`] at most.
+        count: u16,
+    },
+    /// Receiver: their hashes, in order.
+    Told {
+        /// [`HASH_BYTES`] of each.
+        hashes: &'b [u8],
+    },
 }
 
 /// Part of a file.
@@ -278,6 +295,8 @@ mod kind {
     pub(super) const END: u8 = 36;
     pub(super) const DRAINED: u8 = 37;
     pub(super) const DATA_PING: u8 = 38;
+    pub(super) const ASK: u8 = 39;
+    pub(super) const TOLD: u8 = 40;
 }
 
 impl Control {
@@ -510,6 +529,16 @@ impl<'b> Data<'b> {
             Self::End => kind::END,
             Self::Drained => kind::DRAINED,
             Self::Ping => kind::DATA_PING,
+            Self::Ask { file, first, count } => {
+                out.extend(file.to_be_bytes());
+                out.extend(first.to_be_bytes());
+                out.extend(count.to_be_bytes());
+                kind::ASK
+            }
+            Self::Told { hashes } => {
+                out.extend(*hashes);
+                kind::TOLD
+            }
         }
     }
 
@@ -527,11 +556,22 @@ impl<'b> Data<'b> {
             kind::END => Self::End,
             kind::DRAINED => Self::Drained,
             kind::DATA_PING => Self::Ping,
+            kind::ASK => Self::Ask { file: fields.u32()?, first: fields.u64()?, count: asked(fields.u16()?)? },
+            kind::TOLD => Self::Told { hashes: told(fields.rest())? },
             _ => return Err(Malformed),
         };
         fields.end()?;
         Ok(message)
     }
+}
+
+fn asked(count: u16) -> Result<u16, Malformed> {
+    if (1..=MAX_TOLD).contains(&usize::from(count)) { Ok(count) } else { Err(Malformed) }
+}
+
+fn told(hashes: &[u8]) -> Result<&[u8], Malformed> {
+    let (all, rest) = hashes.as_chunks::<HASH_BYTES>();
+    if rest.is_empty() && (1..=MAX_TOLD).contains(&all.len()) { Ok(hashes) } else { Err(Malformed) }
 }
 
 impl<'b> Chunk<'b> {
@@ -643,6 +683,8 @@ mod tests {
             Data::End,
             Data::Drained,
             Data::Ping,
+            Data::Ask { file: 1, first: 2, count: 32 },
+            Data::Told { hashes: &[5; 32 * HASH_BYTES] },
         ] {
             let mut body = Vec::new();
             let kind = message.encode(&mut body);

@@ -1,0 +1,360 @@
+//! Hashes of the chunks that are in place. They are on disk, since those of a large source would not fit into memory: a file
+//! without a name beside what was received, with a place for every chunk.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    ops::Range,
+    os::unix::fs::FileExt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    hash::{HASH_BYTES, Hash, Tree, chunks_of, is_same_chunk},
+    manifest::Manifest,
+    path::RelativePath,
+    runs::Runs,
+    wire::{Entry, Kind},
+};
+
+/// Hashes that are read at once.
+const BLOCK: u64 = 2048;
+
+/// Filled by all connections.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    hashes: File,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By the numbers of the entries.
+    files: Vec<Place>,
+    /// Places that are given out.
+    end: u64,
+}
+
+/// Where the hashes of a file are, and which of them.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    from: u64,
+    room: u64,
+    /// Chunks that are in place.
+    there: Runs,
+    /// Those of them that came since this list came.
+    came: Runs,
+}
+
+impl State {
+    fn place(&mut self, chunks: u64) -> io::Result<Place> {
+        let from = self.end;
+        self.end =
+            from.checked_add(chunks).filter(|end| end.checked_mul(HASH_BYTES as u64).is_some()).ok_or_else(full)?;
+        Ok(Place { from, room: chunks, ..Place::default() })
+    }
+
+    /// Where the hash of a chunk is.
+    fn hash(&self, file: usize, chunk: u64) -> Option<u64> {
+        self.files.get(file).filter(|place| chunk < place.room).map(|place| place.from + chunk)
+    }
+}
+
+/// More than any file system holds.
+fn full() -> io::Error {
+    io::ErrorKind::FileTooLarge.into()
+}
+
+impl Ledger {
+    /// One that knows nothing of these files yet. `hashes` is empty.
+    pub(super) fn new(hashes: File, entries: &[Entry]) -> io::Result<Self> {
+        let mut state = State::default();
+        for entry in entries {
+            let place = state.place(chunks(entry).unwrap_or_default())?;
+            state.files.push(place);
+        }
+        Ok(Self { hashes, state: Mutex::new(state) })
+    }
+
+    /// Notes a chunk that may be in place from before, over what was noted of it.
+    pub(super) fn keep(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<()> {
+        let Some(place) = self.state().hash(file, chunk) else { return Ok(()) };
+        self.write(place, hash)?;
+        self.there(file, chunk);
+        Ok(())
+    }
+
+    /// Notes a chunk that came; false if it came before.
+    pub(super) fn add(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<bool> {
+        let place = {
+            let mut state = self.state();
+            let Some(place) = state.hash(file, chunk) else { return Ok(false) };
+            if !state.files.get_mut(file).is_some_and(|file| file.came.insert(chunk)) {
+                return Ok(false);
+            }
+            place
+        };
+        self.write(place, hash)?;
+        self.there(file, chunk);
+        Ok(true)
+    }
+
+    /// Takes chunks back that are not in place after all.
+    pub(super) fn forget(&self, file: usize, chunks: Range<u64>) {
+        if let Some(place) = self.state().files.get_mut(file) {
+            place.there.remove(chunks);
+        }
+    }
+
+    /// Chunks that are in place: ranges, with the numbers of their files.
+    pub(super) fn runs(&self) -> Vec<(usize, Range<u64>)> {
+        let state = self.state();
+        let files = state.files.iter().enumerate();
+        files.flat_map(|(file, place)| place.there.iter().map(move |run| (file, run))).collect()
+    }
+
+    /// Hashes of chunks that follow one another; `None` if some of them are not in place.
+    pub(super) fn hashes(&self, file: usize, chunks: Range<u64>) -> io::Result<Option<Vec<Hash>>> {
+        let from = {
+            let state = self.state();
+            let place = state.files.get(file);
+            let Some(place) = place.filter(|place| place.there.has_all(chunks.clone())) else { return Ok(None) };
+            place.from + chunks.start
+        };
+        self.read(from..from + (chunks.end - chunks.start)).map(Some)
+    }
+
+    /// Hash of a file that is whole; `first` is that of its first chunk, if it is not the one that came.
+    pub(super) fn file_hash(&self, file: usize, entry: &Entry, first: Option<Hash>) -> io::Result<Option<Hash>> {
+        self.hash_of(file, entry, first, &mut Block::default())
+    }
+
+    fn hash_of(&self, file: usize, entry: &Entry, first: Option<Hash>, block: &mut Block) -> io::Result<Option<Hash>> {
+        let Some(all) = chunks(entry) else { return Ok(None) };
+        let from = {
+            let state = self.state();
+            let Some(place) = state.files.get(file).filter(|place| place.there.is_all(all)) else { return Ok(None) };
+            place.from
+        };
+        let mut tree = Tree::default();
+        for chunk in 0..all {
+            let came = block.hash(self, from + chunk)?;
+            tree.add(all, chunk, first.filter(|_| chunk == 0).unwrap_or(came));
+        }
+        Ok(tree.hash(all))
+    }
+
+    /// The manifest of these entries; `None` if some file is not whole.
+    pub(super) fn manifest(&self, entries: &[Entry]) -> io::Result<Option<Manifest>> {
+        let (mut block, mut listed) = (Block::default(), Vec::with_capacity(entries.len()));
+        for (number, entry) in entries.iter().enumerate() {
+            let hash = self.hash_of(number, entry, None, &mut block)?;
+            if hash.is_none() && chunks(entry).is_some() {
+                return Ok(None);
+            }
+            listed.push((entry.clone(), hash));
+        }
+        Ok(Some(Manifest { entries: listed }))
+    }
+
+    /// Goes on to another list: what is in place counts where it is still part of a file. This one knows nothing any
+    /// more then, so that what comes late for it is refused.
+    pub(super) fn goes_on(&self, before: &[Entry], now: &[Entry]) -> io::Result<Self> {
+        let mut state = std::mem::take(&mut *self.state());
+        let places = before.iter().zip(std::mem::take(&mut state.files));
+        let mut known: HashMap<&RelativePath, (&Entry, Place)> = places
+            .filter(|(entry, _)| chunks(entry).is_some())
+            .map(|(entry, place)| (&entry.path, (entry, place)))
+            .collect();
+        let next = Self { hashes: self.hashes.try_clone()?, state: Mutex::default() };
+        for entry in now {
+            let all = chunks(entry).unwrap_or_default();
+            let place = match known.remove(&entry.path).filter(|_| all > 0) {
+                Some((before, place)) => next.moved(&mut state, place, before, entry)?,
+                None => state.place(all)?,
+            };
+            state.files.push(place);
+        }
+        *next.state() = state;
+        Ok(next)
+    }
+
+    /// A file's place under another list. Its hashes stay where they are, unless there is no room for more; then
+    /// there is twice as much, since it may grow with every list.
+    fn moved(&self, state: &mut State, mut place: Place, before: &Entry, now: &Entry) -> io::Result<Place> {
+        let (Kind::File { bytes: before }, Kind::File { bytes: now }) = (&before.kind, &now.kind) else {
+            return Ok(place);
+        };
+        place.came = Runs::default();
+        let all = chunks_of(*now).min(chunks_of(*before));
+        let same = |chunk| is_same_chunk(*before, *now, chunk);
+        // All chunks but the last are the same, or none is.
+        let end = if same(all - 1) {
+            all
+        } else if all > 1 && same(0) {
+            all - 1
+        } else {
+            0
+        };
+        place.there.remove(end..u64::MAX);
+        if chunks_of(*now) <= place.room {
+            return Ok(place);
+        }
+        let mut larger = state.place(chunks_of(*now).checked_next_power_of_two().ok_or_else(full)?)?;
+        for run in place.there.iter() {
+            for chunk in run.clone().step_by(usize::try_from(BLOCK).unwrap_or(1)) {
+                let end = (chunk + BLOCK).min(run.end);
+                let mut bytes = vec![0; bytes_of(end - chunk)];
+                self.hashes.read_exact_at(&mut bytes, offset(place.from + chunk))?;
+                self.hashes.write_all_at(&bytes, offset(larger.from + chunk))?;
+            }
+        }
+        larger.there = place.there;
+        Ok(larger)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn there(&self, file: usize, chunk: u64) {
+        if let Some(place) = self.state().files.get_mut(file) {
+            place.there.insert(chunk);
+        }
+    }
+
+    fn write(&self, place: u64, hash: Hash) -> io::Result<()> {
+        self.hashes.write_all_at(&hash.0, offset(place))
+    }
+
+    fn read(&self, places: Range<u64>) -> io::Result<Vec<Hash>> {
+        let mut bytes = vec![0; bytes_of(places.end - places.start)];
+        self.hashes.read_exact_at(&mut bytes, offset(places.start))?;
+        Ok(bytes.as_chunks().0.iter().copied().map(Hash).collect())
+    }
+}
+
+/// Hashes that were read at once.
+#[derive(Default)]
+struct Block {
+    from: u64,
+    hashes: Vec<Hash>,
+}
+
+impl Block {
+    fn hash(&mut self, ledger: &Ledger, place: u64) -> io::Result<Hash> {
+        let known = |block: &Self| {
+            let at = usize::try_from(place.checked_sub(block.from)?).ok()?;
+            block.hashes.get(at).copied()
+        };
+        if let Some(hash) = known(self) {
+            return Ok(hash);
+        }
+        // Behind the last hash that was written the file ends.
+        let mut bytes = vec![0; bytes_of(BLOCK)];
+        let mut read = 0;
+        while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+            match ledger.hashes.read_at(room, offset(place) + read as u64)? {
+                0 => break,
+                count => read += count,
+            }
+        }
+        bytes.truncate(read);
+        (self.from, self.hashes) = (place, bytes.as_chunks().0.iter().copied().map(Hash).collect());
+        known(self).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// Chunks of a file; `None` of anything else.
+fn chunks(entry: &Entry) -> Option<u64> {
+    match entry.kind {
+        Kind::File { bytes } => Some(chunks_of(bytes)),
+        _ => None,
+    }
+}
+
+/// Offset of a place, which was found to be one that can be.
+const fn offset(place: u64) -> u64 {
+    place.saturating_mul(HASH_BYTES as u64)
+}
+
+fn bytes_of(hashes: u64) -> usize {
+    usize::try_from(hashes).unwrap_or(usize::MAX).saturating_mul(HASH_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{CHUNK_BYTES, file_hash};
+
+    const MIB: u64 = CHUNK_BYTES as u64;
+
+    fn entry(path: &str, bytes: u64) -> Entry {
+        let path = RelativePath::parse(path.as_bytes()).unwrap();
+        Entry { path, kind: Kind::File { bytes }, mode: 0, uid: 0, gid: 0, modified: (0, 0) }
+    }
+
+    fn ledger(entries: &[Entry]) -> Ledger {
+        Ledger::new(tempfile::tempfile().unwrap(), entries).unwrap()
+    }
+
+    const fn hash(number: u8) -> Hash {
+        Hash([number; 32])
+    }
+
+    fn hash_of(ledger: &Ledger, file: usize, entries: &[Entry]) -> Option<Hash> {
+        ledger.file_hash(file, &entries[file], None).unwrap()
+    }
+
+    #[test]
+    fn a_chunk_comes_once_and_counts_more_than_what_was_there() {
+        let entries = [entry("f", 2 * MIB)];
+        let ledger = ledger(&entries);
+        ledger.keep(0, 0, hash(1)).unwrap();
+        ledger.keep(0, 0, hash(2)).unwrap();
+        assert_eq!(hash_of(&ledger, 0, &entries), None);
+        ledger.keep(0, 1, hash(3)).unwrap();
+        assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(2), hash(3)]));
+        assert!(ledger.add(0, 0, hash(4)).unwrap());
+        assert!(!ledger.add(0, 0, hash(5)).unwrap());
+        assert!(!ledger.add(0, 2, hash(5)).unwrap() && !ledger.add(1, 0, hash(5)).unwrap());
+        assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(4), hash(3)]));
+        assert_eq!(ledger.file_hash(0, &entries[0], Some(hash(9))).unwrap(), file_hash(&[hash(9), hash(3)]));
+        assert_eq!(ledger.hashes(0, 0..2).unwrap(), Some(vec![hash(4), hash(3)]));
+        ledger.forget(0, 1..2);
+        assert_eq!(ledger.hashes(0, 0..2).unwrap(), None);
+        assert_eq!((hash_of(&ledger, 0, &entries), ledger.runs()), (None, vec![(0, 0..1)]));
+    }
+
+    #[test]
+    fn what_is_still_part_of_a_file_counts_on() {
+        let before = [entry("gone", MIB), entry("grows", 3 * MIB), entry("one", MIB), entry("shrinks", 3 * MIB)];
+        let ledger = ledger(&before);
+        for (file, chunks) in [(0, 0..1), (1, 0..3), (2, 0..1), (3, 0..3)] {
+            for chunk in chunks {
+                assert!(ledger.add(file, chunk, hash(16 * file as u8 + chunk as u8)).unwrap());
+            }
+        }
+        let now = [entry("grows", 5000 * MIB), entry("new", 1), entry("one", 2 * MIB), entry("shrinks", 2 * MIB - 1)];
+        let next = ledger.goes_on(&before, &now).unwrap();
+        assert_eq!(next.runs(), [(0, 0..3), (3, 0..1)]);
+        assert_eq!(next.hashes(0, 0..3).unwrap(), Some(vec![hash(16), hash(17), hash(18)]));
+        assert_eq!(next.hashes(3, 0..1).unwrap(), Some(vec![hash(48)]));
+        assert!(!ledger.add(1, 1, hash(7)).unwrap(), "the list before is over");
+        assert!(next.add(0, 1, hash(8)).unwrap() && next.add(2, 0, hash(9)).unwrap());
+        let last = next.goes_on(&now, &[entry("grows", 2 * MIB)]).unwrap();
+        assert_eq!(hash_of(&last, 0, &[entry("grows", 2 * MIB)]), file_hash(&[hash(16), hash(8)]));
+    }
+
+    #[test]
+    fn files_that_cannot_be_are_refused_or_take_no_memory() {
+        let huge: Vec<Entry> = (0..3).map(|file| entry(&format!("f{file}"), i64::MAX as u64)).collect();
+        let ledger = ledger(&huge);
+        assert!(ledger.add(2, (1 << 43) - 1, hash(1)).is_err(), "no file system has files of that length");
+        assert!(ledger.add(0, 7, hash(1)).unwrap());
+        assert_eq!(ledger.runs(), [(0, 7..8)]);
+        let all = vec![entry("f", i64::MAX as u64); 1 << 17];
+        assert!(Ledger::new(tempfile::tempfile().unwrap(), &all).is_err());
+    }
+}

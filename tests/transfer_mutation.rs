@@ -1,0 +1,355 @@
+//! A live transfer whose bytes are changed on the way: above TLS, by a sender that has paired as it should, and below it, by
+//! the network. Whatever comes of it, no receiver panics or hangs, none commits other bytes than those that were sent, and
+//! nothing outside its staging directory is touched before.
+//!
+//! `SEALANT_MUTATIONS` is the number of changed frames (20,000) and `SEALANT_FLIPS` that of flipped bits;
+//! `SEALANT_FAULT_SEED` chooses them.
+
+mod peer;
+mod support;
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use transfer::TransferError;
+use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
+use transfer::manifest::Manifest;
+use transfer::pairing::PairingCode;
+use transfer::path::RelativePath;
+use transfer::progress::Progress;
+use transfer::receiver::{ReceiveSettings, Received, Receiver, Trust};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, Segment, frame};
+
+use crate::peer::flip::Flip;
+use crate::peer::{Rogue, Tls, hear, say_bytes};
+use crate::support::chance::{Random, number};
+
+/// A session that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long is waited for an answer to what was changed, which may never come.
+const BRIEF: Duration = Duration::from_millis(30);
+const ROOT: Root = Root { mode: 0o700, uid: 0, gid: 0 };
+
+/// What is sent: a file with holes, one that compresses, one in a directory, a link, and, if it may take long, one of two chunks.
+fn source(long: bool) -> Vec<(Entry, Vec<u8>)> {
+    let mut random = Random(0x5ea1);
+    let mut holey = random.fill(24 << 10);
+    holey[4096..16384].fill(0);
+    let contents = [
+        ("d", None),
+        ("d/small", Some(b"contents".to_vec())),
+        ("empty", Some(Vec::new())),
+        ("holey", Some(holey)),
+        ("link", None),
+        ("text", Some(b"all work and no play ".repeat(1000))),
+        ("two", Some([vec![7; CHUNK_BYTES], random.fill(5000)].concat())),
+    ];
+    let entry = |(path, bytes): (&str, Option<Vec<u8>>)| {
+        let kind = match &bytes {
+            Some(bytes) => Kind::File { bytes: bytes.len() as u64 },
+            None if path == "link" => Kind::Link { target: b"text".to_vec() },
+            None => Kind::Directory,
+        };
+        let path = RelativePath::parse(path.as_bytes()).expect("a path");
+        (Entry { path, kind, mode: 0o700, uid: 0, gid: 0, modified: (1, 2) }, bytes.unwrap_or_default())
+    };
+    contents.into_iter().filter(|(path, _)| long || *path != "two").map(entry).collect()
+}
+
+/// All that a sender says, in order.
+struct Script {
+    list: Vec<Vec<u8>>,
+    data: Vec<Vec<u8>>,
+    finish: Vec<Vec<u8>>,
+}
+
+fn control(message: &Control) -> Vec<u8> {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    [&frame::header(kind, body.len())[..], &body].concat()
+}
+
+fn data(message: &Data<'_>, payload: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    let kind = message.encode(&mut body);
+    body.extend(payload);
+    [&frame::header(kind, body.len())[..], &body].concat()
+}
+
+fn script(source: &[(Entry, Vec<u8>)]) -> Script {
+    let entries = u32::try_from(source.len()).expect("few");
+    let mut list: Vec<_> = source.iter().map(|(entry, _)| control(&Control::Entry(entry.clone()))).collect();
+    list.push(control(&Control::PlanEnd { entries, allocated_bytes: 0, more: false, root: ROOT }));
+    let key = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
+    let mut said = vec![data(&Data::Key { slot: 3, material: &key }, &[]), data(&Data::Ping, &[])];
+    let mut listed = Vec::new();
+    for (number, (entry, bytes)) in source.iter().enumerate() {
+        let Kind::File { bytes: length } = entry.kind else {
+            listed.push((entry.clone(), None));
+            continue;
+        };
+        let mut hashes = Vec::new();
+        for chunk in 0..chunks_of(length) {
+            let part = &bytes[chunk as usize * CHUNK_BYTES..][..chunk_bytes(length, chunk)];
+            let hash = chunk_hash(length, chunk, part);
+            said.push(chunk_frame(number as u32, chunk, hash, entry, part));
+            hashes.push(hash);
+        }
+        listed.push((entry.clone(), file_hash(&hashes)));
+    }
+    said.push(data(&Data::Ask { file: 1, first: 0, count: 1 }, &[]));
+    said.push(data(&Data::End, &[]));
+    let tree = Manifest { entries: listed }.tree();
+    Script { list, data: said, finish: vec![control(&Control::Ping), control(&Control::Finish { tree })] }
+}
+
+fn chunk_frame(file: u32, number: u64, hash: Hash, entry: &Entry, bytes: &[u8]) -> Vec<u8> {
+    let name = entry.path.to_string();
+    let segments = (name == "holey").then(|| [(0, 4096), (16384, 8192)].map(|(from, bytes)| Segment { from, bytes }));
+    let (codec, payload) = match name.as_str() {
+        "holey" => (Codec::Raw, [&bytes[..4096], &bytes[16384..]].concat()),
+        "text" | "two" if number == 0 => (Codec::Zstd, zstd::bulk::compress(bytes, 1).expect("zstd")),
+        _ => (Codec::Raw, bytes.to_vec()),
+    };
+    let segments = segments.map(|segments| segments.to_vec());
+    data(&Data::Chunk(Chunk { file, number, hash, codec, segments, payload: &[] }), &payload)
+}
+
+/// A frame that is not what it was, taken from `all` if it is to be mixed with another one.
+fn change(random: &mut Random, all: &[Vec<u8>], original: &[u8]) -> Vec<u8> {
+    let mut frame = original.to_vec();
+    // What was cut down to nothing before stays so.
+    while frame == original && !original.is_empty() {
+        for _ in 0..=random.below(2) {
+            mutate(random, all, &mut frame);
+        }
+        // Half of the time the length is put right, so that the rest of the message is looked at.
+        if random.below(2) == 0 && frame.len() >= 5 {
+            let length = u32::try_from(frame.len() - 5).expect("short");
+            frame[..4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+    frame
+}
+
+fn mutate(random: &mut Random, all: &[Vec<u8>], frame: &mut Vec<u8>) {
+    let length = frame.len() as u64;
+    if length == 0 {
+        return;
+    }
+    // Most of what is looked at is in front.
+    let place = if random.below(3) > 0 { random.below(length.min(90)) } else { random.below(length) } as usize;
+    match random.below(8) {
+        0..3 => frame[place] ^= 1 << random.below(8),
+        3 => frame[place] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize],
+        4 => frame.truncate(place),
+        5 => frame.extend(random.fill(1 + place % 40)),
+        6 => {
+            let end = (place + 1 + random.below(8) as usize).min(frame.len());
+            let other = random.fill(end - place);
+            frame[place..end].copy_from_slice(&other);
+        }
+        _ => {
+            let other = &all[random.below(all.len() as u64) as usize];
+            let place = place.min(other.len());
+            frame.truncate(place);
+            frame.extend(&other[place..]);
+        }
+    }
+}
+
+/// Where sessions take place, one after the other: a target, and what is beside it.
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        fs::write(directory.path().join("outside"), "mine").expect("a file");
+        Self { directory }
+    }
+
+    fn target(&self) -> std::path::PathBuf {
+        self.directory.path().join("target")
+    }
+
+    /// One session: a receiver, and what `send` does with its code. The receiver has to end soon after.
+    #[track_caller]
+    fn session(&self, send: impl FnOnce(&PairingCode)) -> Result<Received, TransferError> {
+        let settings = ReceiveSettings {
+            into: self.target(),
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            advertise: Vec::new(),
+            streams: 2,
+            expiry: PATIENCE,
+            patience: PATIENCE,
+            owner: None,
+            allow: Vec::new(),
+            anew: true,
+            rekey: None,
+        };
+        let receiver = Receiver::bind(settings, &Trust::Pairing).expect("it listens");
+        let code = receiver.code().expect("a code").clone();
+        let (tell, told) = mpsc::channel();
+        let receiving = thread::spawn(move || {
+            // One that panics tells nothing.
+            let _ = tell.send(receiver.run(&Progress::default()));
+        });
+        send(&code);
+        let outcome = told.recv_timeout(PATIENCE / 2);
+        assert!(!matches!(outcome, Err(mpsc::RecvTimeoutError::Timeout)), "the receiver hangs");
+        assert!(receiving.join().is_ok(), "the receiver panicked");
+        outcome.expect("no panic, so it told")
+    }
+
+    /// What has to be true after a session, and makes room for the next one; whether it was committed.
+    #[track_caller]
+    fn check(&self, source: &[(Entry, Vec<u8>)], outcome: &Result<Received, TransferError>) -> bool {
+        let target = self.target();
+        let names = |path: &Path| {
+            let mut names: Vec<_> =
+                fs::read_dir(path).expect("a directory").map(|item| item.expect("an item").file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(self.directory.path()), ["outside", "target"]);
+        assert_eq!(fs::read(self.directory.path().join("outside")).expect("a file"), b"mine");
+        if outcome.is_err() {
+            assert_eq!(names(&target), [".sealant-staging"], "{outcome:?}");
+            return false;
+        }
+        // What the source itself is like is not part of the list.
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o700)).expect("permissions");
+        let mut expected = vec![OsString::from("sealant-manifest")];
+        for (entry, bytes) in source {
+            let path = target.join(entry.path.as_path());
+            match entry.kind {
+                Kind::Link { .. } => assert_eq!(fs::read_link(&path).expect("a link"), Path::new("text")),
+                Kind::Directory => assert!(path.is_dir()),
+                Kind::File { .. } => assert!(&fs::read(&path).expect("a file") == bytes, "{}", entry.path),
+            }
+            if entry.path.parent().is_none() {
+                expected.push(entry.path.as_path().into());
+            }
+        }
+        expected.sort();
+        assert_eq!(names(&target), expected);
+        fs::remove_dir_all(&target).expect("removed");
+        true
+    }
+}
+
+/// Says frames; the other side may not listen any more.
+fn say(to: &mut Tls, frames: &[Vec<u8>]) {
+    frames.iter().for_each(|frame| say_bytes(to, frame));
+}
+
+/// Waits for a message of this type, or the end.
+fn wait_for(from: &mut Tls, kind: u8, patience: Duration) {
+    from.sock.set_read_timeout(Some(patience)).expect("a time limit");
+    while hear(from).is_some_and(|(found, _)| found != kind) {}
+}
+
+const READY: u8 = 6;
+const COMMITTED: u8 = 8;
+const DRAINED: u8 = 37;
+
+/// Goes through a script. What was changed before may be why an answer does not come.
+fn follow(rogue: &mut Rogue, script: &Script, changed: [bool; 3]) {
+    let [list, sent, _] = changed;
+    let patience = |changed| if changed { BRIEF } else { PATIENCE };
+    say(&mut rogue.control, &script.list);
+    wait_for(&mut rogue.control, READY, patience(list));
+    let Some(mut data) = rogue.data_within(patience(list)) else { return };
+    say(&mut data, &script.data);
+    wait_for(&mut data, DRAINED, patience(list || sent));
+    say(&mut rogue.control, &script.finish);
+    wait_for(&mut rogue.control, COMMITTED, patience(changed.contains(&true)));
+}
+
+/// The same with frames of one part changed; how many.
+fn changed(random: &mut Random, script: &Script, all: &[Vec<u8>]) -> (Script, [bool; 3], u64) {
+    let Script { list, data, finish } = script;
+    let mut now = Script { list: list.clone(), data: data.clone(), finish: finish.clone() };
+    let part = [0, 0, 0, 1, 1, 1, 1, 1, 1, 2][random.below(10) as usize];
+    let frames = [&mut now.list, &mut now.data, &mut now.finish].into_iter().nth(part).expect("three");
+    let count = 1 + random.below(6);
+    for _ in 0..count {
+        let at = random.below(frames.len() as u64) as usize;
+        frames[at] = change(random, all, &frames[at]);
+    }
+    (now, [part == 0, part == 1, part == 2], count)
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "shown if the test fails, or by --nocapture")]
+fn frames_that_a_sender_changes_commit_nothing_else() {
+    let frames = number("SEALANT_MUTATIONS", 20_000);
+    let (done, sessions, committed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let worker = &|test| {
+        let (mut random, place) = (Random::of(test), Place::new());
+        let scripts = [false, true].map(|long| {
+            let source = source(long);
+            let script = script(&source);
+            // Unchanged, it is committed: the test sees what a receiver takes.
+            let outcome = place.session(|code| follow(&mut Rogue::pair(code), &script, [false; 3]));
+            assert!(place.check(&source, &outcome), "{outcome:?}");
+            let all = [&script.list[..], &script.data, &script.finish].concat();
+            (source, script, all)
+        });
+        while done.load(Ordering::Relaxed) < frames {
+            let (source, script, all) = &scripts[usize::from(random.below(16) == 0)];
+            let (script, which, count) = changed(&mut random, script, all);
+            let outcome = place.session(|code| follow(&mut Rogue::pair(code), &script, which));
+            committed.fetch_add(u64::from(place.check(source, &outcome)), Ordering::Relaxed);
+            done.fetch_add(count, Ordering::Relaxed);
+            sessions.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let began = Instant::now();
+    // More than there are processors, since they wait for one another, too.
+    thread::scope(|scope| {
+        (0..12).for_each(|thread| drop(scope.spawn(move || worker(100 + thread))));
+    });
+    println!("{done:?} frames in {sessions:?} sessions, {committed:?} committed, {:?}", began.elapsed());
+    // Those whose change has no meaning: a ping that is another, a key that nothing uses.
+    let (sessions, committed) = (sessions.into_inner(), committed.into_inner());
+    assert!(committed * 2 < sessions, "{committed} of {sessions} were committed");
+}
+
+#[test]
+fn bits_that_the_network_flips_end_the_transfer() {
+    let flips = number("SEALANT_FLIPS", 400);
+    let (source, place) = (source(true), Place::new());
+    let script = script(&source);
+    let mut random = Random::of(200);
+    let through = |flip: &Flip| {
+        place.session(|code| {
+            let relayed = PairingCode { port: flip.start(code), ..code.clone() };
+            match Rogue::try_pair(&relayed) {
+                Some(mut rogue) => follow(&mut rogue, &script, [false; 3]),
+                // Who does not get so far is a stranger, and the receiver waits on for its sender.
+                None => drop(Rogue::pair(code)),
+            }
+        })
+    };
+    let none = Flip::of(None);
+    assert!(place.check(&source, &through(&none)));
+    let bits = none.bits();
+    for _ in 0..flips {
+        let bit = random.below(bits);
+        let flip = Flip::of(Some(bit));
+        let outcome = through(&flip);
+        assert!(flip.happened(), "bit {bit}: {outcome:?}");
+        assert!(!place.check(&source, &outcome), "bit {bit}");
+    }
+}
