@@ -30,6 +30,9 @@ use crate::{
 /// Memory, offsets and lengths of direct writes are multiples of this.
 pub(super) const ALIGNMENT: usize = 4096;
 
+/// Files that are no larger are written through the page cache.
+const SMALL_BYTES: u64 = 256 << 10;
+
 /// Room is made for so many bytes at once: what this program sends on one connection without a break.
 const ROOM_BYTES: u64 = 16 << 20;
 
@@ -63,7 +66,7 @@ impl TargetFile {
     ) -> Result<Self, TransferError> {
         let file = staging.open_file(folder, &entry.path)?;
         let comes_whole = chunks_of(bytes) == 1;
-        let wanted = !comes_whole && !REFUSED.load(Ordering::Relaxed);
+        let wanted = bytes > SMALL_BYTES && !REFUSED.load(Ordering::Relaxed);
         let direct = if wanted { Staging::open_file_directly(folder, &entry.path).ok() } else { None };
         if comes_whole {
             let sized = file.set_len(bytes);
