@@ -63,10 +63,18 @@ pub const fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
 /// the same bytes of the file, and has the same part in the file's tree.
 #[must_use]
 pub const fn is_same_chunk(before: u64, now: u64, chunk: u64) -> bool {
-    chunk < chunks_of(before)
-        && chunk < chunks_of(now)
-        && chunk_bytes(before, chunk) == chunk_bytes(now, chunk)
-        && (chunks_of(before) == 1) == (chunks_of(now) == 1)
+    chunk < same_chunks(before, now)
+}
+
+/// How many chunks count so: all but the last that both have, that one, too, or none.
+#[must_use]
+pub const fn same_chunks(before: u64, now: u64) -> u64 {
+    let (before_chunks, now_chunks) = (chunks_of(before), chunks_of(now));
+    let last = if before_chunks < now_chunks { before_chunks - 1 } else { now_chunks - 1 };
+    if (before_chunks == 1) != (now_chunks == 1) {
+        return 0;
+    }
+    if chunk_bytes(before, last) == chunk_bytes(now, last) { last + 1 } else { last }
 }
 
 /// Makes the hash of a chunk piece by piece, each while it is still in the processor's cache.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    hash::{HASH_BYTES, Hash, Tree, chunks_of, is_same_chunk},
+    hash::{HASH_BYTES, Hash, Tree, chunks_of, same_chunks},
     manifest::Manifest,
     path::RelativePath,
     runs::Runs,
@@ -187,17 +187,7 @@ impl Ledger {
             return Ok(place);
         };
         place.came = Runs::default();
-        let all = chunks_of(*now).min(chunks_of(*before));
-        let same = |chunk| is_same_chunk(*before, *now, chunk);
-        // All chunks but the last are the same, or none is.
-        let end = if same(all - 1) {
-            all
-        } else if all > 1 && same(0) {
-            all - 1
-        } else {
-            0
-        };
-        place.there.remove(end..u64::MAX);
+        place.there.remove(same_chunks(*before, *now)..u64::MAX);
         if chunks_of(*now) <= place.room {
             return Ok(place);
         }

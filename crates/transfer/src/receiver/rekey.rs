@@ -115,10 +115,11 @@ impl Rekeying {
 
 /// First chunks that hold a wrapped key have to come again: they may be of a try without new keys.
 pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: &Ledger) -> Result<(), TransferError> {
+    let mut folder = staging.folder();
     for (file, _) in ledger.runs().into_iter().filter(|(_, run)| run.start == 0) {
         let Some(entry) = entries.get(file) else { continue };
         let mut head = vec![0; HEAD_BYTES];
-        let read = innodb::ReadAt::read_at(&staging.open_file(&mut staging.folder(), &entry.path)?, 0, &mut head);
+        let read = innodb::ReadAt::read_at(&staging.open_file(&mut folder, &entry.path)?, 0, &mut head);
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
             ledger.forget(file, 0..1);

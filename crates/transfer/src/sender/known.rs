@@ -7,7 +7,7 @@ use std::{collections::HashMap, ops::Range, time::SystemTime};
 
 use crate::{
     assembly::Read,
-    hash::{Hash, Tree, chunks_of, is_same_chunk},
+    hash::{Hash, Tree, chunks_of, is_same_chunk, same_chunks},
     path::RelativePath,
     plan::{Identity, Plan, Planned},
     runs::Runs,
@@ -80,12 +80,10 @@ impl KnownFile {
         read.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);
         let mut now = Self { bytes, seen: None, tree: read.tree, chunks: read.chunks, hashes: read.hashes };
         let Some(before) = before else { return now };
-        let counts = |chunk: u64| is_same_chunk(before.bytes, bytes, chunk) && !now.chunks.contains(chunk);
+        let same = same_chunks(before.bytes, bytes);
+        let counts = |chunk: u64| chunk < same && !now.chunks.contains(chunk);
         let kept: Vec<_> = before.hashes.iter().copied().filter(|(chunk, _)| counts(*chunk)).collect();
-        let last = chunks_of(bytes).min(chunks_of(before.bytes)) - 1;
-        let stays = (chunks_of(bytes) == 1) == (chunks_of(before.bytes) == 1);
-        let end = if is_same_chunk(before.bytes, bytes, last) { last + 1 } else { last };
-        before.chunks.within(0..if stays { end } else { 0 }).for_each(|run| now.chunks.extend(run));
+        before.chunks.within(0..same).for_each(|run| now.chunks.extend(run));
         if !kept.is_empty() {
             now.hashes.extend(kept);
             now.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);

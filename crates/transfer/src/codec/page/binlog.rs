@@ -45,10 +45,6 @@ impl Scheme for BinlogStream {
         Self::KIND
     }
 
-    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
-        chunk_bytes.max(1)
-    }
-
     fn form(&self) -> Form {
         Form::Bits
     }
@@ -58,9 +54,6 @@ impl Scheme for BinlogStream {
     }
 
     fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
-        if chunk.is_empty() {
-            return Vec::new();
-        }
         vec![if self.apply(offset, chunk) { Mark::Opened } else { Mark::AsItIs }]
     }
 

@@ -55,16 +55,8 @@ impl Scheme for LogEvents {
         Self::KIND
     }
 
-    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
-        chunk_bytes.max(1)
-    }
-
     fn form(&self) -> Form {
         Form::Parts
-    }
-
-    fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
-        mark.is_part_of(unit_bytes)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -74,9 +66,6 @@ impl Scheme for LogEvents {
     }
 
     fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
-        if chunk.is_empty() {
-            return Vec::new();
-        }
         let part = first_event(&self.events, offset, chunk).and_then(|from| {
             let run = chunk.get_mut(from..)?;
             Part::new(from, from + self.events.open_run(offset.saturating_add(from as u64), run))

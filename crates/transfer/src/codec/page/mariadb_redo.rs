@@ -64,16 +64,8 @@ impl Scheme for MiniTransactions {
         Self::KIND
     }
 
-    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
-        chunk_bytes.max(1)
-    }
-
     fn form(&self) -> Form {
         Form::Parts
-    }
-
-    fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
-        mark.is_part_of(unit_bytes)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -82,9 +74,6 @@ impl Scheme for MiniTransactions {
     }
 
     fn open(&self, _: u64, chunk: &mut [u8]) -> Vec<Mark> {
-        if chunk.is_empty() {
-            return Vec::new();
-        }
         let part = run::first(chunk).and_then(|from| {
             let end = from + run::open(&self.cipher, self.layout, chunk.get_mut(from..)?);
             Part::new(from, end)

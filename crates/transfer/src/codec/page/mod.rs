@@ -68,21 +68,27 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// Number of the kind in a key message.
     fn kind(&self) -> u8;
 
-    /// Bytes of a unit in a chunk of so many bytes, more than 0. What fills no unit is never opened.
-    fn unit_bytes(&self, chunk_bytes: usize) -> usize;
+    /// Bytes of a unit in a chunk of so many bytes, more than 0; all of it is one, unless said otherwise. What fills no
+    /// unit is never opened.
+    fn unit_bytes(&self, chunk_bytes: usize) -> usize {
+        chunk_bytes.max(1)
+    }
 
     /// How marks of these units are written.
     fn form(&self) -> Form;
 
     /// Whether a unit of so many bytes can have been sealed so.
-    fn takes(&self, mark: Mark, _unit_bytes: usize) -> bool {
-        matches!(mark, Mark::AsItIs | Mark::Opened)
+    fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
+        match self.form() {
+            Form::Parts => mark.is_part_of(unit_bytes),
+            Form::Pages | Form::Bits => matches!(mark, Mark::AsItIs | Mark::Opened),
+        }
     }
 
     /// Writes what [`Read`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Opens in place what can be opened of units that begin at `offset` of their file; a mark for
+    /// Opens in place what can be opened of units, one at least, that begin at `offset` of their file; a mark for
     /// each. One that opens to nonsense is put right by the comparison, or travels as nonsense that
     /// is sealed to the right bytes.
     fn open(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
@@ -164,7 +170,7 @@ impl SpaceCipher {
         out.resize(description_bytes, 0);
         out.extend(chunk);
         let (description, opened) = out.split_at_mut(description_bytes);
-        let mut marks = self.scheme.open(offset, opened);
+        let mut marks = if units == 0 { Vec::new() } else { self.scheme.open(offset, opened) };
         check.clear();
         check.extend(&*opened);
         self.scheme.seal(offset, &marks, check);
