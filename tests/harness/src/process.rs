@@ -12,9 +12,9 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
 use crate::command::wait;
 
@@ -78,6 +78,15 @@ impl Daemon {
             let _ = kill_process(pid, Signal::TERM);
         }
         matches!(wait(&mut self.child, limit), Ok(Some(_)))
+    }
+
+    /// Waits until the rest of the group has ended too: what a server that is gone had started may have
+    /// something to say yet.
+    pub(crate) fn wait_for_group(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        while self.pid().is_some_and(|pid| test_kill_process_group(pid).is_ok()) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn pid(&self) -> Option<Pid> {

@@ -22,6 +22,8 @@ use crate::{Binaries, Error, Kind, ServerBuilder};
 const START_LIMIT: Duration = Duration::from_secs(90);
 const STOP_LIMIT: Duration = Duration::from_secs(90);
 const SQL_LIMIT: Duration = Duration::from_secs(120);
+/// What a server that is gone had started may go on so long: it ends when it sees that.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// A database server of its own, removed with this value.
 ///
@@ -286,6 +288,11 @@ impl Server {
         while !greets(&self.socket) {
             let ended = self.daemon.as_mut().and_then(Daemon::ended);
             let late = (start.elapsed() > START_LIMIT).then(|| format!("no answer within {} s", START_LIMIT.as_secs()));
+            if ended.is_some()
+                && let Some(daemon) = &self.daemon
+            {
+                daemon.wait_for_group(LAST_WORDS);
+            }
             if let Some(why) = ended.or(late) {
                 self.kill();
                 return Err(Error::NotStarted { why, log_tail: self.log_tail(seen) });
