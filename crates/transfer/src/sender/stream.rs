@@ -19,12 +19,12 @@ use crate::{
     progress::Progress,
     sender::{Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
-    wire::{Chunk, Codec, Data, Segment, message::MAX_TOLD},
+    wire::{
+        Chunk, Codec, Data, Material, Segment,
+        message::{MAX_TOLD, SLOTS},
+    },
 };
 
-/// Slots of keys before the other side's are used again: files of one connection that are open at
-/// the same time is one.
-const SLOTS: u16 = 1024;
 /// How long the other side hears nothing while there is nothing to send.
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -244,7 +244,7 @@ impl<'s> Stream<'s> {
             let Some(made) = space.cipher(version, offset, bytes, keys) else { return Ok(false) };
             let slot = self.next_slot;
             self.next_slot = (slot + 1) % SLOTS;
-            self.channel.queue(&Data::Key { slot, material: &made.encode() }, &[])?;
+            self.channel.queue(&Data::Key { slot, material: Material(&made.encode()) }, &[])?;
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };
