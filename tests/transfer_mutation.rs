@@ -26,7 +26,7 @@ use transfer::pairing::PairingCode;
 use transfer::path::RelativePath;
 use transfer::progress::Progress;
 use transfer::receiver::{ReceiveSettings, Received, Receiver, Trust};
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, Segment, frame};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, Segment, frame};
 
 use crate::peer::flip::Flip;
 use crate::peer::{Rogue, Tls, hear, say_bytes};
@@ -89,7 +89,7 @@ fn script(source: &[(Entry, Vec<u8>)]) -> Script {
     let mut list: Vec<_> = source.iter().map(|(entry, _)| control(&Control::Entry(entry.clone()))).collect();
     list.push(control(&Control::PlanEnd { entries, allocated_bytes: 0, more: false, root: ROOT }));
     let key = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
-    let mut said = vec![data(&Data::Key { slot: 3, material: &key }, &[]), data(&Data::Ping, &[])];
+    let mut said = vec![data(&Data::Key { slot: 3, material: Material(&key) }, &[]), data(&Data::Ping, &[])];
     let mut listed = Vec::new();
     for (number, (entry, bytes)) in source.iter().enumerate() {
         let Kind::File { bytes: length } = entry.kind else {

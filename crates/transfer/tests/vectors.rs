@@ -7,7 +7,7 @@ use transfer::{
     manifest::Manifest,
     pairing::{PairingCode, Side},
     path::RelativePath,
-    wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment, frame},
+    wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame},
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-protocol.md");
@@ -100,7 +100,7 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     let key = |material: &[u8]| {
         let cipher = SpaceCipher::decode(material).expect("a key");
         assert_eq!(cipher.encode().as_slice(), material);
-        (data(&Data::Key { slot: 7, material }, &[]), cipher)
+        (data(&Data::Key { slot: 7, material: Material(material) }, &[]), cipher)
     };
     let opened = |cipher: &SpaceCipher, offset: usize, chunk: &[u8]| {
         let (mut payload, mut check) = (Vec::new(), Vec::new());

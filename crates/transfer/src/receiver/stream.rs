@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use verify::read::Buffer;
+use zeroize::Zeroizing;
 
 use crate::{
     codec::{
@@ -14,11 +15,11 @@ use crate::{
     progress::Progress,
     receiver::{Receiving, Round, folder::Folder, target::TargetFile},
     tls::{DataChannel, MessageBuffer},
-    wire::{Chunk, Codec, Data, Entry, Kind, Segment, message::CHUNK_HEADER_BYTES},
+    wire::{
+        Chunk, Codec, Data, Entry, Kind, Segment,
+        message::{CHUNK_HEADER_BYTES, SLOTS},
+    },
 };
-
-/// Keys that one connection may have open at the same time.
-const MAX_SLOTS: usize = 1024;
 
 /// What one connection works with; memory is used again for each chunk.
 pub(super) struct Stream<'r> {
@@ -38,7 +39,8 @@ pub(super) struct Stream<'r> {
 struct Worker {
     decoder: Decoder,
     ciphers: HashMap<u16, SpaceCipher>,
-    decoded: Vec<u8>,
+    /// Pages in clear text.
+    decoded: Zeroizing<Vec<u8>>,
     bytes: Buffer,
 }
 
@@ -47,7 +49,7 @@ impl<'r> Stream<'r> {
         let worker = Worker {
             decoder: Decoder::default(),
             ciphers: HashMap::new(),
-            decoded: vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES],
+            decoded: Zeroizing::new(vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES]),
             bytes: Buffer::new(CHUNK_BYTES),
         };
         let (spare, rewrapped) = (Buffer::new(CHUNK_BYTES), Buffer::new(CHUNK_BYTES));
@@ -77,11 +79,11 @@ impl<'r> Stream<'r> {
                     self.chunk(&chunk, &peer)?;
                 }
                 Data::Key { slot, material } => {
-                    let cipher = SpaceCipher::decode(material).map_err(TransferError::malformed(&peer))?;
-                    self.worker.ciphers.insert(slot, cipher);
-                    if self.worker.ciphers.len() > MAX_SLOTS {
+                    if slot >= SLOTS {
                         return Err(TransferError::protocol(&peer, "too many keys"));
                     }
+                    let cipher = SpaceCipher::decode(material.0).map_err(TransferError::malformed(&peer))?;
+                    self.worker.ciphers.insert(slot, cipher);
                 }
                 Data::Ask { file, first, count } => {
                     drained = false;
@@ -91,6 +93,7 @@ impl<'r> Stream<'r> {
                 Data::Ping => {}
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
+                    self.worker.ciphers.clear();
                     // The next list may have another directory in the place of this one.
                     self.folder = self.receiving.staging.folder();
                     self.channel.send(&Data::Drained)?;
