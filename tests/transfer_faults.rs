@@ -522,6 +522,43 @@ fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     }
 }
 
+/// Files in a directory, with a name or without, that a process has open.
+fn open_files(pid: u32, directory: &Path) -> Vec<PathBuf> {
+    let items = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().map(|item| item.path());
+    let files = items.filter(|item| fs::metadata(item).is_ok_and(|found| found.is_file()));
+    files.filter_map(|item| fs::read_link(item).ok()).filter(|path| path.starts_with(directory)).collect()
+}
+
+/// On NFS, what is removed while it is open stays in its directory, under another name, which can then not be removed.
+#[test]
+fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return leave_out("strace is not installed");
+    }
+    let place = Place::with_source();
+    let staging = place.target.join(".sealant-staging");
+    let mut traced = Command::new("strace");
+    // Time to look, before anything is moved.
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:delay_enter=2000000"]);
+    let (mut receiver, code) = place.receive_by(
+        {
+            traced.arg(sealant().get_program());
+            traced
+        },
+        &[],
+    );
+    let receiving = receiver.child.id();
+    let receiving = fs::read_to_string(format!("/proc/{receiving}/task/{receiving}/children")).expect("children");
+    let receiving = receiving.trim().parse().expect("one");
+    let mut sender = place.send(&code.expect("a code"), &[]);
+    until("the transfer", 60, || !open_files(receiving, &staging).is_empty());
+    until("the list", 60, || staging.join("sealant-manifest").exists());
+    // The list itself may be written this moment.
+    until("all files closed", 1, || open_files(receiving, &staging).is_empty());
+    assert!(!staging.join("commit").exists(), "it was looked at too late");
+    assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
+}
+
 /// As a kill between two moves of a commit leaves it.
 fn cut_off(place: &Place, mark: &str) {
     let staging = place.target.join(".sealant-staging");

@@ -329,13 +329,15 @@ impl Receiver {
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let mark = Mark { root, owner: self.settings.owner, master_keys };
+        let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // On NFS a file without a name has one until it is closed, and its directory cannot be removed.
+        drop((receiving.journal, receiving.round));
         // From here on the sender is not needed any more.
         match alive(control, progress, || self.staging.commit(&manifest, &mark)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
         }
-        let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Outcome { tree, manifest, rekeyed, notes })
     }
 
