@@ -445,8 +445,8 @@ impl Receiver {
             receiving.stop.check()?;
             match control.receive(REPORTING)? {
                 Some(Control::Finish { tree }) if !receiving.round().more => return Ok(tree),
-                Some(entry @ Control::Entry(_)) if receiving.round().more => {
-                    let list = list(control, Some(entry))?;
+                Some(first @ (Control::Entry(_) | Control::PlanEnd { .. })) if receiving.round().more => {
+                    let list = list(control, Some(first))?;
                     let peer = control.peer().to_owned();
                     alive(control, receiving.progress, || self.next_round(&peer, receiving, list))??;
                     control.send(&Control::Ready { rekey: false })?;
