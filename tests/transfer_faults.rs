@@ -926,11 +926,9 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
         rogue.say(&Control::Finish { tree: tree_hash() });
         let _ = data.read_to_end(&mut Vec::new());
     });
-    refused("chunks that are not here", |rogue| {
-        let mut data = offer(rogue);
-        say_data(&mut data, &Data::Ask { file: 0, first: 0, count: 1 }, &[]);
-        let _ = data.read_to_end(&mut Vec::new());
-    });
+    for (file, first) in [(0, 0), (1, u64::MAX), (u32::MAX, 0)] {
+        refused_data("chunks that are not here", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
+    }
 }
 
 #[test]

@@ -64,6 +64,11 @@ impl Runs {
         numbers.is_empty() || self.0.get(behind).is_some_and(|run| run.start <= numbers.start && numbers.end <= run.end)
     }
 
+    /// Ranges but for the first.
+    pub(crate) const fn gaps(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
     /// Whether it is all numbers below `end`, and no others.
     pub(crate) fn is_all(&self, end: u64) -> bool {
         matches!(self.0.as_slice(), [only] if *only == (0..end))

@@ -482,6 +482,8 @@ fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), T
 /// The manifest of what came, if all of it did.
 fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
     let round = receiving.round();
+    // A chunk of a connection that is drained by now, and begins again, would not be in the manifest.
+    round.ledger.close();
     let manifest = round.ledger.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
     is_drained(peer, &round)?;

@@ -130,7 +130,10 @@ impl<'r> Stream<'r> {
         // Noted before it is written: of two that came at once, the other one might be on disk.
         let noted = round.ledger.add(number, chunk.number, chunk.hash);
         if !noted.map_err(self.receiving.staging.hashes_failed())? {
-            return Err(TransferError::protocol(peer, "a chunk that came twice"));
+            return Err(TransferError::protocol(peer, "a chunk that came twice, or when all was over"));
+        }
+        if round.ledger.is_scattered() {
+            return Err(TransferError::protocol(peer, "too many gaps between chunks"));
         }
         let mut as_it_came = true;
         let bytes = match &self.receiving.rekeying {
