@@ -81,8 +81,10 @@ impl Runs {
 
     /// What of it is in a range.
     pub(crate) fn within(&self, numbers: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-        let cut = move |run: Range<u64>| run.start.max(numbers.start)..run.end.min(numbers.end);
-        self.iter().map(cut).filter(|run| !run.is_empty())
+        let from = self.0.partition_point(|run| run.end <= numbers.start);
+        let to = self.0.partition_point(|run| run.start < numbers.end);
+        let cut = move |run: &Range<u64>| run.start.max(numbers.start)..run.end.min(numbers.end);
+        self.0.get(from..to).unwrap_or_default().iter().map(cut)
     }
 }
 

@@ -148,6 +148,13 @@ impl Ledger {
         files.flat_map(|(file, place)| place.there.iter().map(move |run| (file, run))).collect()
     }
 
+    /// Whether some of these chunks are in place from before this list came.
+    pub(super) fn has_kept(&self, file: usize, chunks: Range<u64>) -> bool {
+        let state = self.state();
+        let Some(place) = state.files.get(file) else { return false };
+        place.there.within(chunks).any(|run| !place.came.has_all(run))
+    }
+
     /// Hashes of chunks that follow one another; `None` if some of them are not in place, or there are none.
     pub(super) fn hashes(&self, file: usize, chunks: Range<u64>) -> io::Result<Option<Vec<Hash>>> {
         let from = {
@@ -341,8 +348,10 @@ mod tests {
         assert_eq!(hash_of(&ledger, 0, &entries), None);
         ledger.keep(0, 1, hash(3)).unwrap();
         assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(2), hash(3)]));
+        assert!(ledger.has_kept(0, 0..1));
         assert!(ledger.add(0, 0, hash(4)).unwrap());
         assert!(!ledger.add(0, 0, hash(5)).unwrap());
+        assert!(!ledger.has_kept(0, 0..1) && ledger.has_kept(0, 0..2) && !ledger.has_kept(0, 2..3));
         assert!(!ledger.add(0, 2, hash(5)).unwrap() && !ledger.add(1, 0, hash(5)).unwrap());
         assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(4), hash(3)]));
         assert_eq!(ledger.file_hash(0, &entries[0], Some(hash(9))).unwrap(), file_hash(&[hash(9), hash(3)]));

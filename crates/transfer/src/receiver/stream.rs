@@ -150,7 +150,8 @@ impl<'r> Stream<'r> {
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let began = Instant::now();
-        let written = file.write(chunk, bytes, &mut self.spare);
+        let kept = |chunks| round.resumed && round.ledger.has_kept(number, chunks);
+        let written = file.write(chunk, bytes, kept, &mut self.spare);
         // A first chunk that was changed has to come again in another try.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
         let noted = written.and_then(|()| if as_it_came { note() } else { Ok(()) });
