@@ -871,7 +871,7 @@ fn data_that_breaks_the_protocol() {
     });
     refused_data("too many keys", |data| {
         let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
-        (0..1025).for_each(|slot| say_data(data, &Data::Key { slot, material: &material }, &[]));
+        (0..17).for_each(|slot| say_data(data, &Data::Key { slot, material: &material }, &[]));
     });
     refused_data("malformed message", |data| say_data(data, &Data::Key { slot: 0, material: &[9; 69] }, &[]));
     refused_data("malformed message", |data| say_raw(data, 99, b""));
@@ -929,6 +929,61 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
     for (file, first) in [(0, 0), (1, u64::MAX), (u32::MAX, 0)] {
         refused_data("chunks that are not here", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
     }
+}
+
+/// The most memory that a process has had, in KiB.
+fn peak_memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_sender_that_makes_use_of_all_memory_there_is() {
+    const STREAMS: u8 = 64;
+    let all = 3 * MIB as u64 - 1;
+    let zeros = vec![0; MIB];
+    let place = Place::new();
+    let (mut receiver, code) = place.receive(&["--streams", "64"]);
+    let mut rogue = Rogue::pair_by(&code.expect("a code"), PATIENCE, |mut hello| {
+        // The last field is how many connections it wants.
+        hello.last_mut().into_iter().for_each(|last| *last = STREAMS);
+        hello
+    });
+    let rogue = rogue.as_mut().expect("a welcome");
+    let (entry, _) = files().swap_remove(0);
+    for file in 0..STREAMS {
+        let path = RelativePath::parse(&[b'A' + file]).expect("a path");
+        rogue.say(&Control::Entry(Entry { path, kind: Kind::File { bytes: all }, ..entry.clone() }));
+    }
+    rogue.say(&Control::PlanEnd { entries: STREAMS.into(), allocated_bytes: 0, more: false, root: ROOT });
+    rogue.wait_until_ready();
+    let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
+    let opened = [&[0, 7, 0, 64][..], &[0; 64 * 5], &zeros].concat();
+    let opened = zstd::bulk::compress(&opened, 1).expect("zstd");
+    let open: Vec<_> = (0..STREAMS)
+        .map(|file| {
+            let mut data = rogue.data();
+            (0..16).for_each(|slot| say_data(&mut data, &Data::Key { slot, material: &material }, &[]));
+            for (number, codec, payload) in
+                [(0, Codec::Raw, &zeros[..]), (1, Codec::PagesZstd, &opened), (2, Codec::Raw, &zeros[1..])]
+            {
+                let hash = chunk_hash(all, number, &zeros[..chunk_bytes(all, number)]);
+                say_chunk(
+                    &mut data,
+                    Chunk { file: file.into(), number, hash, codec, segments: None, payload: &[] },
+                    payload,
+                );
+            }
+            say_data(&mut data, &Data::End, &[]);
+            assert_eq!(peer::hear(&mut data).map(|(kind, _)| kind), Some(37), "{}", receiver.said());
+            data
+        })
+        .collect();
+    let peak = peak_memory(receiver.child.id());
+    drop(open);
+    receiver.kill();
+    assert!((1..256 << 10).contains(&peak), "{peak} KiB");
 }
 
 #[test]

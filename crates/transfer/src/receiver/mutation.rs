@@ -278,8 +278,7 @@ fn no_changed_frame_is_taken_for_another() {
     let (entries, frames, progress) = (entries(), frames(), Progress::default());
     let sent: Vec<Vec<u8>> = (0..FILES.len()).map(bytes_of).collect();
     let (mut channel, _client) = channel();
-    let [mut spare, mut rewrapped, bytes] = [(); 3].map(|()| Buffer::new(CHUNK_BYTES));
-    let decoded = vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES];
+    let [decoded, bytes] = [DECODED_BYTES, CHUNK_BYTES].map(Buffer::new);
     let mut worker = Worker { decoder: Decoder::default(), ciphers: HashMap::new(), decoded, bytes };
     for (slot, kind, key_bytes, _) in KEYS {
         let key = [kind, &vec![9; key_bytes]].concat();
@@ -308,8 +307,7 @@ fn no_changed_frame_is_taken_for_another() {
         };
         // Memory is used again: to take it anew for each frame would be most of the work.
         let folder = receiving.staging.folder();
-        let mut stream =
-            Stream { receiving: &receiving, round: None, channel, worker, folder, open: None, spare, rewrapped };
+        let mut stream = Stream { receiving: &receiving, round: None, channel, worker, folder, open: None };
         // The first ones go as they are, so that the test is known to see what is taken.
         let frame = match frames.get(round) {
             Some(frame) => frame.clone(),
@@ -327,7 +325,7 @@ fn no_changed_frame_is_taken_for_another() {
             let spoilt = vec![0x55; length];
             spoil_again(&root, file, number, &spoilt);
         }
-        Stream { channel, worker, spare, rewrapped, .. } = stream;
+        Stream { channel, worker, .. } = stream;
     }
     // Of those that were changed: other spellings of the same bytes, and parts put together to another whole frame.
     let [changed, unchanged] = taken;

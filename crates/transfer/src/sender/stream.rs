@@ -24,7 +24,7 @@ use crate::{
 
 /// Slots of keys before the other side's are used again: files of one connection that are open at
 /// the same time is one.
-const SLOTS: u16 = 1024;
+const SLOTS: u16 = 16;
 /// How long the other side hears nothing while there is nothing to send.
 const SILENCE: Duration = Duration::from_secs(1);
 
