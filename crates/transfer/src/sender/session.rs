@@ -230,6 +230,7 @@ impl<'s> Session<'s> {
         }
         if self.offer(plan, !still)? {
             self.rekeyed = Some(rekey::hand_over(plan, keys, &mut self.control)?);
+            self.control.listen_anew();
         }
         while self.channels.len() < usize::from(self.agreed.streams) {
             self.channels.push(self.dial.data(&self.agreed)?);
@@ -455,8 +456,8 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// Answers a sender that comes, and says what it has of its one file slowly; how often the sender spoke meanwhile.
-    fn tell_slowly(listener: &TcpListener, identity: &Identity, secret: &Secret) -> usize {
+    /// A receiver that a sender has greeted and told its list.
+    fn greeted(listener: &TcpListener, identity: &Identity, secret: &Secret) -> ControlChannel {
         let config = server_config(identity, Pinned::to_any()).unwrap();
         let (socket, peer) = listener.accept().unwrap();
         let mut control = ControlChannel::accept(socket, config, peer.to_string(), PATIENCE).unwrap();
@@ -464,6 +465,11 @@ mod tests {
         let proof = secret.proof(Side::Receiver, &control.exporter().unwrap());
         control.send(&Control::Welcome { proof, token: [1; 16], speeds: [1; 3], streams: 1 }).unwrap();
         while !matches!(control.expect().unwrap(), Control::PlanEnd { .. }) {}
+        control
+    }
+
+    /// Says slowly what it has of the sender's one file; how often the sender spoke meanwhile.
+    fn tell_slowly(mut control: ControlChannel) -> usize {
         let mut spoke = 0;
         for first in 0..15 {
             control.send(&Control::Have { file: 0, first, hashes: vec![Hash([2; 32])] }).unwrap();
@@ -493,11 +499,36 @@ mod tests {
         };
         let (secret, destination, progress) = (code.secret.clone(), Destination::Paired(code), Progress::default());
         thread::scope(|scope| {
-            let telling = scope.spawn(|| tell_slowly(&listener, &identity, &secret));
+            let telling = scope.spawn(|| tell_slowly(greeted(&listener, &identity, &secret)));
             let mut session = Session::open(&destination, &settings, &progress).unwrap();
             session.round(&plan, None, Source::Still).unwrap_err();
             let spoke = telling.join().unwrap();
             assert!((2..=6).contains(&spoke), "{spoke}");
+        });
+    }
+
+    #[test]
+    fn who_had_nothing_to_say_was_not_silent() {
+        let identity = Identity::ephemeral().unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let verifier = Pinned::to(pin_of(&identity).unwrap());
+        let config = crate::tls::client_config(None, &Identity::ephemeral().unwrap(), verifier).unwrap();
+        let name = "sealant".try_into().unwrap();
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let config = server_config(&identity, Pinned::to_any()).unwrap();
+                let socket = listener.accept().unwrap().0;
+                ControlChannel::accept(socket, config, String::new(), PATIENCE).unwrap()
+            });
+            let mut control = ControlChannel::connect(socket, config, name, String::new(), PATIENCE).unwrap();
+            let _other = other.join().unwrap();
+            control.set_patience(Duration::from_millis(200)).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            control.listen_anew();
+            assert!(matches!(control.receive(Duration::ZERO), Ok(None)));
+            thread::sleep(Duration::from_millis(300));
+            assert!(matches!(control.receive(Duration::ZERO), Err(TransferError::Stalled { .. })));
         });
     }
 }
