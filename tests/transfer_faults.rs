@@ -522,6 +522,43 @@ fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     }
 }
 
+/// Files in a directory, with a name or without, that a process has open.
+fn open_files(pid: u32, directory: &Path) -> Vec<PathBuf> {
+    let items = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().map(|item| item.path());
+    let files = items.filter(|item| fs::metadata(item).is_ok_and(|found| found.is_file()));
+    files.filter_map(|item| fs::read_link(item).ok()).filter(|path| path.starts_with(directory)).collect()
+}
+
+/// On NFS, what is removed while it is open stays in its directory, under another name, which can then not be removed.
+#[test]
+fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return leave_out("strace is not installed");
+    }
+    let place = Place::with_source();
+    let staging = place.target.join(".sealant-staging");
+    let mut traced = Command::new("strace");
+    // Time to look, before anything is moved.
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:delay_enter=2000000"]);
+    let (mut receiver, code) = place.receive_by(
+        {
+            traced.arg(sealant().get_program());
+            traced
+        },
+        &[],
+    );
+    let receiving = receiver.child.id();
+    let receiving = fs::read_to_string(format!("/proc/{receiving}/task/{receiving}/children")).expect("children");
+    let receiving = receiving.trim().parse().expect("one");
+    let mut sender = place.send(&code.expect("a code"), &[]);
+    until("the transfer", 60, || !open_files(receiving, &staging).is_empty());
+    until("the list", 60, || staging.join("sealant-manifest").exists());
+    // The list itself may be written this moment.
+    until("all files closed", 1, || open_files(receiving, &staging).is_empty());
+    assert!(!staging.join("commit").exists(), "it was looked at too late");
+    assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
+}
+
 /// As a kill between two moves of a commit leaves it.
 fn cut_off(place: &Place, mark: &str) {
     let staging = place.target.join(".sealant-staging");
@@ -903,11 +940,64 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
         rogue.say(&Control::Finish { tree: tree_hash() });
         let _ = data.read_to_end(&mut Vec::new());
     });
-    refused("chunks that are not here", |rogue| {
-        let mut data = offer(rogue);
-        say_data(&mut data, &Data::Ask { file: 0, first: 0, count: 1 }, &[]);
-        let _ = data.read_to_end(&mut Vec::new());
+    for (file, first) in [(0, 0), (1, u64::MAX), (u32::MAX, 0)] {
+        refused_data("chunks that are not here", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
+    }
+}
+
+/// The most memory that a process has had, in KiB.
+fn peak_memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_sender_that_makes_use_of_all_memory_there_is() {
+    const STREAMS: u8 = 64;
+    let all = 3 * MIB as u64 - 1;
+    let zeros = vec![0; MIB];
+    let place = Place::new();
+    let (mut receiver, code) = place.receive(&["--streams", "64"]);
+    let mut rogue = Rogue::pair_by(&code.expect("a code"), PATIENCE, |mut hello| {
+        // The last field is how many connections it wants.
+        hello.last_mut().into_iter().for_each(|last| *last = STREAMS);
+        hello
     });
+    let rogue = rogue.as_mut().expect("a welcome");
+    let (entry, _) = files().swap_remove(0);
+    for file in 0..STREAMS {
+        let path = RelativePath::parse(&[b'A' + file]).expect("a path");
+        rogue.say(&Control::Entry(Entry { path, kind: Kind::File { bytes: all }, ..entry.clone() }));
+    }
+    rogue.say(&Control::PlanEnd { entries: STREAMS.into(), allocated_bytes: 0, more: false, root: ROOT });
+    rogue.wait_until_ready();
+    let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
+    let opened = [&[0, 7, 0, 64][..], &[0; 64 * 5], &zeros].concat();
+    let opened = zstd::bulk::compress(&opened, 1).expect("zstd");
+    let open: Vec<_> = (0..STREAMS)
+        .map(|file| {
+            let mut data = rogue.data();
+            (0..16).for_each(|slot| say_data(&mut data, &Data::Key { slot, material: Material(&material) }, &[]));
+            for (number, codec, payload) in
+                [(0, Codec::Raw, &zeros[..]), (1, Codec::PagesZstd, &opened), (2, Codec::Raw, &zeros[1..])]
+            {
+                let hash = chunk_hash(all, number, &zeros[..chunk_bytes(all, number)]);
+                say_chunk(
+                    &mut data,
+                    Chunk { file: file.into(), number, hash, codec, segments: None, payload: &[] },
+                    payload,
+                );
+            }
+            say_data(&mut data, &Data::End, &[]);
+            assert_eq!(peer::hear(&mut data).map(|(kind, _)| kind), Some(37), "{}", receiver.said());
+            data
+        })
+        .collect();
+    let peak = peak_memory(receiver.child.id());
+    drop(open);
+    receiver.kill();
+    assert!((1..256 << 10).contains(&peak), "{peak} KiB");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use keyring::OwnKeyring;
 use tempfile::TempDir;
 use transfer::TransferError;
 use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
@@ -26,7 +27,7 @@ use transfer::pairing::PairingCode;
 use transfer::path::RelativePath;
 use transfer::progress::Progress;
 use transfer::receiver::{ReceiveSettings, Received, Receiver, Trust};
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, Segment, frame};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame};
 
 use crate::peer::flip::Flip;
 use crate::peer::{Rogue, Tls, hear, say_bytes};
@@ -66,9 +67,23 @@ fn source(long: bool) -> Vec<(Entry, Vec<u8>)> {
 
 /// All that a sender says, in order.
 struct Script {
-    list: Vec<Vec<u8>>,
-    data: Vec<Vec<u8>>,
-    finish: Vec<Vec<u8>>,
+    parts: Vec<Part>,
+    /// Whether it is for a receiver that wraps keys anew.
+    rekey: bool,
+}
+
+/// Frames that go over one connection, and the type of the message that answers the last one.
+#[derive(Clone)]
+struct Part {
+    is_data: bool,
+    frames: Vec<Vec<u8>>,
+    answer: Option<u8>,
+}
+
+impl Script {
+    fn frames(&self) -> Vec<Vec<u8>> {
+        self.parts.iter().flat_map(|part| part.frames.clone()).collect()
+    }
 }
 
 fn control(message: &Control) -> Vec<u8> {
@@ -84,31 +99,68 @@ fn data(message: &Data<'_>, payload: &[u8]) -> Vec<u8> {
     [&frame::header(kind, body.len())[..], &body].concat()
 }
 
-fn script(source: &[(Entry, Vec<u8>)]) -> Script {
+/// In one list, or in two; with keys that are handed over, or without.
+fn script(source: &[(Entry, Vec<u8>)], twice: bool, rekey: bool) -> Script {
+    let said = |frames| Part { is_data: false, frames, answer: Some(READY) };
+    let sent = |frames| Part { is_data: true, frames, answer: Some(DRAINED) };
+    let mut parts = Vec::new();
+    if twice {
+        // One file is another later, and one is missing.
+        let before: Vec<_> = source.iter().map(|(entry, bytes)| (entry.clone(), before(entry, bytes))).collect();
+        parts.extend([said(list(&before, true)), sent(chunks(&before, |path| path != "d/small"))]);
+    }
+    parts.push(said(list(source, false)));
+    if rekey {
+        let frames = [Control::Ping, Control::UnwrappedEnd { files: 0 }].iter().map(control).collect();
+        parts.push(Part { is_data: false, frames, answer: None });
+    }
+    parts.push(sent(chunks(source, |path| !twice || ["d/small", "text"].contains(&path))));
+    let finish = vec![control(&Control::Ping), control(&Control::Finish { tree: tree(source) })];
+    parts.push(Part { is_data: false, frames: finish, answer: Some(COMMITTED) });
+    Script { parts, rekey }
+}
+
+fn before(entry: &Entry, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if entry.path.as_bytes() == b"text" {
+        bytes.reverse();
+    }
+    bytes
+}
+
+fn list(source: &[(Entry, Vec<u8>)], more: bool) -> Vec<Vec<u8>> {
     let entries = u32::try_from(source.len()).expect("few");
     let mut list: Vec<_> = source.iter().map(|(entry, _)| control(&Control::Entry(entry.clone()))).collect();
-    list.push(control(&Control::PlanEnd { entries, allocated_bytes: 0, more: false, root: ROOT }));
+    list.push(control(&Control::PlanEnd { entries, allocated_bytes: 0, more, root: ROOT }));
+    list
+}
+
+/// The chunks of a file, with their hashes.
+fn hashed<'b>(entry: &Entry, bytes: &'b [u8]) -> Vec<(Hash, &'b [u8])> {
+    let Kind::File { bytes: length } = entry.kind else { return Vec::new() };
+    let part = |chunk| &bytes[chunk as usize * CHUNK_BYTES..][..chunk_bytes(length, chunk)];
+    (0..chunks_of(length)).map(|chunk| (chunk_hash(length, chunk, part(chunk)), part(chunk))).collect()
+}
+
+fn chunks(source: &[(Entry, Vec<u8>)], wanted: impl Fn(&str) -> bool) -> Vec<Vec<u8>> {
     let key = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
     let mut said = vec![data(&Data::Key { slot: 3, material: Material(&key) }, &[]), data(&Data::Ping, &[])];
-    let mut listed = Vec::new();
-    for (number, (entry, bytes)) in source.iter().enumerate() {
-        let Kind::File { bytes: length } = entry.kind else {
-            listed.push((entry.clone(), None));
-            continue;
-        };
-        let mut hashes = Vec::new();
-        for chunk in 0..chunks_of(length) {
-            let part = &bytes[chunk as usize * CHUNK_BYTES..][..chunk_bytes(length, chunk)];
-            let hash = chunk_hash(length, chunk, part);
-            said.push(chunk_frame(number as u32, chunk, hash, entry, part));
-            hashes.push(hash);
-        }
-        listed.push((entry.clone(), file_hash(&hashes)));
+    let wanted = source.iter().enumerate().filter(|(_, (entry, _))| wanted(&entry.path.to_string()));
+    for (file, (entry, bytes)) in wanted {
+        let chunks = (0..).zip(hashed(entry, bytes));
+        said.extend(chunks.map(|(number, (hash, part))| chunk_frame(file as u32, number, hash, entry, part)));
     }
-    said.push(data(&Data::Ask { file: 1, first: 0, count: 1 }, &[]));
-    said.push(data(&Data::End, &[]));
-    let tree = Manifest { entries: listed }.tree();
-    Script { list, data: said, finish: vec![control(&Control::Ping), control(&Control::Finish { tree })] }
+    // The empty one is there in each list.
+    said.extend([data(&Data::Ask { file: 2, first: 0, count: 1 }, &[]), data(&Data::End, &[])]);
+    said
+}
+
+fn tree(source: &[(Entry, Vec<u8>)]) -> Hash {
+    let entries = source.iter().map(|(entry, bytes)| {
+        let hashes: Vec<Hash> = hashed(entry, bytes).into_iter().map(|(hash, _)| hash).collect();
+        (entry.clone(), file_hash(&hashes))
+    });
+    Manifest { entries: entries.collect() }.tree()
 }
 
 fn chunk_frame(file: u32, number: u64, hash: Hash, entry: &Entry, bytes: &[u8]) -> Vec<u8> {
@@ -169,13 +221,15 @@ fn mutate(random: &mut Random, all: &[Vec<u8>], frame: &mut Vec<u8>) {
 /// Where sessions take place, one after the other: a target, and what is beside it.
 struct Place {
     directory: TempDir,
+    keyring: TempDir,
 }
 
 impl Place {
     fn new() -> Self {
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let [directory, keyring] =
+            [(); 2].map(|()| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory"));
         fs::write(directory.path().join("outside"), "mine").expect("a file");
-        Self { directory }
+        Self { directory, keyring }
     }
 
     fn target(&self) -> std::path::PathBuf {
@@ -184,7 +238,7 @@ impl Place {
 
     /// One session: a receiver, and what `send` does with its code. The receiver has to end soon after.
     #[track_caller]
-    fn session(&self, send: impl FnOnce(&PairingCode)) -> Result<Received, TransferError> {
+    fn session(&self, rekey: bool, send: impl FnOnce(&PairingCode)) -> Result<Received, TransferError> {
         let settings = ReceiveSettings {
             into: self.target(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
@@ -195,7 +249,7 @@ impl Place {
             owner: None,
             allow: Vec::new(),
             anew: true,
-            rekey: None,
+            rekey: rekey.then(|| OwnKeyring::open(&self.keyring.path().join("keyring")).expect("a keyring")),
         };
         let receiver = Receiver::bind(settings, &Trust::Pairing).expect("it listens");
         let code = receiver.code().expect("a code").clone();
@@ -263,31 +317,47 @@ const READY: u8 = 6;
 const COMMITTED: u8 = 8;
 const DRAINED: u8 = 37;
 
-/// Goes through a script. What was changed before may be why an answer does not come.
-fn follow(rogue: &mut Rogue, script: &Script, changed: [bool; 3]) {
-    let [list, sent, _] = changed;
-    let patience = |changed| if changed { BRIEF } else { PATIENCE };
-    say(&mut rogue.control, &script.list);
-    wait_for(&mut rogue.control, READY, patience(list));
-    let Some(mut data) = rogue.data_within(patience(list)) else { return };
-    say(&mut data, &script.data);
-    wait_for(&mut data, DRAINED, patience(list || sent));
-    say(&mut rogue.control, &script.finish);
-    wait_for(&mut rogue.control, COMMITTED, patience(changed.contains(&true)));
+/// Goes through a script. What was changed before, in this part, may be why an answer does not come.
+fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
+    let patience = |is_changed| if is_changed { BRIEF } else { PATIENCE };
+    let mut data = None;
+    for (at, part) in script.parts.iter().enumerate() {
+        if part.is_data && data.is_none() {
+            data = rogue.data_within(patience(changed.is_some_and(|part| part < at)));
+        }
+        let to = match &mut data {
+            Some(data) if part.is_data => data,
+            None if part.is_data => return,
+            _ => &mut rogue.control,
+        };
+        say(to, &part.frames);
+        part.answer
+            .into_iter()
+            .for_each(|answer| wait_for(to, answer, patience(changed.is_some_and(|part| part <= at))));
+    }
 }
 
-/// The same with frames of one part changed; how many.
-fn changed(random: &mut Random, script: &Script, all: &[Vec<u8>]) -> (Script, [bool; 3], u64) {
-    let Script { list, data, finish } = script;
-    let mut now = Script { list: list.clone(), data: data.clone(), finish: finish.clone() };
-    let part = [0, 0, 0, 1, 1, 1, 1, 1, 1, 2][random.below(10) as usize];
-    let frames = [&mut now.list, &mut now.data, &mut now.finish].into_iter().nth(part).expect("three");
+/// The same with frames of one part changed; which, and how many.
+fn changed(random: &mut Random, script: &Script, all: &[Vec<u8>]) -> (Script, usize, u64) {
+    let mut parts = script.parts.clone();
+    // Most of what there is to be changed is in the others.
+    let last = parts.len() - 1;
+    let part = if random.below(10) == 0 { last } else { random.below(last as u64) as usize };
+    let frames = &mut parts[part].frames;
     let count = 1 + random.below(6);
     for _ in 0..count {
         let at = random.below(frames.len() as u64) as usize;
         frames[at] = change(random, all, &frames[at]);
     }
-    (now, [part == 0, part == 1, part == 2], count)
+    (Script { parts, ..*script }, part, count)
+}
+
+/// A sender whose first word is changed. Who is no sender by that is a stranger, and the true one may come.
+fn begin_otherwise(random: &mut Random, code: &PairingCode, script: &Script, all: &[Vec<u8>]) {
+    match Rogue::pair_by(code, BRIEF, |hello| change(random, all, &hello)) {
+        Some(mut rogue) => follow(&mut rogue, script, None),
+        None => drop(Rogue::try_pair(code)),
+    }
 }
 
 #[test]
@@ -297,19 +367,32 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
     let (done, sessions, committed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let worker = &|test| {
         let (mut random, place) = (Random::of(test), Place::new());
-        let scripts = [false, true].map(|long| {
+        let kinds = [(false, false, false), (false, true, false), (false, false, true), (true, true, false)];
+        let scripts = kinds.map(|(long, twice, rekey)| {
             let source = source(long);
-            let script = script(&source);
+            let script = script(&source, twice, rekey);
             // Unchanged, it is committed: the test sees what a receiver takes.
-            let outcome = place.session(|code| follow(&mut Rogue::pair(code), &script, [false; 3]));
+            let outcome = place.session(rekey, |code| follow(&mut Rogue::pair(code), &script, None));
             assert!(place.check(&source, &outcome), "{outcome:?}");
-            let all = [&script.list[..], &script.data, &script.finish].concat();
+            let secret = SecretBytes(vec![6; 64].into());
+            let all = [script.frames(), vec![control(&Control::Unwrapped { file: 1, secret })]].concat();
             (source, script, all)
         });
         while done.load(Ordering::Relaxed) < frames {
-            let (source, script, all) = &scripts[usize::from(random.below(16) == 0)];
-            let (script, which, count) = changed(&mut random, script, all);
-            let outcome = place.session(|code| follow(&mut Rogue::pair(code), &script, which));
+            // Two chunks take long.
+            let (source, script, all) = match random.below(16) {
+                0 => &scripts[3],
+                other => &scripts[other as usize % 3],
+            };
+            let (other, which, mut count) = changed(&mut random, script, all);
+            let is_first = random.below(16) == 0;
+            let outcome = place.session(script.rekey, |code| match is_first {
+                true => begin_otherwise(&mut random, code, script, all),
+                false => follow(&mut Rogue::pair(code), &other, Some(which)),
+            });
+            if is_first {
+                count = 1;
+            }
             committed.fetch_add(u64::from(place.check(source, &outcome)), Ordering::Relaxed);
             done.fetch_add(count, Ordering::Relaxed);
             sessions.fetch_add(1, Ordering::Relaxed);
@@ -321,7 +404,7 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
         (0..12).for_each(|thread| drop(scope.spawn(move || worker(100 + thread))));
     });
     println!("{done:?} frames in {sessions:?} sessions, {committed:?} committed, {:?}", began.elapsed());
-    // Those whose change has no meaning: a ping that is another, a key that nothing uses.
+    // Those whose change has no meaning: a ping that is another, a key that nothing uses, a chunk that comes again later.
     let (sessions, committed) = (sessions.into_inner(), committed.into_inner());
     assert!(committed * 2 < sessions, "{committed} of {sessions} were committed");
 }
@@ -330,13 +413,13 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
 fn bits_that_the_network_flips_end_the_transfer() {
     let flips = number("SEALANT_FLIPS", 400);
     let (source, place) = (source(true), Place::new());
-    let script = script(&source);
+    let script = script(&source, true, false);
     let mut random = Random::of(200);
     let through = |flip: &Flip| {
-        place.session(|code| {
+        place.session(false, |code| {
             let relayed = PairingCode { port: flip.start(code), ..code.clone() };
             match Rogue::try_pair(&relayed) {
-                Some(mut rogue) => follow(&mut rogue, &script, [false; 3]),
+                Some(mut rogue) => follow(&mut rogue, &script, None),
                 // Who does not get so far is a stranger, and the receiver waits on for its sender.
                 None => drop(Rogue::pair(code)),
             }

@@ -19,6 +19,8 @@ use transfer::pairing::{PairingCode, Side};
 use transfer::wire::message::{TOKEN_BYTES, VERSION};
 use transfer::wire::{Control, Data, HEADER_BYTES, frame};
 
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A TLS connection.
 pub(crate) type Tls = StreamOwned<ClientConnection, TcpStream>;
 
@@ -37,15 +39,27 @@ impl Rogue {
 
     /// The same over a network that may be why it fails.
     pub(crate) fn try_pair(code: &PairingCode) -> Option<Self> {
+        Self::pair_by(code, PATIENCE, |hello| hello)
+    }
+
+    /// The same with something else in place of the first frame.
+    pub(crate) fn pair_by(
+        code: &PairingCode,
+        patience: Duration,
+        change: impl FnOnce(Vec<u8>) -> Vec<u8>,
+    ) -> Option<Self> {
         let address = code.sockets().next().expect("an address");
         let config = config(true);
         let mut control = connect(address, &config)?;
         let exporter = control.conn.export_keying_material([0; 32], b"EXPORTER-sealant-transfer-1", None);
         let proof = code.secret.proof(Side::Sender, &exporter.expect("an exporter"));
-        let hello = Control::Hello { version: VERSION, proof, speeds: [1; 3], streams: 2 };
-        say(&mut control, &hello);
+        let mut hello = Vec::new();
+        let kind = Control::Hello { version: VERSION, proof, speeds: [1; 3], streams: 2 }.encode(&mut hello);
+        say_bytes(&mut control, &change([&frame::header(kind, hello.len())[..], &hello].concat()));
+        control.sock.set_read_timeout(Some(patience)).expect("a time limit");
         let (kind, body) = hear(&mut control)?;
-        let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { panic!("no welcome") };
+        let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { return None };
+        control.sock.set_read_timeout(Some(PATIENCE)).expect("a time limit");
         Some(Self { control, address, config, token })
     }
 
@@ -122,7 +136,7 @@ pub(crate) fn hear(from: &mut Tls) -> Option<(u8, Vec<u8>)> {
 }
 
 pub(crate) fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Option<Tls> {
-    connect_within(address, config, Duration::from_secs(20))
+    connect_within(address, config, PATIENCE)
 }
 
 fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, patience: Duration) -> Option<Tls> {

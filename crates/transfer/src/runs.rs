@@ -64,6 +64,11 @@ impl Runs {
         numbers.is_empty() || self.0.get(behind).is_some_and(|run| run.start <= numbers.start && numbers.end <= run.end)
     }
 
+    /// Ranges but for the first.
+    pub(crate) const fn gaps(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
     /// Whether it is all numbers below `end`, and no others.
     pub(crate) fn is_all(&self, end: u64) -> bool {
         matches!(self.0.as_slice(), [only] if *only == (0..end))
@@ -76,8 +81,10 @@ impl Runs {
 
     /// What of it is in a range.
     pub(crate) fn within(&self, numbers: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-        let cut = move |run: Range<u64>| run.start.max(numbers.start)..run.end.min(numbers.end);
-        self.iter().map(cut).filter(|run| !run.is_empty())
+        let from = self.0.partition_point(|run| run.end <= numbers.start);
+        let to = self.0.partition_point(|run| run.start < numbers.end);
+        let cut = move |run: &Range<u64>| run.start.max(numbers.start)..run.end.min(numbers.end);
+        self.0.get(from..to).unwrap_or_default().iter().map(cut)
     }
 }
 

@@ -150,6 +150,23 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
 }
 
 #[test]
+fn a_source_of_which_nothing_is_left_arrives_empty() {
+    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
+    fs::create_dir_all(root.join("db")).expect("a directory");
+    fs::write(root.join("db/file"), bytes(2 * MIB, 1)).expect("a file");
+    let (received, ()) = moved(&into, |mut session| {
+        session.round(&plan(&root), None, Source::InUse).expect("a round");
+        fs::remove_dir_all(root.join("db")).expect("it was there");
+        session.round(&plan(&root), None, Source::InUse).expect("a round");
+        session.round(&plan(&root), None, Source::Still).expect("a round");
+        session.finish().expect("it is committed");
+    });
+    assert_eq!(received.expect("it is committed").entries, 0);
+    assert_eq!(fs::read_dir(&into).expect("a directory").count(), 1, "the manifest");
+}
+
+#[test]
 fn a_file_that_changes_in_the_last_round_ends_it() {
     let directory = tempfile::tempdir_in(".").expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));

@@ -7,7 +7,10 @@ use transfer::{
     manifest::Manifest,
     pairing::{PairingCode, Side},
     path::RelativePath,
-    wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame},
+    wire::{
+        Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame,
+        message::{MAX_HAVE, MAX_TOLD, VERSION},
+    },
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/wire-protocol.md");
@@ -45,6 +48,28 @@ fn the_pairing_code_of_the_document_is_ours() {
     documented("pin", &hex(&code.pin.0));
     documented("proof of the sender", &hex(&code.secret.proof(Side::Sender, &[1; 32])));
     documented("proof of the receiver", &hex(&code.secret.proof(Side::Receiver, &[1; 32])));
+}
+
+/// The document says this somewhere.
+#[track_caller]
+fn said(words: &str) {
+    assert!(DOCUMENT.contains(words), "docs/wire-protocol.md does not say: {words}");
+}
+
+/// A number with commas, as the document writes it.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+#[test]
+fn the_limits_of_the_document_are_ours() {
+    said(&format!("# The transfer protocol, version {VERSION}\n"));
+    said(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
+    said(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
+    said(&format!("2 number of chunks, 1 to {MAX_TOLD} |"));
+    said(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
 }
 
 #[test]

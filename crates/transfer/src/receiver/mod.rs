@@ -332,13 +332,15 @@ impl Receiver {
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let mark = Mark { root, owner: self.settings.owner, master_keys };
+        let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // On NFS a file without a name has one until it is closed, and its directory cannot be removed.
+        drop((receiving.journal, receiving.round));
         // From here on the sender is not needed any more.
         match alive(control, progress, || self.staging.commit(&manifest, &mark)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
             Err(error) => return Err(error),
         }
-        let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Outcome { tree, manifest, rekeyed, notes })
     }
 
@@ -446,8 +448,8 @@ impl Receiver {
             receiving.stop.check()?;
             match control.receive(REPORTING)? {
                 Some(Control::Finish { tree }) if !receiving.round().more => return Ok(tree),
-                Some(entry @ Control::Entry(_)) if receiving.round().more => {
-                    let list = list(control, Some(entry))?;
+                Some(first @ (Control::Entry(_) | Control::PlanEnd { .. })) if receiving.round().more => {
+                    let list = list(control, Some(first))?;
                     let peer = control.peer().to_owned();
                     alive(control, receiving.progress, || self.next_round(&peer, receiving, list))??;
                     control.send(&Control::Ready { rekey: false })?;
@@ -483,6 +485,8 @@ fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), T
 /// The manifest of what came, if all of it did.
 fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
     let round = receiving.round();
+    // A chunk of a connection that is drained by now, and begins again, would not be in the manifest.
+    round.ledger.close();
     let manifest = round.ledger.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
     is_drained(peer, &round)?;

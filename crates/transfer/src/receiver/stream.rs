@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use verify::read::Buffer;
-use zeroize::Zeroizing;
+use zeroize::Zeroize;
 
 use crate::{
     codec::{
@@ -21,6 +21,9 @@ use crate::{
     },
 };
 
+/// The longest that is decompressed: a chunk, and how its pages travel.
+const DECODED_BYTES: usize = CHUNK_BYTES + MAX_DESCRIPTION_BYTES;
+
 /// What one connection works with; memory is used again for each chunk.
 pub(super) struct Stream<'r> {
     receiving: &'r Receiving<'r>,
@@ -30,18 +33,21 @@ pub(super) struct Stream<'r> {
     worker: Worker,
     folder: Folder<'r>,
     open: Option<(u32, TargetFile)>,
-    spare: Buffer,
-    /// Bytes of a first chunk whose key was wrapped anew.
-    rewrapped: Buffer,
 }
 
 /// Memory and keys for decoding.
 struct Worker {
     decoder: Decoder,
     ciphers: HashMap<u16, SpaceCipher>,
-    /// Pages in clear text.
-    decoded: Zeroizing<Vec<u8>>,
+    /// What is decompressed and not a chunk yet, pages in clear text among it; then what is to be written and is not aligned.
+    decoded: Buffer,
     bytes: Buffer,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.decoded.take(DECODED_BYTES).zeroize();
+    }
 }
 
 impl<'r> Stream<'r> {
@@ -49,12 +55,11 @@ impl<'r> Stream<'r> {
         let worker = Worker {
             decoder: Decoder::default(),
             ciphers: HashMap::new(),
-            decoded: Zeroizing::new(vec![0; CHUNK_BYTES + MAX_DESCRIPTION_BYTES]),
+            decoded: Buffer::new(DECODED_BYTES),
             bytes: Buffer::new(CHUNK_BYTES),
         };
-        let (spare, rewrapped) = (Buffer::new(CHUNK_BYTES), Buffer::new(CHUNK_BYTES));
         let folder = receiving.staging.folder();
-        Self { receiving, round: None, channel, worker, folder, open: None, spare, rewrapped }
+        Self { receiving, round: None, channel, worker, folder, open: None }
     }
 
     /// Receives until the sender has nothing more.
@@ -124,8 +129,8 @@ impl<'r> Stream<'r> {
             return Err(TransferError::protocol(peer, "a chunk behind the end of its file"));
         }
         let length = chunk_bytes(file_bytes, chunk.number);
-        let bytes = self.worker.decode(chunk, length);
-        let bytes = bytes.ok_or_else(|| TransferError::protocol(peer, "a chunk that cannot be decoded"))?;
+        let decoded = self.worker.decode(chunk, length);
+        let (bytes, spare) = decoded.ok_or_else(|| TransferError::protocol(peer, "a chunk that cannot be decoded"))?;
         if chunk_hash(file_bytes, chunk.number, bytes) != chunk.hash {
             let path = self.receiving.staging.place(&entry.path);
             return Err(TransferError::Damaged { path, chunk: chunk.number });
@@ -133,16 +138,22 @@ impl<'r> Stream<'r> {
         // Noted before it is written: of two that came at once, the other one might be on disk.
         let noted = round.ledger.add(number, chunk.number, chunk.hash);
         if !noted.map_err(self.receiving.staging.hashes_failed())? {
-            return Err(TransferError::protocol(peer, "a chunk that came twice"));
+            return Err(TransferError::protocol(peer, "a chunk that came twice, or when all was over"));
         }
-        let mut as_it_came = true;
-        let bytes = match &self.receiving.rekeying {
+        if round.ledger.is_scattered() {
+            return Err(TransferError::protocol(peer, "too many gaps between chunks"));
+        }
+        let rewrapped = match &self.receiving.rekeying {
             Some(rekeying) if chunk.number == 0 => {
                 let path = || self.receiving.staging.place(&entry.path);
-                as_it_came = !rekeying.first_chunk(number, path, file_bytes, bytes, &mut self.rewrapped)?;
-                if as_it_came { bytes } else { self.rewrapped.take(length) }
+                rekeying.first_chunk(number, path, file_bytes, bytes, spare)?
             }
-            _ => bytes,
+            _ => false,
+        };
+        // What came is not needed any more then, nor is the memory that it was in.
+        let (bytes, spare) = match rewrapped {
+            true => (&*self.worker.decoded.take(length), &mut self.worker.bytes),
+            false => (bytes, spare),
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
             let file = TargetFile::open(self.receiving.staging, &mut self.folder, entry, file_bytes, round.resumed)?;
@@ -150,10 +161,11 @@ impl<'r> Stream<'r> {
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let began = Instant::now();
-        let written = file.write(chunk, bytes, &mut self.spare);
+        let kept = |chunks| round.resumed && round.ledger.has_kept(number, chunks);
+        let written = file.write(chunk, bytes, kept, spare);
         // A first chunk that was changed has to come again in another try.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
-        let noted = written.and_then(|()| if as_it_came { note() } else { Ok(()) });
+        let noted = written.and_then(|()| if rewrapped { Ok(()) } else { note() });
         noted.map_err(|source| TransferError::Target {
             path: self.receiving.staging.place(&entry.path),
             doing: "cannot be written",
@@ -174,16 +186,18 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
 }
 
 impl Worker {
-    /// The bytes of a chunk of `length`, holes included; `None` if the payload is not such a chunk.
-    fn decode<'w>(&'w mut self, chunk: &Chunk<'w>, length: usize) -> Option<&'w [u8]> {
+    /// The bytes of a chunk of `length`, holes included, and memory that is free by then; `None` if the payload is not such
+    /// a chunk.
+    fn decode<'w>(&'w mut self, chunk: &Chunk<'w>, length: usize) -> Option<(&'w [u8], &'w mut Buffer)> {
         if chunk.codec == Codec::Raw && chunk.segments.is_none() {
-            return (chunk.payload.len() == length).then_some(chunk.payload);
+            return (chunk.payload.len() == length).then_some((chunk.payload, &mut self.decoded));
         }
         let bytes = self.bytes.take(length);
         match (chunk.codec, &chunk.segments) {
             (Codec::PagesLz4 | Codec::PagesZstd, _) => {
-                let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, &mut self.decoded).ok()?;
-                let decoded = self.decoded.get(..count)?;
+                let room = self.decoded.take(DECODED_BYTES);
+                let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, room).ok()?;
+                let decoded = room.get(..count)?;
                 let opened = OpenedChunk::parse(decoded).ok()?;
                 let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
                 opened.seal(self.ciphers.get(&opened.slot)?, offset, bytes).ok()?;
@@ -195,12 +209,12 @@ impl Worker {
             (codec, None) => self.decoder.decode(codec, chunk.payload, bytes).ok()?,
             (codec, Some(segments)) => {
                 let count = segments.iter().map(|segment| segment.bytes as usize).sum();
-                let parts = self.decoded.get_mut(..count)?;
+                let parts = self.decoded.take(DECODED_BYTES).get_mut(..count)?;
                 self.decoder.decode(codec, chunk.payload, parts).ok()?;
                 scatter(parts, segments, bytes)?;
             }
         }
-        Some(bytes)
+        Some((bytes, &mut self.decoded))
     }
 }
 

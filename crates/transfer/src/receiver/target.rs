@@ -10,6 +10,7 @@ use std::{
     cell::Cell,
     fs::File,
     io::{self, ErrorKind},
+    ops::Range,
     os::unix::fs::FileExt,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -33,8 +34,9 @@ pub(super) const ALIGNMENT: usize = 4096;
 /// Files that are no larger are written through the page cache.
 const SMALL_BYTES: u64 = 256 << 10;
 
-/// Room is made for so many bytes at once: what this program sends on one connection without a break.
-const ROOM_BYTES: u64 = 16 << 20;
+/// Room is made for so many chunks at once: what this program sends on one connection without a break.
+const ROOM_CHUNKS: u64 = 16;
+const ROOM_BYTES: u64 = ROOM_CHUNKS * CHUNK_BYTES as u64;
 
 /// A staged file, open for writing.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub(super) struct TargetFile {
     used: Cell<bool>,
     /// Whether it has holes, so that room is made for nothing but what comes.
     sparse: Cell<bool>,
+    /// The same of what is around the chunk that is written: what is there from before may be holes.
+    kept: Cell<bool>,
     /// What room was made for last.
     room: Cell<Option<u64>>,
 }
@@ -77,13 +81,21 @@ impl TargetFile {
             })?;
         }
         let used = Cell::new(resumed);
-        Ok(Self { file, direct, bytes, used, sparse: Cell::new(false), room: Cell::new(None) })
+        Ok(Self { file, direct, bytes, used, sparse: Cell::new(false), kept: Cell::new(false), room: Cell::new(None) })
     }
 
     /// Writes a chunk; holes stay holes, and zeros that were allocated are allocated without being
-    /// written. `spare` is memory for what is not aligned.
-    pub(super) fn write(&self, chunk: &Chunk<'_>, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
+    /// written. `kept` says whether chunks are there that do not come again; `spare` is memory for what is not aligned.
+    pub(super) fn write(
+        &self,
+        chunk: &Chunk<'_>,
+        bytes: &[u8],
+        kept: impl Fn(Range<u64>) -> bool,
+        spare: &mut Buffer,
+    ) -> io::Result<()> {
         let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+        let first = chunk.number - chunk.number % ROOM_CHUNKS;
+        self.kept.set(kept(first..first + ROOM_CHUNKS));
         match &chunk.segments {
             _ if bytes.is_empty() => Ok(()),
             Some(segments) => self.write_parts(offset, segments, bytes, spare),
@@ -151,7 +163,7 @@ impl TargetFile {
     /// journal (measured: half as long as the writes themselves, if there is one for each).
     fn make_room(&self, offset: u64, bytes: u64) {
         let number = offset / ROOM_BYTES;
-        if self.sparse.get() {
+        if self.sparse.get() || self.kept.get() {
             let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes);
         } else if self.room.replace(Some(number)) != Some(number) {
             let from = number * ROOM_BYTES;

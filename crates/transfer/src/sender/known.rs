@@ -148,7 +148,7 @@ mod tests {
     use std::{
         fs::{self, File},
         net::{IpAddr, Ipv4Addr, SocketAddr},
-        os::unix::fs::FileExt,
+        os::unix::fs::{FileExt, MetadataExt},
         path::Path,
         thread,
         time::Duration,
@@ -251,6 +251,31 @@ mod tests {
         scribble(&root.join("large"), 37);
         let (rounds, kept) = sent(&root, &into, 1, |_| {});
         assert_eq!((rounds[0].sent_bytes, kept), (3 * MIB, 58 * MIB + 10));
+    }
+
+    #[test]
+    fn holes_that_an_earlier_try_left_stay_holes() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
+        let staged = into.join(".sealant-staging/files");
+        fs::create_dir(&root).unwrap();
+        fs::create_dir_all(&staged).unwrap();
+        let journal = into.join(".sealant-staging/journal");
+        let journal = Journal::new(File::options().create(true).append(true).open(journal).unwrap());
+        let source = File::create(root.join("f")).unwrap();
+        source.set_len(20 * MIB).unwrap();
+        for chunk in [15, 18] {
+            source.write_all_at(&[7; CHUNK_BYTES], chunk * MIB).unwrap();
+        }
+        File::create(staged.join("f")).unwrap().set_len(20 * MIB).unwrap();
+        let path = RelativePath::parse(b"f").unwrap();
+        for chunk in 0..15 {
+            journal.add(&path, chunk, chunk_hash(20 * MIB, chunk, &[0; CHUNK_BYTES])).unwrap();
+        }
+        let (rounds, _) = sent(&root, &into, 1, |_| {});
+        assert_eq!(rounds[0].sent_bytes, 5 * MIB);
+        let taken = into.join("f").metadata().unwrap().blocks() * 512;
+        assert!(taken <= 3 * MIB, "{taken} bytes");
     }
 
     #[test]

@@ -230,6 +230,7 @@ impl<'s> Session<'s> {
         }
         if self.offer(plan, !still)? {
             self.rekeyed = Some(rekey::hand_over(plan, keys, &mut self.control)?);
+            self.control.listen_anew();
         }
         while self.channels.len() < usize::from(self.agreed.streams) {
             self.channels.push(self.dial.data(&self.agreed)?);
@@ -303,6 +304,11 @@ impl<'s> Session<'s> {
                         return Err(TransferError::protocol(control.peer(), "chunks of no file"));
                     };
                     self.known.have(planned, first, &hashes);
+                    // All of it may take long, and the other side has to hear from us meanwhile.
+                    if self.spoke.elapsed() >= SILENCE {
+                        control.send(&Control::Ping)?;
+                        self.spoke = Instant::now();
+                    }
                 }
                 Control::Ready { rekey } => return Ok(rekey),
                 // It may have much to hash, and has to hear from us meanwhile.
@@ -429,5 +435,100 @@ fn limit_of(pressure: &Pressure, reading: f64) -> Limit {
         Limit::Source
     } else {
         Limit::Processor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::{
+        codec::{Effort, effort::Compression},
+        pairing::{PairingCode, Secret, Side},
+        plan::Selection,
+        tls::{
+            Pinned,
+            identity::{Identity, pin_of},
+            server_config,
+        },
+    };
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A receiver that a sender has greeted and told its list.
+    fn greeted(listener: &TcpListener, identity: &Identity, secret: &Secret) -> ControlChannel {
+        let config = server_config(identity, Pinned::to_any()).unwrap();
+        let (socket, peer) = listener.accept().unwrap();
+        let mut control = ControlChannel::accept(socket, config, peer.to_string(), PATIENCE).unwrap();
+        assert!(matches!(control.expect(), Ok(Control::Hello { .. })));
+        let proof = secret.proof(Side::Receiver, &control.exporter().unwrap());
+        control.send(&Control::Welcome { proof, token: [1; 16], speeds: [1; 3], streams: 1 }).unwrap();
+        while !matches!(control.expect().unwrap(), Control::PlanEnd { .. }) {}
+        control
+    }
+
+    /// Says slowly what it has of the sender's one file; how often the sender spoke meanwhile.
+    fn tell_slowly(mut control: ControlChannel) -> usize {
+        let mut spoke = 0;
+        for first in 0..15 {
+            control.send(&Control::Have { file: 0, first, hashes: vec![Hash([2; 32])] }).unwrap();
+            spoke += usize::from(control.receive(SILENCE / 5).unwrap().is_some());
+        }
+        control.send(&Control::Failed { reason: "enough".to_owned() }).unwrap();
+        spoke
+    }
+
+    #[test]
+    fn who_tells_long_what_it_has_is_answered() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::File::create(directory.path().join("f")).unwrap().set_len(20 << 20).unwrap();
+        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let (identity, secret) = (Identity::ephemeral().unwrap(), Secret::generate().unwrap());
+        let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let listener = TcpListener::bind((localhost, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let code = PairingCode { addresses: vec![localhost], port, pin: pin_of(&identity).unwrap(), secret };
+        let settings = SendSettings {
+            streams: 1,
+            compression: Compression::Fixed(Effort::None),
+            bandwidth: None,
+            suite: None,
+            key_file_keys: KeyFileKeys::Stay,
+            patience: PATIENCE,
+        };
+        let (secret, destination, progress) = (code.secret.clone(), Destination::Paired(code), Progress::default());
+        thread::scope(|scope| {
+            let telling = scope.spawn(|| tell_slowly(greeted(&listener, &identity, &secret)));
+            let mut session = Session::open(&destination, &settings, &progress).unwrap();
+            session.round(&plan, None, Source::Still).unwrap_err();
+            let spoke = telling.join().unwrap();
+            assert!((2..=6).contains(&spoke), "{spoke}");
+        });
+    }
+
+    #[test]
+    fn who_had_nothing_to_say_was_not_silent() {
+        let identity = Identity::ephemeral().unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let verifier = Pinned::to(pin_of(&identity).unwrap());
+        let config = crate::tls::client_config(None, &Identity::ephemeral().unwrap(), verifier).unwrap();
+        let name = "sealant".try_into().unwrap();
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let config = server_config(&identity, Pinned::to_any()).unwrap();
+                let socket = listener.accept().unwrap().0;
+                ControlChannel::accept(socket, config, String::new(), PATIENCE).unwrap()
+            });
+            let mut control = ControlChannel::connect(socket, config, name, String::new(), PATIENCE).unwrap();
+            let _other = other.join().unwrap();
+            control.set_patience(Duration::from_millis(200)).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            control.listen_anew();
+            assert!(matches!(control.receive(Duration::ZERO), Ok(None)));
+            thread::sleep(Duration::from_millis(300));
+            assert!(matches!(control.receive(Duration::ZERO), Err(TransferError::Stalled { .. })));
+        });
     }
 }

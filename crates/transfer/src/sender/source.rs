@@ -213,7 +213,10 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
             Err(error) => return Err(error.into()),
         };
         let relative = |place: u64| u32::try_from(place - from).unwrap_or_default();
-        segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });
+        // Of a file in use it may have become a hole this moment.
+        if hole > data {
+            segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });
+        }
         at = hole;
     }
     Ok(segments)
@@ -221,7 +224,12 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{
+        fs,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use rustix::fs::{FallocateFlags, fallocate};
 
     use super::*;
     use crate::plan::Selection;
@@ -255,5 +263,29 @@ mod tests {
             }
             assert_eq!(bytes_of_disks(), before, "{}", source.path.display());
         }
+    }
+
+    #[test]
+    fn holes_that_are_made_meanwhile_leave_no_empty_part() {
+        const END: u64 = CHUNK_BYTES as u64;
+        let file = tempfile::tempfile_in(".").unwrap();
+        file.set_len(END).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    for block in (0..END / 4096).step_by(8) {
+                        file.write_all_at(b"data", block * 4096).unwrap();
+                    }
+                    for block in (0..END / 4096).step_by(8) {
+                        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, block * 4096, 4096)
+                            .unwrap();
+                    }
+                }
+            });
+            let empty = (0..20_000).any(|_| segments(&file, 0, END).unwrap().iter().any(|part| part.bytes == 0));
+            over.store(true, Ordering::Relaxed);
+            assert!(!empty);
+        });
     }
 }

@@ -109,6 +109,11 @@ impl ControlChannel {
         set.map_err(|source| self.network("setting a time limit", source))
     }
 
+    /// The other side had nothing to say while this one was at work: its silence counts from now on.
+    pub(crate) fn listen_anew(&mut self) {
+        self.heard = Instant::now();
+    }
+
     /// Sends one message.
     pub(crate) fn send(&mut self, message: &Control) -> Result<(), TransferError> {
         self.queue(message)?;
