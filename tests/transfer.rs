@@ -355,6 +355,125 @@ fn encrypted_mariadb_tablespaces_compress_and_arrive_as_they_were() {
     }
 }
 
+/// A key file as `openssl enc` makes it for MariaDB.
+fn sealed_keys(lines: &str, password: &Path) -> Vec<u8> {
+    let mut openssl = Command::new("openssl");
+    openssl.args(["enc", "-aes-256-cbc", "-md", "sha1", "-pass", &format!("file:{}", text(password))]);
+    let mut child =
+        openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("openssl starts");
+    child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    output.stdout
+}
+
+/// Transactions of one statement each, rows by the thousand, and events that are longer than a piece of 1 MiB.
+const EVENTS: &str = "USE demo;
+DELIMITER //
+    CREATE OR REPLACE PROCEDURE many() BEGIN
+        FOR n IN 1..4000 DO INSERT INTO small (note) VALUES (CONCAT('all work and no play ', n)); END FOR;
+    END//
+DELIMITER ;
+    CREATE OR REPLACE TABLE small (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(100));
+    CREATE OR REPLACE TABLE rows_of (id INT PRIMARY KEY, note VARCHAR(600));
+    CREATE OR REPLACE TABLE large (note LONGBLOB);
+    SET SESSION binlog_format = STATEMENT; CALL many();
+    SET SESSION binlog_format = ROW;
+    INSERT INTO rows_of SELECT seq, REPEAT(CONCAT('row ', seq, ' '), 40) FROM seq_1_to_20000;
+    INSERT INTO large VALUES (REPEAT('blob', 900000));
+    INSERT INTO rows_of SELECT seq, REPEAT(CONCAT('row ', seq, ' '), 40) FROM seq_20001_to_40000;
+    CALL many()";
+
+#[test]
+fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_as_they_were() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let password = directory.path().join("password");
+    fs::write(&password, "of the key file\n").expect("written");
+    let keys = ["35", "6b"].map(|byte| format!("1;{}\n2;{}\n", byte.repeat(32), byte.repeat(16)));
+    let sealed = keys.each_ref().map(|lines| sealed_keys(lines, &password));
+    let mut server = Server::builder(Kind::MariaDb1011)
+        .file("keys.enc", sealed[0].clone())
+        .file("password", fs::read(&password).expect("there"))
+        .options(["--plugin-load-add=file_key_management", "--file-key-management-filename={dir}/keys.enc"])
+        .options(["--file-key-management-filekey=FILE:{dir}/password", "--max-binlog-size=9M"])
+        .options(["--log-bin=../binlog", "--encrypt-binlog=ON", "--max-allowed-packet=16M"])
+        .start()
+        .expect("MariaDB starts");
+    server.sql("CREATE DATABASE demo").and_then(|_| server.sql(EVENTS)).expect("it works");
+    server.sql("DROP TABLE demo.small, demo.rows_of, demo.large").expect("dropped");
+    let logs = |server: &Server| {
+        let files = fs::read_dir(server.dir()).expect("a directory").map(|file| file.expect("a file").path());
+        files.filter(|file| file.to_string_lossy().contains("/binlog.0")).collect::<Vec<_>>()
+    };
+    // From here on under another key, and in the other mode.
+    server.stop().expect("it stops");
+    let before = logs(&server);
+    fs::write(server.dir().join("keys.enc"), &sealed[1]).expect("written");
+    server.restart_with(&["--file-key-management-encryption-algorithm=aes_ctr"]).expect("it starts");
+    server.sql(EVENTS).expect("it works");
+    server.kill();
+    let source = directory.path().join("source");
+    fs::create_dir(&source).expect("made");
+    let mut bytes = [0, 0];
+    for log in logs(&server) {
+        let copied = fs::copy(&log, source.join(log.file_name().expect("a name"))).expect("copied");
+        bytes[usize::from(!before.contains(&log))] += copied;
+    }
+    assert!(bytes.iter().all(|bytes| *bytes > 20 * MIB as u64), "{bytes:?}");
+
+    let files = [0, 1].map(|number| directory.path().join(format!("keys{number}.enc")));
+    for (file, sealed) in files.iter().zip(&sealed) {
+        fs::write(file, sealed).expect("written");
+    }
+    let hints = |stderr: &[u8]| {
+        let stderr = String::from_utf8_lossy(stderr).into_owned();
+        stderr.lines().filter(|line| line.contains("--send-mariadb-key")).count()
+    };
+    for (number, file) in files.iter().enumerate() {
+        let mut sent_bytes = Vec::new();
+        for (more, hinted) in [(&["--send-mariadb-key"][..], 0), (&[], 1), (&["--quiet"], 0)] {
+            let into = directory.path().join(format!("{number}-{}", more.concat()));
+            let report = directory.path().join("report");
+            let receiving = Receiving::begin(&into, &[]);
+            let options = ["--mariadb-key-file", text(file), "--mariadb-key-file-password-file", text(&password)];
+            let common = ["--compress", "zstd:3", "--streams", "7", "--report", text(&report)];
+            let sent = send(&source, &receiving.code, &[&common[..], &options, more].concat());
+            let (code, stderr) = receiving.end();
+            assert_eq!((sent.status.code(), code), (Some(0), 0), "{}{stderr}", String::from_utf8_lossy(&sent.stderr));
+            assert_same(&source, &into);
+            assert_eq!(hints(&sent.stderr), hinted, "{more:?}: {}", String::from_utf8_lossy(&sent.stderr));
+            let report: serde_json::Value = serde_json::from_slice(&fs::read(&report).expect("read")).expect("JSON");
+            sent_bytes.push(["opened_bytes", "wire_bytes"].map(|field| report[field].as_u64().expect("a number")));
+        }
+        // Those of the other key are not opened, those of this one are but for what is in the long events.
+        let [[opened, wire], [unopened, all_wire], _] = *sent_bytes.as_chunks().0.first().expect("three");
+        assert!(opened * 10 > bytes[number] * 6 && opened <= bytes[number], "{opened} of {bytes:?}");
+        assert_eq!(unopened, 0);
+        assert!(wire + bytes[number] / 2 < all_wire, "{wire} of {all_wire}");
+    }
+    broken_off_and_resumed(&source, &directory.path().join("again"), &files[1], &password);
+}
+
+/// A transfer of logs whose sender is killed in the middle of them, and another one that goes on.
+fn broken_off_and_resumed(source: &Path, into: &Path, keys: &Path, password: &Path) {
+    let options = ["--mariadb-key-file", text(keys), "--mariadb-key-file-password-file", text(password)];
+    let options = [&["--compress", "zstd:3", "--send-mariadb-key"][..], &options].concat();
+    let receiving = Receiving::begin(into, &[]);
+    let mut sender = support::sealant();
+    sender.arg("send").arg(source).arg(&receiving.code).args(&options).args(["--bwlimit", "2MiB"]);
+    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
+    let began = Instant::now();
+    let journal = into.join(".sealant-staging/journal");
+    while fs::metadata(&journal).map_or(0, |journal| journal.len()) < 8 * 60 && began.elapsed().as_secs() < 30 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    sender.kill().and_then(|()| sender.wait()).expect("killed");
+    assert_eq!(receiving.end().0, 1);
+    let report = moves(source, into, &options);
+    assert!(report["kept_bytes"].as_u64().expect("a number") > 4 * MIB as u64, "{report}");
+}
+
 #[test]
 fn a_dry_run_sends_nothing() {
     let source = odd_directory();

@@ -26,7 +26,7 @@ use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file
 use transfer::manifest::Manifest;
 use transfer::pairing::{PIN_BYTES, PairingCode, Pin, Secret};
 use transfer::path::RelativePath;
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, Segment};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, Segment};
 
 use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
@@ -888,9 +888,23 @@ fn data_that_breaks_the_protocol() {
     });
     refused_data("too many keys", |data| {
         let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
-        (0..17).for_each(|slot| say_data(data, &Data::Key { slot, material: &material }, &[]));
+        for slot in [15, 16] {
+            say_data(data, &Data::Key { slot, material: Material(&material) }, &[]);
+        }
     });
-    refused_data("malformed message", |data| say_data(data, &Data::Key { slot: 0, material: &[9; 69] }, &[]));
+    // A key of the list before.
+    refused_data("cannot be decoded", |data| {
+        let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
+        say_data(data, &Data::Key { slot: 7, material: Material(&material) }, &[]);
+        say_data(data, &Data::End, &[]);
+        peer::hear(data);
+        let (mut chunk, payload) = chunk(0, 2);
+        chunk.codec = Codec::PagesZstd;
+        let described = [&[0, 7, 0, 0][..], &payload].concat();
+        say_chunk(data, chunk, &zstd::bulk::compress(&described, 1).expect("zstd"));
+    });
+    let odd = Data::Key { slot: 0, material: Material(&[9; 69]) };
+    refused_data("malformed message", |data| say_data(data, &odd, &[]));
     refused_data("malformed message", |data| say_raw(data, 99, b""));
     refused_data("malformed message", |data| drop(data.write_all(&[0xff; 5]).and_then(|()| data.flush())));
     refused_data("unexpected message", |data| say_data(data, &Data::Attached, &[]));
@@ -981,7 +995,7 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
     let open: Vec<_> = (0..STREAMS)
         .map(|file| {
             let mut data = rogue.data();
-            (0..16).for_each(|slot| say_data(&mut data, &Data::Key { slot, material: &material }, &[]));
+            (0..16).for_each(|slot| say_data(&mut data, &Data::Key { slot, material: Material(&material) }, &[]));
             for (number, codec, payload) in
                 [(0, Codec::Raw, &zeros[..]), (1, Codec::PagesZstd, &opened), (2, Codec::Raw, &zeros[1..])]
             {

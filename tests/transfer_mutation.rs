@@ -27,7 +27,7 @@ use transfer::pairing::PairingCode;
 use transfer::path::RelativePath;
 use transfer::progress::Progress;
 use transfer::receiver::{ReceiveSettings, Received, Receiver, Trust};
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment, frame};
+use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame};
 
 use crate::peer::flip::Flip;
 use crate::peer::{Rogue, Tls, hear, say_bytes};
@@ -144,7 +144,7 @@ fn hashed<'b>(entry: &Entry, bytes: &'b [u8]) -> Vec<(Hash, &'b [u8])> {
 
 fn chunks(source: &[(Entry, Vec<u8>)], wanted: impl Fn(&str) -> bool) -> Vec<Vec<u8>> {
     let key = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
-    let mut said = vec![data(&Data::Key { slot: 3, material: &key }, &[]), data(&Data::Ping, &[])];
+    let mut said = vec![data(&Data::Key { slot: 3, material: Material(&key) }, &[]), data(&Data::Ping, &[])];
     let wanted = source.iter().enumerate().filter(|(_, (entry, _))| wanted(&entry.path.to_string()));
     for (file, (entry, bytes)) in wanted {
         let chunks = (0..).zip(hashed(entry, bytes));

@@ -262,7 +262,7 @@ fn far_ends_that_are_not_what_they_should_be_are_told() {
     let says = |near: &Near, reason: &str, hint: &str| warns(near, &server, reason, hint);
     says(&place.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
     says(&place.near(&[port], &[]), "app may not connect here", "--allow");
-    says(&place.near(&[foreign], &[]), "not of the authority in --tls-ca", "of the same authority");
+    says(&place.near(&[foreign], &[]), "not of an authority that is trusted here", "of the same authority");
     says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
     // A port of something else.
     says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");

@@ -69,12 +69,12 @@ pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &R
     let name = if bare { format!("[{name}]") } else { name.to_owned() };
     let reachable = format!("{name}:{}", listening.address().port());
     speech.ready(&token.text(), &reachable)?;
-    let mut impostors = 0_u32;
-    let mut visit = listening.wait(|peer| {
-        impostors = impostors.saturating_add(1);
+    let mut turned_away = 0_u32;
+    let mut visit = listening.wait(|why| {
+        turned_away = turned_away.saturating_add(1);
         // Who tries again and again must not fill the log.
-        if impostors.is_power_of_two() {
-            report.line(format!("{peer} tried a wrong secret and was turned away ({impostors} so far)"));
+        if turned_away.is_power_of_two() {
+            report.line(format!("someone was turned away ({turned_away} so far): {why}"));
         }
     })?;
     report.line(format!("the donor came from {}", visit.peer()));

@@ -13,6 +13,7 @@ mod key;
 mod keys;
 mod names;
 pub mod record;
+mod words;
 
 pub use crate::{
     config::{SUITES, client_config, provider, server_config},
@@ -21,6 +22,7 @@ pub use crate::{
     key::{private_key, private_key_pem, read_secret},
     keys::RecordKeys,
     names::check_name,
+    words::in_words,
 };
 
 /// Type of a handshake message that gives a ticket for resumption (RFC 8446, appendix B.3).

@@ -127,7 +127,7 @@ fn hash_file(path: &Path, length: u64, buffer: &mut Buffer, counter: &AtomicU64)
         let wanted = chunk_bytes(length, chunk);
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let room = buffer.take(wanted.next_multiple_of(4096));
-        let cached = reader.read_cached(offset, room).min(wanted);
+        let cached = room.get_mut(..wanted).map_or(0, |room| reader.read_cached(offset, room));
         let read = if cached == wanted { cached } else { reader.read_disk(offset, room, cached)? };
         let bytes = room.get(..wanted.min(read)).unwrap_or_default();
         hashes.push(chunk_hash(length, chunk, bytes));

@@ -129,7 +129,7 @@ pub enum TransferError {
         seconds: u64,
     },
     /// TLS failed: certificates, keys, or bytes changed on the way.
-    #[error("{peer}: {source}")]
+    #[error("{peer}: {}", tls13::in_words(source))]
     Tls {
         /// The other side.
         peer: String,

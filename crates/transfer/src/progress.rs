@@ -21,6 +21,8 @@ pub struct Progress {
     pub wire_bytes: AtomicU64,
     /// Bytes of pages that travelled opened.
     pub opened_bytes: AtomicU64,
+    /// Bytes of logs that would have travelled opened if keys of MariaDB's key file were to travel.
+    pub withheld_bytes: AtomicU64,
     /// Chunks.
     pub chunks: AtomicU64,
     /// Nanoseconds that connections waited for the other side.
@@ -74,6 +76,7 @@ impl Default for Progress {
             kept_bytes: AtomicU64::default(),
             wire_bytes: AtomicU64::default(),
             opened_bytes: AtomicU64::default(),
+            withheld_bytes: AtomicU64::default(),
             chunks: AtomicU64::default(),
             network_wait: AtomicU64::default(),
             disk_wait: AtomicU64::default(),

@@ -68,7 +68,7 @@ fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Receive
     let destination = Destination::Paired(host.code().expect("a code").clone());
     thread::scope(|scope| {
         let receiving = scope.spawn(move || {
-            let mut visit = host.wait(drop)?;
+            let mut visit = host.wait(|_| {})?;
             assert_eq!(visit.hear()?, "everything");
             assert_eq!(into.exists(), before, "nothing is touched before the first word");
             visit.receive(&Progress::default())
@@ -228,7 +228,8 @@ fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
                 sent.expect("it is sent");
             }
         });
-        let waiting = scope.spawn(|| wrong.wait(|peer| panic!("{peer} was given a secret")).map(drop));
+        let waiting =
+            scope.spawn(|| wrong.wait(|why| assert!(!why.contains("secret"), "it was given one: {why}")).map(drop));
         let nowhere = destination(&[first, second]);
         let refused = Session::open(&nowhere, &settings(), &progress).expect_err("neither is the receiver");
         let TransferError::Unreached { tried } = &refused else { panic!("{refused}") };

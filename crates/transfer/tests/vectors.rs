@@ -8,8 +8,8 @@ use transfer::{
     pairing::{PairingCode, Side},
     path::RelativePath,
     wire::{
-        Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment, frame,
-        message::{MAX_HAVE, MAX_TOLD, VERSION},
+        Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame,
+        message::{MAX_HAVE, MAX_TOLD, SLOTS, VERSION},
     },
 };
 
@@ -69,6 +69,7 @@ fn the_limits_of_the_document_are_ours() {
     said(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
     said(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
     said(&format!("2 number of chunks, 1 to {MAX_TOLD} |"));
+    said(&format!("2 slot, 0 to {}, key material", SLOTS - 1));
     said(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
 }
 
@@ -125,7 +126,7 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     let key = |material: &[u8]| {
         let cipher = SpaceCipher::decode(material).expect("a key");
         assert_eq!(cipher.encode().as_slice(), material);
-        (data(&Data::Key { slot: 7, material }, &[]), cipher)
+        (data(&Data::Key { slot: 7, material: Material(material) }, &[]), cipher)
     };
     let opened = |cipher: &SpaceCipher, offset: usize, chunk: &[u8]| {
         let (mut payload, mut check) = (Vec::new(), Vec::new());

@@ -91,7 +91,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The handshake failed.
-    #[error("{peer}: {}", tls_words(source))]
+    #[error("{peer}: {}", tls13::in_words(source))]
     Tls {
         /// The other end.
         peer: String,
@@ -136,30 +136,6 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-}
-
-/// What rustls says, in the words of whoever has to mend it.
-fn tls_words(error: &rustls::Error) -> String {
-    use rustls::{AlertDescription as A, CertificateError as C, Error as E};
-    let words = match error {
-        E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => "its certificate has expired",
-        E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => "its certificate is not valid yet",
-        E::InvalidCertificate(C::UnknownIssuer) => "its certificate is not of the authority in --tls-ca",
-        E::InvalidCertificate(C::BadSignature) => "its certificate is not of the authority in --tls-ca",
-        E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
-            "its certificate is for another name"
-        }
-        E::AlertReceived(A::CertificateExpired) => "it says that our certificate has expired, or is not valid yet",
-        E::AlertReceived(A::UnknownCA | A::DecryptError) => "it does not know the authority of our certificate",
-        E::AlertReceived(A::BadCertificate | A::CertificateUnknown | A::UnsupportedCertificate) => {
-            "it does not accept our certificate"
-        }
-        E::AlertReceived(A::ProtocolVersion) => "it does not speak TLS 1.3",
-        E::InvalidMessage(_) => "it does not speak TLS",
-        E::NoCertificatesPresented => "it showed no certificate",
-        other => return format!("TLS: {other}"),
-    };
-    words.to_owned()
 }
 
 impl Error {

@@ -167,7 +167,7 @@ impl Send {
         let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
         let outcome =
             self.following.follow(&progress, || send_proven(&plan, destination, keys, &settings, &progress, prove));
-        self.over(outcome, |sent| summary(plan.entries.len(), plan.bytes, sent, &progress))
+        self.over(outcome, |sent| summary(plan.entries.len(), plan.bytes, sent, &progress), &progress)
     }
 
     fn settings(&self) -> SendSettings {
@@ -203,13 +203,14 @@ impl Send {
             send_flow_and_finish(session, &mut flow, streamed.dress, &streamed.note(), &progress)
         });
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
-        self.over(outcome, |sent| summary(sent.entries, load(&progress.total_bytes), sent, &progress))
+        self.over(outcome, |sent| summary(sent.entries, load(&progress.total_bytes), sent, &progress), &progress)
     }
 
     fn over(
         &self,
         outcome: Result<Sent, TransferError>,
         summary: impl FnOnce(&Sent) -> Summary,
+        progress: &Progress,
     ) -> Result<Exit, Failure> {
         match outcome {
             Ok(sent) => {
@@ -217,6 +218,7 @@ impl Send {
                 self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
                     eprint_line(&format!("sent {}", summary.line()));
+                    hint_of_withheld(progress);
                 }
                 Ok(Exit::Clean)
             }
@@ -333,6 +335,18 @@ fn summary(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Summ
         streams: usize::from(sent.streams),
         rekeyed_files: sent.rekeyed,
         master_keys: Vec::new(),
+    }
+}
+
+/// Logs that the keys at hand open went as they are.
+fn hint_of_withheld(progress: &Progress) {
+    let bytes = progress.withheld_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    if bytes > 0 {
+        hint(&format!(
+            "{} of MariaDB's encrypted binary logs went as they are, which do not compress; see --send-mariadb-key in \
+             `sealant send --help`",
+            size(bytes)
+        ));
     }
 }
 

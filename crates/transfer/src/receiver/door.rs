@@ -48,13 +48,25 @@ pub(super) struct Visitor {
     pub(super) data: Arc<rustls::ServerConfig>,
 }
 
-/// What came of a stranger.
-enum Verdict {
-    Sender(Box<Visitor>),
+/// Someone who came and was not let in.
+#[derive(Debug)]
+pub(super) enum Stranger {
     /// It claimed to be the sender and was not.
     Impostor(SocketAddr),
-    /// A port scanner, another program, a broken connection, or one that may not come in.
+    /// A port scanner, another program, a broken connection, or one that may not come in: why not.
     Nobody(String),
+}
+
+/// What came of someone at the door.
+enum Verdict {
+    Sender(Box<Visitor>),
+    Stranger(Stranger),
+}
+
+impl From<Stranger> for Verdict {
+    fn from(stranger: Stranger) -> Self {
+        Self::Stranger(stranger)
+    }
 }
 
 impl Door {
@@ -104,12 +116,12 @@ impl Door {
     }
 
     /// Waits for the first sender that proves itself. `paired` says that there is a code that
-    /// somebody has seen; `impostor` hears of each that tried a wrong secret, and may end the wait.
+    /// somebody has seen; `turned_away` hears of everybody else, and may end the wait.
     pub(super) fn wait_for_sender(
         &self,
         settings: &ReceiveSettings,
         paired: bool,
-        mut impostor: impl FnMut(SocketAddr) -> Result<(), TransferError>,
+        mut turned_away: impl FnMut(&Stranger) -> Result<(), TransferError>,
     ) -> Result<Visitor, TransferError> {
         let until = Instant::now() + settings.expiry;
         let strangers = &Strangers::default();
@@ -120,8 +132,12 @@ impl Door {
                 while Instant::now() < until {
                     match told.try_recv() {
                         Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
-                        Ok(Verdict::Impostor(peer)) => impostor(peer)?,
-                        Ok(Verdict::Nobody(why)) => refused = Some(why),
+                        Ok(Verdict::Stranger(stranger)) => {
+                            turned_away(&stranger)?;
+                            if let Stranger::Nobody(why) = stranger {
+                                refused = Some(why);
+                            }
+                        }
                         Err(_) => {}
                     }
                     strangers.end_slow();
@@ -147,39 +163,40 @@ impl Door {
     }
 
     fn judge(&self, socket: TcpStream, peer: SocketAddr, settings: &ReceiveSettings) -> Verdict {
+        let nobody = |why: String| Verdict::from(Stranger::Nobody(why));
         let control = ControlChannel::accept(socket, self.config.clone(), peer.to_string(), strangers::PATIENCE);
         let mut control = match control {
             Ok(control) => control,
-            Err(error) => return Verdict::Nobody(error.to_string()),
+            Err(error) => return nobody(error.to_string()),
         };
         if let Err(names) = control.is_one_of(&settings.allow) {
             let _ = control.send(&Control::Failed { reason: format!("{names} may not send here (--allow)") });
-            return Verdict::Nobody(format!("{peer}: {names} is not on the list of --allow"));
+            return nobody(format!("{peer}: {names} is not on the list of --allow"));
         }
         let (version, proof, streams) = match control.expect() {
             Ok(Control::Hello { version, proof, streams, .. }) => (version, proof, streams),
-            Ok(_) => return Verdict::Nobody(format!("{peer}: something else than a greeting")),
-            Err(error) => return Verdict::Nobody(error.to_string()),
+            Ok(_) => return nobody(format!("{peer}: something else than a greeting")),
+            Err(error) => return nobody(error.to_string()),
         };
         if version != VERSION {
             let reason = format!("speaks version {VERSION} of the protocol, not {version}");
             let _ = control.send(&Control::Failed { reason });
             let peer = peer.to_string();
-            return Verdict::Nobody(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
+            return nobody(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
         }
         let exporter = match control.exporter() {
             Ok(exporter) => exporter,
-            Err(error) => return Verdict::Nobody(error.to_string()),
+            Err(error) => return nobody(error.to_string()),
         };
         if let Some(secret) = &self.secret
             && !secret.is_proven(Side::Sender, &exporter, &proof)
         {
             let _ = control.send(&Control::Failed { reason: "the pairing code's secret is wrong".to_owned() });
-            return Verdict::Impostor(peer);
+            return Stranger::Impostor(peer).into();
         }
         let proof = self.secret.as_ref().map(|secret| secret.proof(Side::Receiver, &exporter)).unwrap_or_default();
         self.welcome(control, proof, streams, settings)
-            .map_or_else(|error| Verdict::Nobody(error.to_string()), |visitor| Verdict::Sender(Box::new(visitor)))
+            .map_or_else(|error| nobody(error.to_string()), |visitor| Verdict::Sender(Box::new(visitor)))
     }
 
     fn welcome(

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Instant};
 
 use super::{
     ReceiveSettings, Received, Receiver, Trust,
-    door::{Door, Visitor},
+    door::{Door, Stranger, Visitor},
     open_door,
     staging::Staging,
 };
@@ -52,14 +52,17 @@ impl Host {
         self.door.address()
     }
 
-    /// Waits for a sender. `impostor` hears of each that tried a wrong secret; it is not let in, and the wait goes on: unlike
-    /// a pairing code that someone typed, the secret went from program to program, and nobody guesses its 128 bits.
+    /// Waits for a sender. `turned_away` hears why each of the others was not let in; the wait goes on: unlike a pairing
+    /// code that someone typed, the secret went from program to program, and nobody guesses its 128 bits.
     ///
     /// # Errors
     /// [`TransferError`].
-    pub fn wait(self, mut impostor: impl FnMut(SocketAddr)) -> Result<Visit, TransferError> {
-        let turned_away = |peer| {
-            impostor(peer);
+    pub fn wait(self, mut turned_away: impl FnMut(&str)) -> Result<Visit, TransferError> {
+        let turned_away = |stranger: &Stranger| {
+            match stranger {
+                Stranger::Impostor(peer) => turned_away(&format!("{peer} tried a wrong secret")),
+                Stranger::Nobody(why) => turned_away(why),
+            }
             Ok(())
         };
         // A code that a program hands on by itself has been seen by nobody.

@@ -31,7 +31,7 @@ use aws_lc_rs::{
 use keyring::OwnKeyring;
 
 use self::{
-    door::{Door, Visitor},
+    door::{Door, Stranger, Visitor},
     ledger::Ledger,
     mark::Mark,
     rekey::Rekeying,
@@ -241,7 +241,10 @@ impl Receiver {
             return Ok(received(&manifest, None, Vec::new(), None));
         }
         // One failed try burns a pairing code.
-        let burnt = |peer| Err(TransferError::WrongSecret { peer });
+        let burnt = |stranger: &Stranger| match stranger {
+            Stranger::Impostor(peer) => Err(TransferError::WrongSecret { peer: *peer }),
+            Stranger::Nobody(_) => Ok(()),
+        };
         let visitor = self.door.wait_for_sender(&self.settings, self.code.is_some(), burnt)?;
         self.serve_visitor(visitor, progress)
     }

@@ -91,8 +91,11 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
 /// of marks.
 type Key = (u16, &'static [u8], usize, fn(usize) -> (usize, usize));
 
-const KEYS: [Key; 6] = [
+const KEYS: [Key; 7] = [
     (7, &[1, 0, 0, 0x10, 0], 64, |bytes| (bytes / 4096, 5 * (bytes / 4096))),
+    (13, &[2, 0, 0, 0x10, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0], 4, |bytes| {
+        (bytes / 4096, 5 * (bytes / 4096))
+    }),
     (8, &[3], 40, |_| (1, 1)),
     (9, &[4], 64, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
     (10, &[5, 0], 12 + 24, |_| (1, 8)),

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use verify::read::Buffer;
+use zeroize::Zeroize;
 
 use crate::{
     codec::{
@@ -14,11 +15,11 @@ use crate::{
     progress::Progress,
     receiver::{Receiving, Round, folder::Folder, target::TargetFile},
     tls::{DataChannel, MessageBuffer},
-    wire::{Chunk, Codec, Data, Entry, Kind, Segment, message::CHUNK_HEADER_BYTES},
+    wire::{
+        Chunk, Codec, Data, Entry, Kind, Segment,
+        message::{CHUNK_HEADER_BYTES, SLOTS},
+    },
 };
-
-/// Keys that one connection may have open at the same time.
-const MAX_SLOTS: usize = 16;
 
 /// The longest that is decompressed: a chunk, and how its pages travel.
 const DECODED_BYTES: usize = CHUNK_BYTES + MAX_DESCRIPTION_BYTES;
@@ -38,7 +39,7 @@ pub(super) struct Stream<'r> {
 struct Worker {
     decoder: Decoder,
     ciphers: HashMap<u16, SpaceCipher>,
-    /// What is decompressed and not a chunk yet; then what is to be written and is not aligned.
+    /// What is decompressed and not a chunk yet, pages in clear text among it; then what is to be written and is not aligned.
     decoded: Buffer,
     bytes: Buffer,
 }
@@ -77,11 +78,11 @@ impl<'r> Stream<'r> {
                     self.chunk(&chunk, &peer)?;
                 }
                 Data::Key { slot, material } => {
-                    let cipher = SpaceCipher::decode(material).map_err(TransferError::malformed(&peer))?;
-                    self.worker.ciphers.insert(slot, cipher);
-                    if self.worker.ciphers.len() > MAX_SLOTS {
+                    if slot >= SLOTS {
                         return Err(TransferError::protocol(&peer, "too many keys"));
                     }
+                    let cipher = SpaceCipher::decode(material.0).map_err(TransferError::malformed(&peer))?;
+                    self.worker.ciphers.insert(slot, cipher);
                 }
                 Data::Ask { file, first, count } => {
                     drained = false;
@@ -91,6 +92,7 @@ impl<'r> Stream<'r> {
                 Data::Ping => {}
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
+                    self.worker.ciphers.clear();
                     // The next list may have another directory in the place of this one.
                     self.folder = self.receiving.staging.folder();
                     self.channel.send(&Data::Drained)?;
@@ -174,6 +176,12 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
     match entry.kind {
         Kind::File { bytes } => Some(bytes),
         _ => None,
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.decoded.take(DECODED_BYTES).zeroize();
     }
 }
 

@@ -23,14 +23,20 @@ const CONNECTION_BYTES: usize = 1280 << 10;
 /// Of one encoder, beside its contexts: what comes out, pages opened, and these sealed again.
 const ENCODER_BYTES: usize = 3 * (CHUNK_BYTES + MAX_DESCRIPTION_BYTES);
 
-/// An encoder, and memory for pages that are opened for it.
-#[derive(Debug, Default)]
+/// An encoder, and memory for pages that are opened for it. `Debug` shows nothing of them.
+#[derive(Default)]
 pub(super) struct Encoding {
     pub(super) encoder: Encoder,
     /// Pages in clear text.
     pub(super) pages: Zeroizing<Vec<u8>>,
     /// The same, sealed again.
     pub(super) check: Vec<u8>,
+}
+
+impl std::fmt::Debug for Encoding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Encoding")
+    }
 }
 
 /// As many encoders as fit.

@@ -123,12 +123,13 @@ impl<'p> SourceFile<'p> {
         let mut done = 0;
         // What is cached is copied and hashed in pieces that fit the processor's own cache.
         while done < wanted {
-            let end = (done + PIECE_BYTES).min(room.len());
+            // Not a byte more than the file has: what is behind its end is in no cache.
+            let end = (done + PIECE_BYTES).min(wanted);
             let piece = room.get_mut(done..end).unwrap_or_default();
-            let cached = reader.read_cached(offset + done as u64, piece).min(wanted - done);
+            let cached = reader.read_cached(offset + done as u64, piece);
             hasher.update(piece.get(..cached).unwrap_or_default());
             done += cached;
-            if done < end.min(wanted) {
+            if done < end {
                 break;
             }
         }
@@ -223,11 +224,15 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::{
+        fs,
+        sync::atomic::{AtomicBool, Ordering},
+    };
 
     use rustix::fs::{FallocateFlags, fallocate};
 
     use super::*;
+    use crate::plan::Selection;
 
     #[test]
     fn holes_that_are_made_meanwhile_leave_no_empty_part() {
@@ -251,5 +256,36 @@ mod tests {
             over.store(true, Ordering::Relaxed);
             assert!(!empty);
         });
+    }
+
+    /// What this thread had to fetch from a disk so far.
+    fn bytes_of_disks() -> u64 {
+        let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+        counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_in_memory_is_not_fetched_from_the_disk() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        for bytes in [1, 4095, 4096, 4097, PIECE_BYTES + 1, 150_000, CHUNK_BYTES + 150_000] {
+            let content: Vec<u8> = (0..bytes).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            let path = directory.path().join(bytes.to_string());
+            fs::write(&path, &content).unwrap();
+            File::open(&path).unwrap().sync_all().unwrap();
+        }
+        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let mut buffer = Buffer::new(CHUNK_BYTES);
+        let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
+        for (number, _) in files {
+            let source = SourceFile::open(&plan, number).unwrap();
+            let content = fs::read(&source.path).unwrap();
+            let before = bytes_of_disks();
+            for (chunk, expected) in (0_u64..).zip(content.chunks(CHUNK_BYTES)) {
+                let (bytes, hash) = source.read(chunk, &mut buffer).unwrap();
+                assert!(bytes == expected, "{}", source.path.display());
+                assert_eq!(hash, crate::hash::chunk_hash(source.bytes, chunk, expected));
+            }
+            assert_eq!(bytes_of_disks(), before, "{}", source.path.display());
+        }
     }
 }

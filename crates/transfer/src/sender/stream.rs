@@ -12,19 +12,19 @@ use verify::read::Buffer;
 use crate::{
     codec::{
         Effort, holes_are_zero, is_zero,
-        page::{HEAD_BYTES, SpaceCipher, SpaceKeys},
+        page::{HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     },
     error::TransferError,
     hash::{CHUNK_BYTES, Hash, chunk_bytes},
     progress::Progress,
     sender::{Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
-    wire::{Chunk, Codec, Data, Segment, message::MAX_TOLD},
+    wire::{
+        Chunk, Codec, Data, Material, Segment,
+        message::{MAX_TOLD, SLOTS},
+    },
 };
 
-/// Slots of keys before the other side's are used again: files of one connection that are open at
-/// the same time is one.
-const SLOTS: u16 = 16;
 /// How long the other side hears nothing while there is nothing to send.
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -45,6 +45,8 @@ struct FileKeys {
     file: usize,
     space: Option<SpaceKeys>,
     cipher: Option<(KeyVersion, u16, SpaceCipher)>,
+    /// What would open it if keys of the key file were to travel.
+    withheld: Option<SpaceKeys>,
 }
 
 impl<'s> Stream<'s> {
@@ -234,17 +236,25 @@ impl<'s> Stream<'s> {
         let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
             let redo = || self.sending.redo.of_log(self.sending.plan, file);
-            let space = SpaceKeys::of(&source.head(HEAD_BYTES)?, keys, self.sending.key_file_keys, redo);
-            self.keys = Some(FileKeys { file, space, cipher: None });
+            let (head, travel) = (source.head(HEAD_BYTES)?, KeyFileKeys::Travel);
+            let space = SpaceKeys::of(&head, keys, self.sending.key_file_keys, redo);
+            let withheld = if space.is_none() { SpaceKeys::of(&head, keys, travel, || None) } else { None };
+            self.keys = Some(FileKeys { file, space, cipher: None, withheld });
         }
-        let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else { return Ok(false) };
-        let version = space.version_of(bytes);
         let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
+        let Some(FileKeys { space: Some(space), cipher, .. }) = &mut self.keys else {
+            let withheld = self.keys.as_ref().and_then(|known| known.withheld.as_ref());
+            if withheld.is_some_and(|space| space.cipher(KeyVersion(0), offset, bytes, keys).is_some()) {
+                Progress::add(&self.sending.progress.withheld_bytes, bytes.len() as u64);
+            }
+            return Ok(false);
+        };
+        let version = space.version_of(bytes);
         if cipher.as_ref().is_none_or(|(known, ..)| *known != version) {
             let Some(made) = space.cipher(version, offset, bytes, keys) else { return Ok(false) };
             let slot = self.next_slot;
             self.next_slot = (slot + 1) % SLOTS;
-            self.channel.queue(&Data::Key { slot, material: &made.encode() }, &[])?;
+            self.channel.queue(&Data::Key { slot, material: Material(&made.encode()) }, &[])?;
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };

@@ -24,6 +24,9 @@ pub const MAX_HAVE: usize = 16 << 10;
 
 /// Hashes in one [`Data::Told`].
 pub const MAX_TOLD: usize = 32;
+/// Slots of keys on one connection. Files of it that are open at the same time is one; each key takes some 3 KiB, expanded, and
+/// there may be many connections.
+pub const SLOTS: u16 = 16;
 
 /// Messages of the control connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +136,16 @@ impl std::fmt::Debug for SecretBytes {
     }
 }
 
+/// The same, of a message that is read or written. `Debug` shows nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Material<'b>(pub &'b [u8]);
+
+impl std::fmt::Debug for Material<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Material")
+    }
+}
+
 /// Owner and permissions of the directory that everything is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -192,10 +205,10 @@ pub enum Data<'b> {
     /// Sender: how the pages of a tablespace or a log are sealed, from here on called `slot` on this
     /// connection.
     Key {
-        /// Number.
+        /// Number, less than [`SLOTS`].
         slot: u16,
         /// The key, as [`codec::page`](crate::codec::page) writes it.
-        material: &'b [u8],
+        material: Material<'b>,
     },
     /// Sender: part of a file.
     Chunk(Chunk<'b>),
@@ -519,7 +532,7 @@ impl<'b> Data<'b> {
             Self::Attached => kind::ATTACHED,
             Self::Key { slot, material } => {
                 out.extend(slot.to_be_bytes());
-                out.extend(*material);
+                out.extend(material.0);
                 kind::KEY
             }
             Self::Chunk(chunk) => {
@@ -551,7 +564,7 @@ impl<'b> Data<'b> {
         let message = match kind {
             kind::ATTACH => Self::Attach { token: fields.array()? },
             kind::ATTACHED => Self::Attached,
-            kind::KEY => Self::Key { slot: fields.u16()?, material: fields.rest() },
+            kind::KEY => Self::Key { slot: fields.u16()?, material: Material(fields.rest()) },
             kind::CHUNK => Self::Chunk(Chunk::decode(&mut fields)?),
             kind::END => Self::End,
             kind::DRAINED => Self::Drained,
@@ -678,7 +691,7 @@ mod tests {
         for message in [
             Data::Attach { token: [1; 16] },
             Data::Attached,
-            Data::Key { slot: 9, material: b"key" },
+            Data::Key { slot: 9, material: Material(b"key") },
             Data::Chunk(chunk),
             Data::End,
             Data::Drained,

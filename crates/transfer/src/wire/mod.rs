@@ -10,5 +10,5 @@ pub mod message;
 pub use self::{
     field::{Fields, Malformed},
     frame::{HEADER_BYTES, MAX_BODY_BYTES},
-    message::{Chunk, Codec, Control, Data, Entry, Kind, Root, SecretBytes, Segment},
+    message::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment},
 };

@@ -21,7 +21,7 @@ use crate::{
 /// # Errors
 /// [`CipherFault`], never seen.
 pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    as_one(nonce, records, |iv, stream| cipher.open(iv, stream))
+    open_in(cipher, nonce, records, &mut Room::default())
 }
 
 /// Seals opened records in place, to the bytes they were opened from.
@@ -29,12 +29,46 @@ pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<()
 /// # Errors
 /// [`CipherFault`], never seen.
 pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    as_one(nonce, records, |iv, stream| cipher.seal(iv, stream))
+    seal_in(cipher, nonce, records, &mut Room::default())
+}
+
+/// Memory for the ciphertext of one mini-transaction after the other: to wipe it after each takes as long as to open it.
+#[derive(Default)]
+pub(crate) struct Room(Zeroizing<Vec<u8>>);
+
+impl Room {
+    /// Empty, with so much room that it is not moved.
+    fn take(&mut self, bytes: usize) -> &mut Vec<u8> {
+        if self.0.capacity() < bytes {
+            self.0 = Zeroizing::new(Vec::with_capacity(bytes.next_power_of_two()));
+        }
+        self.0.clear();
+        &mut self.0
+    }
+}
+
+pub(crate) fn open_in(
+    cipher: &LogCipher,
+    nonce: [u8; 8],
+    records: &mut [u8],
+    room: &mut Room,
+) -> Result<(), CipherFault> {
+    as_one(nonce, records, room, |iv, stream| cipher.open(iv, stream))
+}
+
+pub(crate) fn seal_in(
+    cipher: &LogCipher,
+    nonce: [u8; 8],
+    records: &mut [u8],
+    room: &mut Room,
+) -> Result<(), CipherFault> {
+    as_one(nonce, records, room, |iv, stream| cipher.seal(iv, stream))
 }
 
 fn as_one(
     nonce: [u8; 8],
     records: &mut [u8],
+    room: &mut Room,
     transform: impl Fn(&Block, &mut [u8]) -> Result<(), CipherFault>,
 ) -> Result<(), CipherFault> {
     let mut iv = Block::default();
@@ -42,11 +76,11 @@ fn as_one(
     // Type and length of the first record: at most 6 bytes.
     let first = record_at(records, 0).map_or(&[][..], |first| records.range(first.begin, first.payload));
     put(&mut iv, nonce.len(), first);
-    let mut stream = Zeroizing::new(Vec::with_capacity(records.len()));
+    let stream = room.take(records.len());
     for place in Records::new(records) {
         stream.extend_from_slice(records.range(place.payload, place.end));
     }
-    transform(&iv, &mut stream)?;
+    transform(&iv, stream)?;
     let (mut rest, mut at) = (stream.as_slice(), 0);
     // A list of places would take many times the bytes of the records, if these are short.
     while let Some(place) = record_at(records, at) {

@@ -11,7 +11,9 @@ use zeroize::Zeroizing;
 use crate::{
     bytes::Bytes,
     crypt::redo::{
-        LogCipher, mariadb_encrypted, mariadb_phys,
+        LogCipher,
+        mariadb_encrypted::{Room, open_in, seal_in},
+        mariadb_phys,
         records::{self, Framing, frame, frame_within},
     },
 };
@@ -35,11 +37,15 @@ const SEARCH_WORK: usize = 1 << 21;
 /// Bytes that are summed in the time that one record takes.
 const BYTES_A_RECORD: usize = 64;
 
-/// Where the first whole mini-transaction in a part of a log begins.
+/// Where the first whole mini-transaction in a part of a log begins, of those that stand behind the end of another one
+/// (or behind the file's header, which has zeros there): where a sequence byte must be is where few others have to be
+/// looked at, and walks through the records of a long one from each of its bytes take too long.
 #[must_use]
 pub fn first(part: &[u8]) -> Option<usize> {
     let mut work = SEARCH_WORK;
-    (0..part.len()).take_while(|at| part.len().saturating_sub(*at) > TAIL_BYTES).find(|at| {
+    let begins = |at: &usize| at.checked_sub(TAIL_BYTES).is_none_or(|end| matches!(part.get(end), Some(0 | 1)));
+    let places = (0..part.len()).take_while(|at| part.len().saturating_sub(*at) > TAIL_BYTES);
+    places.filter(begins).find(|at| {
         let rest = part.get(*at..).unwrap_or_default();
         let Framing::Records(count) = frame_within(rest, &mut work) else { return false };
         work = work.saturating_sub(count / BYTES_A_RECORD);
@@ -50,12 +56,14 @@ pub fn first(part: &[u8]) -> Option<usize> {
 /// Opens every mini-transaction of `run`, which begins with one, up to the first whose checksum does
 /// not hold. Returns where the last of them ends; what is behind it stays.
 pub fn open(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
-    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open))
+    let mut room = Room::default();
+    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open, &mut room))
 }
 
 /// Seals every mini-transaction of `run`, all of which [`open`] opened, to the identical bytes.
 pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
-    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal))
+    let mut room = Room::default();
+    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal, &mut room))
 }
 
 /// How many of the first mini-transactions of `run` open to what recovery would take, and to what it
@@ -64,6 +72,7 @@ pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
 pub fn sense(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
     const ASKED: u32 = 64;
     let (mut fits, mut misfits, mut at) = (0_u32, 0_u32, 0_usize);
+    let mut room = Room::default();
     while fits.saturating_add(misfits) < ASKED
         && let Some(rest) = run.get(at..)
         && let Framing::Records(count) = frame(rest)
@@ -71,7 +80,7 @@ pub fn sense(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
     {
         let mut opened = Zeroizing::new(rest.range(0, count).to_vec());
         let silent = layout == Layout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
-        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open) {
+        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open, &mut room) {
             let fit = records::contents(&opened).is_some();
             fits = fits.saturating_add(u32::from(fit));
             misfits = misfits.saturating_add(u32::from(!fit));
@@ -110,15 +119,22 @@ impl Unit {
         records::checksum(bytes.range(0, self.records), &self.nonce) == self.checksum
     }
 
-    fn crypt(&self, bytes: &mut [u8], cipher: &LogCipher, layout: Layout, direction: Direction) -> bool {
-        let crypt = match (layout, direction) {
-            (Layout::OneStream, Direction::Open) => mariadb_encrypted::open,
-            (Layout::OneStream, Direction::Seal) => mariadb_encrypted::seal,
-            (Layout::PageRecords, Direction::Open) => mariadb_phys::open,
-            (Layout::PageRecords, Direction::Seal) => mariadb_phys::seal,
+    fn crypt(
+        &self,
+        bytes: &mut [u8],
+        cipher: &LogCipher,
+        layout: Layout,
+        direction: Direction,
+        room: &mut Room,
+    ) -> bool {
+        let Some(records) = bytes.get_mut(..self.records) else { return false };
+        let crypted = match (layout, direction) {
+            (Layout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, room),
+            (Layout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, room),
+            (Layout::PageRecords, Direction::Open) => mariadb_phys::open(cipher, self.nonce, records),
+            (Layout::PageRecords, Direction::Seal) => mariadb_phys::seal(cipher, self.nonce, records),
         };
-        let records = bytes.get_mut(..self.records);
-        records.is_some_and(|records| crypt(cipher, self.nonce, records).is_ok())
+        crypted.is_ok()
     }
 }
 

@@ -89,12 +89,15 @@ mod tests {
     use verify::Keys;
 
     use super::*;
-    use crate::codec::{
-        Undecodable,
-        page::{
-            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+    use crate::{
+        codec::{
+            Undecodable,
+            page::{
+                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
+                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            },
         },
+        hash::CHUNK_BYTES,
     };
 
     /// Slot, number of units, from where to where.
@@ -186,6 +189,28 @@ mod tests {
             let cut = from + 30;
             let (opened, payload) = open_and_seal(&cipher_of(&log, &keys), cut as u64, &log[cut..]);
             assert_eq!((opened, part_of(&payload).1), (1, log.len() - cut), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn places_made_to_have_a_length_are_not_tried_for_ever() {
+        for (log, keys, mode) in logs() {
+            let cipher = cipher_of(&log, &keys);
+            let (from, offset) = (sealed_from(&log), 1 << 20);
+            for (decoys, expected) in [(1 << 10, 1), (CHUNK_BYTES - log.len(), 0)] {
+                let key = EventsKey::of(&log, &keys).unwrap().events(mode).unwrap();
+                let mut chunk: Vec<u8> = [0, 0, 1].into_iter().cycle().take(decoys).collect();
+                let mut run = log[from..].to_vec();
+                key.open_run(from as u64, &mut run);
+                // Events that name their end, in their new place.
+                for (at, end) in events_of(&log) {
+                    let end = (offset + decoys + end - from) as u32;
+                    run[at - from + 13..at - from + 17].copy_from_slice(&end.to_le_bytes());
+                }
+                key.seal_run((offset + decoys) as u64, &mut run);
+                chunk.extend(run);
+                assert_eq!(open_and_seal(&cipher, offset as u64, &chunk).0, expected, "{mode:?} behind {decoys}");
+            }
         }
     }
 

@@ -86,12 +86,8 @@ impl Scheme for MariaDbPages {
 
     fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
         let Pages { bytes, layout, space_id } = self.pages;
-        let mut image = Vec::new();
         let open = |page: &mut [u8]| {
-            if mariadb::key_version(page, layout) == KeyVersion(0) {
-                return Mark::AsItIs;
-            }
-            let opened = mariadb::open(page, layout, self.mode, space_id, &self.key, &mut image);
+            let opened = mariadb::open_untested(page, layout, self.mode, space_id, &self.key);
             if opened.is_ok() { Mark::Opened } else { Mark::AsItIs }
         };
         pages.chunks_exact_mut(bytes).map(open).collect()

@@ -251,6 +251,10 @@ mod tests {
             ctr in any::<bool>(),
             mut log in proptest::collection::vec(any::<u8>(), 0..40),
         ) {
+            // What was before them ends as a mini-transaction does.
+            if let Some(at) = log.len().checked_sub(13) {
+                log[at] = 1;
+            }
             for (records, nonce) in units {
                 let mut sealed = Vec::new();
                 for (first, payload) in records {
@@ -267,6 +271,25 @@ mod tests {
             prop_assert_eq!(opened, 1);
             prop_assert_eq!(part_of(&payload).1, log.len());
         }
+    }
+
+    #[test]
+    fn the_first_whole_one_is_found_behind_a_long_one_that_the_chunk_cuts() {
+        let mut random = blake3::Hasher::new().update(b"records").finalize_xof();
+        let mut sealed = |records: usize| {
+            let mut unit = vec![0; 16 * records];
+            random.fill(&mut unit);
+            unit.chunks_mut(16).for_each(|record| record[0] |= 0x3f);
+            let nonce: [u8; 8] = *unit.last_chunk().unwrap();
+            let sum = crc_of(&[&unit[..], &nonce].concat());
+            [&unit[..], &[1], &nonce, &sum.to_be_bytes()].concat()
+        };
+        let (long, short) = (sealed(4000), sealed(40));
+        let cut = 100;
+        let chunk = [&long[cut..], &short[..], &short[..]].concat();
+        let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), Layout::OneStream, Mode::Cbc).unwrap();
+        let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &chunk);
+        assert_eq!((opened, part_of(&payload)), (1, (long.len() - cut, chunk.len())));
     }
 
     /// CRC-32C, bit by bit.

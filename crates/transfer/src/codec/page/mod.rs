@@ -23,6 +23,8 @@
 
 mod binlog;
 mod events;
+#[cfg(test)]
+mod hostile;
 mod keys;
 mod mariadb;
 mod mariadb_blocks;

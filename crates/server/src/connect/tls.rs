@@ -1,0 +1,209 @@
+//! TLS of the client: whom it trusts, and what came of the handshake.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{ClientConfig, ClientConnection, StreamOwned, crypto::CryptoProvider};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use zeroize::Zeroizing;
+
+use super::transport::Transport;
+use crate::{
+    certificate,
+    endpoint::Endpoint,
+    error::{Error, Phase},
+    socket::Socket,
+    tls::{
+        TlsVersion, suites,
+        verify::{Demand, Rejection, Verifier},
+    },
+};
+
+/// What is demanded of the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TlsMode {
+    /// No TLS. Over TCP only with [`Options::allow_plaintext_tcp`].
+    Off,
+    /// TLS without looking at the certificate: safe from listeners, not from impostors.
+    Required,
+    /// TLS, and the certificate leads to the given CA.
+    VerifyCa,
+    /// TLS, and the certificate leads to the given CA and names the host.
+    VerifyIdentity,
+}
+
+/// How to encrypt and whom to trust.
+#[derive(Clone, Debug, Default)]
+pub struct TlsOptions {
+    /// `None`: [`TlsMode::Off`] on unix sockets; on TCP [`TlsMode::VerifyCa`] if a CA file
+    /// is given, else [`TlsMode::Required`].
+    pub mode: Option<TlsMode>,
+    /// PEM file of the only certificates to trust.
+    pub ca_file: Option<PathBuf>,
+    /// PEM file of our own certificate and its chain.
+    pub cert_file: Option<PathBuf>,
+    /// PEM file of our own private key.
+    pub key_file: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    /// The mode in force for an endpoint.
+    pub fn mode_for(&self, endpoint: &Endpoint) -> TlsMode {
+        match self.mode {
+            Some(mode) => mode,
+            None if endpoint.is_socket() => TlsMode::Off,
+            None if self.ca_file.is_some() => TlsMode::VerifyCa,
+            None => TlsMode::Required,
+        }
+    }
+}
+
+/// What the finished handshake agreed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFacts {
+    /// Protocol version.
+    pub version: TlsVersion,
+    /// Suite, by its IANA name.
+    pub suite: String,
+    /// The server's chain as DER, its own certificate first.
+    pub peer_certificates: Vec<Vec<u8>>,
+}
+
+/// What rustls is told to encrypt in that mode: the given CA alone is trusted, and `host` is the name that has to be in
+/// the certificate.
+///
+/// # Errors
+/// [`Error::CaMissing`], [`Error::PemFile`], [`Error::Tls`].
+pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<Arc<ClientConfig>, Error> {
+    let demand = match mode {
+        TlsMode::VerifyCa => Demand::Issuer(authorities(options)?),
+        TlsMode::VerifyIdentity => Demand::IssuerAndName(authorities(options)?, host.to_owned()),
+        TlsMode::Required | TlsMode::Off => Demand::Nothing,
+    };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = unverified_builder(&provider, demand)?;
+    let mut config = match (&options.cert_file, &options.key_file) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(cert), Some(key)) => {
+            let chain = certificates(cert)?;
+            let bytes = Zeroizing::new(read_file(key)?);
+            let private = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| pem_error(key, &error.to_string()))?;
+            builder.with_client_auth_cert(chain, private).map_err(|error| pem_error(key, &error.to_string()))?
+        }
+        (Some(file), None) => return Err(pem_error(file, "its private key file is missing")),
+        (None, Some(file)) => return Err(pem_error(file, "its certificate file is missing")),
+    };
+    config.enable_sni = ServerName::try_from(host).is_ok();
+    Ok(Arc::new(config))
+}
+
+/// A client configuration in which our verifier alone decides.
+pub(crate) fn unverified_builder(
+    provider: &Arc<CryptoProvider>,
+    demand: Demand,
+) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>, Error> {
+    let verifier = Verifier::new(demand, provider.signature_verification_algorithms);
+    Ok(ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| tls_failure(&error))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier)))
+}
+
+fn authorities(options: &TlsOptions) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let file = options.ca_file.as_ref().ok_or(Error::CaMissing)?;
+    certificates(file)
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    certificate::ders_from_pem(&read_file(file)?).map_err(|error| pem_error(file, &error.to_string()))
+}
+
+fn read_file(file: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(|error| pem_error(file, &error.to_string()))
+}
+
+fn pem_error(file: &Path, reason: &str) -> Error {
+    Error::PemFile { path: file.to_owned(), reason: reason.to_owned() }
+}
+
+/// The name for rustls' own bookkeeping; names are judged by our verifier.
+pub fn server_name(host: &str) -> ServerName<'static> {
+    ServerName::try_from(host.to_owned())
+        .unwrap_or_else(|_| ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into()))
+}
+
+pub(crate) fn handshake(
+    mut socket: Socket,
+    config: Arc<ClientConfig>,
+    endpoint: &Endpoint,
+) -> Result<(Transport, TlsFacts), Error> {
+    let mut client =
+        ClientConnection::new(config, server_name(endpoint.host())).map_err(|error| tls_failure(&error))?;
+    while client.is_handshaking() {
+        if let Err(error) = client.complete_io(&mut socket) {
+            return Err(match tls_cause(&error) {
+                Some(cause) => tls_failure(cause),
+                None => socket.failure(Phase::Tls, error),
+            });
+        }
+    }
+    let facts = tls_facts(&client);
+    let stream = Box::new(StreamOwned::new(client, socket));
+    Ok((Transport::Tls(stream), facts))
+}
+
+fn tls_facts(client: &ClientConnection) -> TlsFacts {
+    let version = match client.protocol_version() {
+        Some(rustls::ProtocolVersion::TLSv1_2) => TlsVersion::Tls12,
+        _ => TlsVersion::Tls13,
+    };
+    let suite =
+        client.negotiated_cipher_suite().map(|suite| suites::name(u16::from(suite.suite()))).unwrap_or_default();
+    let peer_certificates =
+        client.peer_certificates().unwrap_or_default().iter().map(|certificate| certificate.to_vec()).collect();
+    TlsFacts { version, suite, peer_certificates }
+}
+
+pub(super) fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Why a handshake with a configuration of [`client_config`] failed.
+pub fn tls_failure(error: &rustls::Error) -> Error {
+    use rustls::{AlertDescription, CertificateError, Error as E, PeerIncompatible as P};
+    match error {
+        E::InvalidCertificate(CertificateError::Other(other)) => match other.0.downcast_ref::<Rejection>() {
+            Some(rejection) => rejection.clone().into(),
+            None => Error::Tls { reason: error.to_string() },
+        },
+        E::InvalidCertificate(CertificateError::BadSignature) => {
+            Error::CertificateNotTrusted { why: crate::error::Untrusted::Unproven }
+        }
+        E::PeerIncompatible(P::ServerDoesNotSupportTls12Or13 | P::ServerTlsVersionIsDisabledByOurConfig) => {
+            Error::TlsTooOld { reason: "it chose an older one".to_owned() }
+        }
+        E::AlertReceived(AlertDescription::ProtocolVersion) => {
+            Error::TlsTooOld { reason: "alert protocol_version".to_owned() }
+        }
+        other => Error::Tls { reason: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_ca_is_used_by_default() {
+        let options = TlsOptions { ca_file: Some("ca.pem".into()), ..TlsOptions::default() };
+        let tcp = Endpoint::tcp("db", 3306);
+        assert_eq!(options.mode_for(&tcp), TlsMode::VerifyCa);
+        assert_eq!(TlsOptions::default().mode_for(&tcp), TlsMode::Required);
+        let socket = Endpoint::Socket("/x".into());
+        assert_eq!(options.mode_for(&socket), TlsMode::Off);
+    }
+}

@@ -1,0 +1,55 @@
+//! Errors of TLS for people.
+
+/// What rustls says of the other side, in the words of whoever has to mend it.
+#[must_use]
+pub fn in_words(error: &rustls::Error) -> String {
+    use rustls::{AlertDescription as A, CertificateError as C, Error as E};
+    let words = match error {
+        E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => "its certificate has expired",
+        E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => "its certificate is not valid yet",
+        E::InvalidCertificate(C::UnknownIssuer) => "its certificate is not of an authority that is trusted here",
+        E::InvalidCertificate(C::BadSignature) => "its certificate is not of an authority that is trusted here",
+        E::InvalidCertificate(C::NotValidForNameContext { expected, presented }) if !presented.is_empty() => {
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+            return format!("its certificate is for another name: {}, not {}", names.join(", "), expected.to_str());
+        }
+        E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
+            "its certificate is for another name"
+        }
+        E::AlertReceived(A::CertificateExpired) => "it says that our certificate has expired, or is not valid yet",
+        E::AlertReceived(A::UnknownCA | A::DecryptError) => "it does not know the authority of our certificate",
+        E::AlertReceived(A::BadCertificate | A::CertificateUnknown | A::UnsupportedCertificate) => {
+            "it does not accept our certificate"
+        }
+        E::AlertReceived(A::CertificateRequired) => "it wants a certificate of ours",
+        E::AlertReceived(A::ProtocolVersion) => "it does not speak TLS 1.3",
+        E::InvalidMessage(_) => "it does not speak TLS",
+        E::NoCertificatesPresented => "it showed no certificate",
+        other => return format!("TLS: {other}"),
+    };
+    words.to_owned()
+}
+
+/// rustls gives names as `DnsName("db1.example")` and `IpAddress(192.0.2.1)`.
+fn bare(name: &str) -> &str {
+    let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inside.unwrap_or(name).trim_matches('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{AlertDescription, CertificateError, Error, pki_types::ServerName};
+
+    use super::*;
+
+    #[test]
+    fn names_are_told_and_what_is_rare_is_told_as_it_is() {
+        let expected = ServerName::try_from("db1.example").unwrap().to_owned();
+        let presented = ["DnsName(\"db2.example\")", "IpAddress(192.0.2.1)"].map(str::to_owned).to_vec();
+        let other = Error::InvalidCertificate(CertificateError::NotValidForNameContext { expected, presented });
+        assert_eq!(in_words(&other), "its certificate is for another name: db2.example, 192.0.2.1, not db1.example");
+        let refused = Error::AlertReceived(AlertDescription::BadCertificate);
+        assert_eq!(in_words(&refused), "it does not accept our certificate");
+        assert_eq!(in_words(&Error::HandshakeNotComplete), "TLS: handshake not complete");
+    }
+}
