@@ -472,6 +472,23 @@ fn what_an_earlier_try_left_does_not_show_through_holes() {
 }
 
 #[test]
+fn directories_that_an_earlier_try_left_may_be_deep() {
+    let place = small();
+    let staging = place.target.join(".sealant-staging");
+    let mut deep = staging.join("files");
+    (0..300).for_each(|_| deep.push("d"));
+    fs::create_dir_all(&deep).expect("directories");
+    fs::write(deep.join("f"), "left").expect("a file");
+    fs::set_permissions(&staging, PermissionsExt::from_mode(0o700)).expect("permissions");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 100 && exec \"$0\" \"$@\""]).arg(sealant().get_program());
+    let (mut receiver, code) = place.receive_by(limited, &[]);
+    let mut sender = place.send(&code.expect("a code"), &[]);
+    assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
+    assert_same(&place.source(), &place.target);
+}
+
+#[test]
 fn a_commit_that_was_cut_off_goes_on_even_anew() {
     let place = Place::with_source();
     place.resume();

@@ -9,7 +9,7 @@ use transfer::{
     path::RelativePath,
     wire::{
         Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame,
-        message::{MAX_HAVE, MAX_TOLD, VERSION},
+        message::{MAX_HAVE, MAX_TOLD, SLOTS, VERSION},
     },
 };
 
@@ -69,6 +69,7 @@ fn the_limits_of_the_document_are_ours() {
     said(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
     said(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
     said(&format!("2 number of chunks, 1 to {MAX_TOLD} |"));
+    said(&format!("2 slot, 0 to {}, key material", SLOTS - 1));
     said(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
 }
 

@@ -12,7 +12,7 @@ use std::{
     num::NonZero,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::DirBuilderExt,
+        unix::{ffi::OsStrExt, fs::DirBuilderExt},
     },
     path::{Path, PathBuf},
     thread,
@@ -170,7 +170,7 @@ impl Staging {
 
     /// Takes away what an earlier transfer left.
     pub(crate) fn clear(&self) -> Result<(), TransferError> {
-        let cleared = prune(&self.files, Path::new(""), &|_, _| false);
+        let cleared = self.prune(|_, _| false);
         let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL, SCRATCH])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
     }
@@ -259,7 +259,7 @@ impl Staging {
     /// Makes everything of a list that an earlier try has not made, and takes away what that left and the list does not
     /// have.
     pub(crate) fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
-        self.prune(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
+        self.prune_to(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
 
@@ -302,15 +302,42 @@ impl Staging {
     }
 
     /// Removes what is not of the list, or is there as something else.
-    fn prune(&self, entries: &[Entry]) -> io::Result<()> {
+    fn prune_to(&self, entries: &[Entry]) -> io::Result<()> {
         let kind = |entry: &Entry| match entry.kind {
             Kind::File { .. } => FileType::RegularFile,
             Kind::Directory => FileType::Directory,
             Kind::Link { .. } => FileType::Symlink,
         };
-        let wanted: HashMap<&Path, FileType> =
-            entries.iter().map(|entry| (entry.path.as_path(), kind(entry))).collect();
-        prune(&self.files, Path::new(""), &|path, kind| wanted.get(path) == Some(&kind))
+        let wanted: HashMap<&RelativePath, FileType> = entries.iter().map(|entry| (&entry.path, kind(entry))).collect();
+        self.prune(|path, kind| wanted.get(path) == Some(&kind))
+    }
+
+    /// Removes what is not wanted. However deep directories are, few are open at the same time.
+    fn prune(&self, wanted: impl Fn(&RelativePath, FileType) -> bool) -> io::Result<()> {
+        let (mut directories, mut unwanted, mut folder) = (vec![None], Vec::new(), self.folder());
+        while let Some(path) = directories.pop() {
+            let directory = match &path {
+                Some(path) => open_directory(folder.of(path)?, name(path))?,
+                None => self.files.try_clone()?,
+            };
+            for item in names(&directory)? {
+                let below = path.as_ref().map_or_else(|| Path::new(""), RelativePath::as_path).join(&item);
+                let below = RelativePath::parse(below.as_os_str().as_bytes()).ok_or(ErrorKind::InvalidFilename)?;
+                let kind = FileType::from_raw_mode(statat(&directory, &item, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
+                if !wanted(&below, kind) {
+                    unwanted.push((below.clone(), kind));
+                }
+                if kind == FileType::Directory {
+                    directories.push(Some(below));
+                }
+            }
+        }
+        // What is in a directory was found after it.
+        for (path, kind) in unwanted.iter().rev() {
+            let flags = if *kind == FileType::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            unlinkat(folder.of(path)?, name(path), flags)?;
+        }
+        Ok(())
     }
 
     /// Opens a staged file for writing.
@@ -508,7 +535,6 @@ fn name(path: &RelativePath) -> &OsStr {
 }
 
 fn names(directory: &OwnedFd) -> io::Result<Vec<std::ffi::OsString>> {
-    use std::os::unix::ffi::OsStrExt;
     let mut found = Vec::new();
     for item in Dir::read_from(directory)? {
         let item = item?;
@@ -574,21 +600,4 @@ fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owne
     give(owner, fchown(&item, uid, gid))?;
     fchmod(&item, Mode::from_raw_mode(entry.mode))?;
     Ok(futimens(&item, &times)?)
-}
-
-fn prune(directory: &OwnedFd, path: &Path, wanted: &dyn Fn(&Path, FileType) -> bool) -> io::Result<()> {
-    for name in names(directory)? {
-        let below = path.join(&name);
-        let kind = FileType::from_raw_mode(statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
-        let keep = wanted(&below, kind);
-        if kind == FileType::Directory {
-            let inside = open_directory(directory.as_fd(), &name)?;
-            prune(&inside, &below, wanted)?;
-        }
-        if !keep {
-            let flags = if kind == FileType::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            unlinkat(directory, &name, flags)?;
-        }
-    }
-    Ok(())
 }

@@ -44,12 +44,6 @@ struct Worker {
     bytes: Buffer,
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.decoded.take(DECODED_BYTES).zeroize();
-    }
-}
-
 impl<'r> Stream<'r> {
     pub(super) fn new(receiving: &'r Receiving<'r>, channel: DataChannel) -> Self {
         let worker = Worker {
@@ -182,6 +176,12 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
     match entry.kind {
         Kind::File { bytes } => Some(bytes),
         _ => None,
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.decoded.take(DECODED_BYTES).zeroize();
     }
 }
 
