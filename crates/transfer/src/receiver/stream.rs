@@ -44,6 +44,12 @@ struct Worker {
     bytes: Buffer,
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.decoded.take(DECODED_BYTES).zeroize();
+    }
+}
+
 impl<'r> Stream<'r> {
     pub(super) fn new(receiving: &'r Receiving<'r>, channel: DataChannel) -> Self {
         let worker = Worker {
@@ -176,12 +182,6 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
     match entry.kind {
         Kind::File { bytes } => Some(bytes),
         _ => None,
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.decoded.take(DECODED_BYTES).zeroize();
     }
 }
 

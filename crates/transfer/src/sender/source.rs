@@ -234,30 +234,6 @@ mod tests {
     use super::*;
     use crate::plan::Selection;
 
-    #[test]
-    fn holes_that_are_made_meanwhile_leave_no_empty_part() {
-        const END: u64 = CHUNK_BYTES as u64;
-        let file = tempfile::tempfile_in(".").unwrap();
-        file.set_len(END).unwrap();
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    for block in (0..END / 4096).step_by(8) {
-                        file.write_all_at(b"data", block * 4096).unwrap();
-                    }
-                    for block in (0..END / 4096).step_by(8) {
-                        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, block * 4096, 4096)
-                            .unwrap();
-                    }
-                }
-            });
-            let empty = (0..20_000).any(|_| segments(&file, 0, END).unwrap().iter().any(|part| part.bytes == 0));
-            over.store(true, Ordering::Relaxed);
-            assert!(!empty);
-        });
-    }
-
     /// What this thread had to fetch from a disk so far.
     fn bytes_of_disks() -> u64 {
         let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -287,5 +263,29 @@ mod tests {
             }
             assert_eq!(bytes_of_disks(), before, "{}", source.path.display());
         }
+    }
+
+    #[test]
+    fn holes_that_are_made_meanwhile_leave_no_empty_part() {
+        const END: u64 = CHUNK_BYTES as u64;
+        let file = tempfile::tempfile_in(".").unwrap();
+        file.set_len(END).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    for block in (0..END / 4096).step_by(8) {
+                        file.write_all_at(b"data", block * 4096).unwrap();
+                    }
+                    for block in (0..END / 4096).step_by(8) {
+                        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, block * 4096, 4096)
+                            .unwrap();
+                    }
+                }
+            });
+            let empty = (0..20_000).any(|_| segments(&file, 0, END).unwrap().iter().any(|part| part.bytes == 0));
+            over.store(true, Ordering::Relaxed);
+            assert!(!empty);
+        });
     }
 }

@@ -32,7 +32,7 @@ pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<()
     seal_in(cipher, nonce, records, &mut Room::default())
 }
 
-/// Memory for the ciphertext of one mini-transaction after the other: to wipe it after each takes as long as to open it.
+/// Memory for the ciphertext of one mini-transaction after the other, most of which are short: taken and wiped once.
 #[derive(Default)]
 pub(crate) struct Room(Zeroizing<Vec<u8>>);
 
