@@ -179,12 +179,6 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.decoded.take(DECODED_BYTES).zeroize();
-    }
-}
-
 impl Worker {
     /// The bytes of a chunk of `length`, holes included, and memory that is free by then; `None` if the payload is not such
     /// a chunk.
