@@ -74,7 +74,7 @@ pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: So
     match serve(&shared, &mut link, &mut guest).await {
         Ok(()) => link.close().await,
         Err(Error::Closed { .. } | Error::Connect { .. }) => {}
-        Err(error) => (shared.log)(&error.to_string()),
+        Err(error) => shared.link_failures.tell(error.to_string()),
     }
 }
 
