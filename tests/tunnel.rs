@@ -765,6 +765,24 @@ fn who_says_nothing_at_the_door_keeps_nobody_out() {
 }
 
 #[test]
+fn who_says_little_at_the_door_keeps_nobody_out() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, port) = (Place::new(), free_port());
+    let far = place.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
+    let mut slow: Vec<TcpStream> =
+        (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("connected")).collect();
+    // The beginning of a record that is never whole.
+    let mut say = |byte: u8| slow.iter_mut().for_each(|stream| _ = stream.write_all(&[byte]));
+    [0x16, 3, 1, 2, 0, 1].into_iter().for_each(&mut say);
+    let near = place.near(&[port], &[]);
+    assert_eq!(near.value(&server, "SELECT 1"), "1", "{}", far.log());
+    say(0);
+    assert_eq!(near.value(&server, "SELECT 2"), "2", "{}", far.log());
+    assert_eq!(near.counted("link_failures_total"), 0, "{}", near.end.log());
+}
+
+#[test]
 fn a_second_order_to_stop_waits_for_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let Site { near, far, place: _place, server: _server, .. } = Site::on(Kind::MariaDb1011, &[], &[]);

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -266,4 +267,25 @@ fn far_ends_that_are_not_what_they_should_be_are_told() {
     says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
     // A port of something else.
     says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
+}
+
+#[test]
+fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    let (place, port) = (Place::new(), free_port());
+    let far = place.far(&server, port, &[]);
+    let connect = format!("127.0.0.1:{port}");
+    let mut guests: Vec<Openssl> =
+        (0..20).map(|_| openssl(&place, "s_client", "app", &["-connect", &connect])).collect();
+    // A greeting; then another, where none has a place. OpenSSL sends what it reads at once in one record.
+    for _ in 0..2 {
+        for guest in &mut guests {
+            guest.0.stdin.as_mut().expect("piped").write_all(&[1, 2]).expect("written");
+        }
+        sleep(Duration::from_secs(1));
+    }
+    assert!(eventually(|| far.log().contains("no place here")), "{}", far.log());
+    sleep(Duration::from_secs(1));
+    assert!(far.log().matches("127.0.0.1:").count() < 12, "{}", far.log());
 }

@@ -863,7 +863,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 v2\t'Binary'"
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l warm-max -d 'The most server connections that wait for applications of one near end [default: as the near end says, but 16 where the server counts those given up]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-links -d 'Near ends\' connections at once' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; the oldest that has sent nothing is closed then, or who comes' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes -d 'Handshakes at once; the oldest that has not begun its own or takes over 2 s is closed then, or who comes' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l max-handshakes-per-address -d 'Handshakes at once from one address' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l handshake-timeout -d 'Give up on a handshake after this time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l connect-timeout -d 'Give up connecting to the server after this time' -r

@@ -136,13 +136,13 @@ impl Hostile {
     async fn connect(&self, socket: TcpStream) -> Link {
         let config = Reloadable::client(&self.near).expect("credentials").get();
         let tls = UnbufferedClientConnection::new(config, server::connect::server_name("far")).expect("a name");
-        Link::open(socket, Handshake::Client(Box::new(tls)), "far", PATIENCE).await.expect("a handshake").0
+        Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), "far", PATIENCE).await.expect("a handshake").0
     }
 
     async fn accept(&self, socket: TcpStream) -> Link {
         let config = Reloadable::server(&self.far).expect("credentials").get();
         let tls = UnbufferedServerConnection::new(config).expect("a configuration");
-        Link::open(socket, Handshake::Server(Box::new(tls)), "near", PATIENCE).await.expect("a handshake").0
+        Link::open(socket, Vec::new(), Handshake::Server(Box::new(tls)), "near", PATIENCE).await.expect("a handshake").0
     }
 }
 

@@ -78,15 +78,17 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Goes through the handshake, within that time. Returns the other side's chain, too.
+    /// Goes through the handshake, the beginning of which may be here, within that time. Returns the other side's
+    /// chain, too.
     pub(crate) async fn open(
         mut socket: TcpStream,
+        began: Vec<u8>,
         handshake: Handshake,
         peer: &str,
         patience: Duration,
     ) -> Result<(Self, Vec<CertificateDer<'static>>), Error> {
         let _ = socket.set_nodelay(true);
-        let shaken = timeout(patience, shake(&mut socket, handshake, peer)).await;
+        let shaken = timeout(patience, shake(&mut socket, began, handshake, peer)).await;
         let (keys, chain, incoming) =
             shaken.map_err(|_| Error::Silent { peer: peer.to_owned(), seconds: patience.as_secs() })??;
         let mut link = Self {
@@ -370,11 +372,11 @@ impl Link {
 /// The handshake; returns keys, the other side's chain, and what came behind the handshake.
 async fn shake(
     socket: &mut TcpStream,
+    mut received: Vec<u8>,
     mut handshake: Handshake,
     peer: &str,
 ) -> Result<(RecordKeys, Vec<CertificateDer<'static>>, Vec<u8>), Error> {
     let lost = |source| Error::Connect { peer: peer.to_owned(), source };
-    let mut received: Vec<u8> = Vec::new();
     let mut room = vec![0; HANDSHAKE_BYTES];
     let (mut shown, mut put) = (0, 0);
     loop {
@@ -408,7 +410,12 @@ async fn send(socket: &mut TcpStream, room: &[u8], put: &mut usize) -> io::Resul
 }
 
 /// Waits until one more whole record is there behind the first `known` bytes; returns where it ends.
-async fn next_record(socket: &mut TcpStream, received: &mut Vec<u8>, known: usize, peer: &str) -> Result<usize, Error> {
+pub(crate) async fn next_record(
+    socket: &mut TcpStream,
+    received: &mut Vec<u8>,
+    known: usize,
+    peer: &str,
+) -> Result<usize, Error> {
     loop {
         if let Some((header, _)) = received.get(known..).and_then(<[u8]>::split_first_chunk) {
             let length = record::body_bytes(header);

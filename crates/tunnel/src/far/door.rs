@@ -15,6 +15,8 @@ const FAILURES: u32 = 100;
 const FORGIVE: Duration = Duration::from_millis(50);
 /// Hosts that are remembered at least, whatever has become of them.
 const REMEMBERED: usize = 10_000;
+/// A handshake is over after a round trip, and after less than this also where hundreds of them begin at once.
+const LONG: Duration = Duration::from_secs(2);
 
 /// What is known of a host.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Host {
 }
 
 /// Lets in as many as there is room for. Whoever comes then is closed at once, which costs nothing; but one that
-/// has not said a word makes way.
+/// has not begun makes way, and one that takes longer than a handshake does.
 #[derive(Debug)]
 pub(super) struct Door {
     links: Arc<Semaphore>,
@@ -53,10 +55,17 @@ pub(super) struct Door {
 struct Room {
     hosts: HashMap<IpAddr, Host>,
     /// By the order in which they came.
-    inside: BTreeMap<u64, IpAddr>,
-    /// Those of them from whom nothing has come.
-    silent: BTreeMap<u64, oneshot::Sender<()>>,
+    inside: BTreeMap<u64, Visitor>,
     came: u64,
+}
+
+#[derive(Debug)]
+struct Visitor {
+    address: IpAddr,
+    since: Instant,
+    /// The beginning of a handshake has come from it. All others have cost nothing.
+    heard: bool,
+    leave: oneshot::Sender<()>,
 }
 
 /// Somebody in the handshake. What it holds of that is given back by [`Self::proven`].
@@ -79,9 +88,11 @@ impl Drop for Place {
 }
 
 impl Entry {
-    /// Something has come: it makes way for nobody any more.
+    /// A handshake begins: it makes way for nobody as long as that takes.
     pub(super) fn speaks(&self) {
-        lock(&self.place.room).silent.remove(&self.place.number);
+        if let Some(visitor) = lock(&self.place.room).inside.get_mut(&self.place.number) {
+            visitor.heard = true;
+        }
     }
 
     /// Until it has to make way.
@@ -101,30 +112,34 @@ fn lock(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
 }
 
 impl Room {
-    /// The oldest that has not said a word, of that host or of any, has to leave. Whether there was one.
-    fn make_way(&mut self, address: Option<IpAddr>) -> bool {
-        let of_host = |number: &&u64| address.is_none_or(|address| self.inside.get(number) == Some(&address));
-        let Some(number) = self.silent.keys().find(of_host).copied() else { return false };
-        if let Some(leave) = self.silent.remove(&number) {
-            let _ = leave.send(());
-        }
-        self.leaves(number, false);
+    /// Somebody of that host, or of any, has to leave: the oldest that has not begun, or else the oldest that
+    /// takes long. Whether there was one.
+    fn make_way(&mut self, address: Option<IpAddr>, now: Instant) -> bool {
+        let of_host = |visitor: &Visitor| address.is_none_or(|address| visitor.address == address);
+        let oldest = |may_leave: &dyn Fn(&Visitor) -> bool| {
+            self.inside.iter().find(|(_, visitor)| of_host(visitor) && may_leave(visitor)).map(|(number, _)| *number)
+        };
+        let takes_long = |visitor: &Visitor| now.saturating_duration_since(visitor.since) >= LONG;
+        let chosen = oldest(&|visitor| !visitor.heard).or_else(|| oldest(&takes_long));
+        let Some(visitor) = chosen.and_then(|number| self.leaves(number, false)) else { return false };
+        let _ = visitor.leave.send(());
         true
     }
 
     /// Its place is free; once only.
-    fn leaves(&mut self, number: u64, proven: bool) {
-        let Some(address) = self.inside.remove(&number) else { return };
-        self.silent.remove(&number);
+    fn leaves(&mut self, number: u64, proven: bool) -> Option<Visitor> {
+        let visitor = self.inside.remove(&number)?;
+        let address = visitor.address;
         if let Some(host) = self.hosts.get_mut(&address) {
             host.handshakes = host.handshakes.saturating_sub(1);
-            if !proven {
+            if !proven && visitor.heard {
                 host.failures = host.failures.saturating_add(1).min(FAILURES);
             }
             if host.handshakes == 0 && host.failures == 0 {
                 self.hosts.remove(&address);
             }
         }
+        Some(visitor)
     }
 
     /// What is known of a host.
@@ -154,17 +169,16 @@ impl Door {
         if host.failures >= FAILURES {
             return None;
         }
-        if host.handshakes >= self.per_address && !room.make_way(Some(address)) {
+        if host.handshakes >= self.per_address && !room.make_way(Some(address), now) {
             return None;
         }
-        if room.inside.len() >= self.handshakes && !room.make_way(None) {
+        if room.inside.len() >= self.handshakes && !room.make_way(None, now) {
             return None;
         }
         room.host(address, now).handshakes += 1;
         room.came = room.came.wrapping_add(1);
         let (number, (tell, leave)) = (room.came, oneshot::channel());
-        room.inside.insert(number, address);
-        room.silent.insert(number, tell);
+        room.inside.insert(number, Visitor { address, since: now, heard: false, leave: tell });
         drop(room);
         let place = Place { number, room: Arc::clone(&self.room), proven: false };
         Some(Entry { link, place, leave })
@@ -188,12 +202,18 @@ mod tests {
         let door = Door::new(4, 4, 4);
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let began = Instant::now();
-        let failed = (0..10_000).filter(|_| door.enter(one).is_some()).count();
+        let failed = (0..10_000).filter(|_| speaking(&door, one).is_some()).count();
         let forgiven = began.elapsed().as_millis() / FORGIVE.as_millis();
         assert!(failed >= 100 && failed as u128 <= 101 + forgiven, "{failed} {forgiven}");
         assert!((0..10_000).all(|_| door.enter(other).unwrap().proven().num_permits() == 1), "who is proven may come");
         std::thread::sleep(FORGIVE);
         assert!(door.enter(one).is_some());
+    }
+
+    #[test]
+    fn who_costs_nothing_need_not_wait() {
+        let door = Door::new(4, 4, 4);
+        assert!((0..10_000).all(|_| door.enter([192, 0, 2, 1].into()).is_some()));
     }
 
     /// In the handshake, and has said something.
@@ -235,5 +255,22 @@ mod tests {
         assert!(door.enter(address(4)).is_none(), "those who had left give back nothing");
         drop(last);
         assert!(door.enter(address(4)).is_some());
+    }
+
+    #[test]
+    fn who_takes_longer_than_a_handshake_makes_way() {
+        let door = Door::new(100, 3, 2);
+        let address = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let mut slow = [1, 1, 2].map(|last| speaking(&door, address(last)).unwrap());
+        assert!(door.enter(address(1)).is_none() && door.enter(address(3)).is_none());
+        lock(&door.room).inside.values_mut().for_each(|visitor| visitor.since -= LONG);
+        let of_host = speaking(&door, address(1)).unwrap();
+        let silent = door.enter(address(3)).unwrap();
+        let [first, second, _] = &mut slow;
+        assert!(first.leave.try_recv().is_ok() && second.leave.try_recv().is_ok());
+        let _of_all = speaking(&door, address(3)).unwrap();
+        let [of_host, mut silent] = [of_host, silent];
+        assert!(silent.leave.try_recv().is_ok(), "who has not begun is the first to leave");
+        drop((of_host, silent));
     }
 }

@@ -15,7 +15,7 @@ use std::{
 use jiff::Timestamp;
 use rustls::server::UnbufferedServerConnection;
 use server::Certificate;
-use tls13::Handshake;
+use tls13::{Handshake, record};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     net::TcpStream,
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     Error,
-    link::Link,
+    link::{self, Link},
     local::Local,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
@@ -48,42 +48,59 @@ const SILENCE: Duration = Duration::from_secs(180);
 const TOGETHER: Duration = Duration::from_millis(3);
 
 /// Serves one link to its end.
-pub(super) async fn link(shared: Arc<Shared>, socket: TcpStream, address: SocketAddr, mut entry: Entry) {
+pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut entry: Entry) {
     watch_peer(&socket);
-    if !speaks(&socket, &mut entry, shared.options.handshake_timeout).await {
+    let patience = shared.options.handshake_timeout;
+    let Some(began) = beginning(&mut socket, &address.to_string(), &mut entry, patience).await else {
         return count(&shared.counters.links_turned_away_total);
-    }
+    };
     let here = socket.local_addr().unwrap_or(address);
     let mut guest = Guest { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
-    let (mut link, _permit) = match prove(&shared, socket, &mut guest, entry).await {
-        Ok(proven) => proven,
+    let proven = tokio::select! {
+        biased;
+        proven = async { prove(&shared, socket, began?, &mut guest).await } => proven,
+        () = entry.evicted() => return count(&shared.counters.links_turned_away_total),
+    };
+    let mut link = match proven {
+        Ok(link) => link,
         Err(error) => {
             count(&shared.counters.link_failures_total);
             shared.link_failures.tell(error.to_string());
             return;
         }
     };
+    let _permit = entry.proven();
     count(&shared.counters.links_total);
     match serve(&shared, &mut link, &mut guest).await {
         Ok(()) => link.close().await,
         Err(Error::Closed { .. } | Error::Connect { .. }) => {}
-        Err(error) => (shared.log)(&error.to_string()),
+        Err(error) => shared.link_failures.tell(error.to_string()),
     }
 }
 
-/// Waits for the first bytes. Whoever sends none within the time is let go, and sooner if there is no room for others.
-async fn speaks(socket: &TcpStream, entry: &mut Entry, patience: Duration) -> bool {
-    let mut byte = [0; 1];
-    let came = tokio::select! {
+/// Waits for the first record. Whoever sends less within the time is let go, and sooner if there is no room for others.
+async fn beginning(
+    socket: &mut TcpStream,
+    peer: &str,
+    entry: &mut Entry,
+    patience: Duration,
+) -> Option<Result<Vec<u8>, Error>> {
+    let mut came = Vec::new();
+    let whole = tokio::select! {
         biased;
-        // A socket that is new counts as readable, whether or not there is anything.
-        came = timeout(patience, socket.peek(&mut byte)) => came.is_ok(),
-        () = entry.evicted() => false,
+        whole = timeout(patience, link::next_record(socket, &mut came, 0, peer)) => whole.ok()?,
+        () = entry.evicted() => return None,
     };
-    if came {
+    if whole.is_ok() && is_hello(&came) {
         entry.speaks();
     }
-    came
+    Some(whole.map(|_| came))
+}
+
+/// Whether a record is the beginning of a handshake, as far as that costs nothing to know.
+fn is_hello(record: &[u8]) -> bool {
+    const CLIENT_HELLO: u8 = 1;
+    matches!(record, [record::HANDSHAKE, _, _, _, _, CLIENT_HELLO, ..])
 }
 
 /// Who is at the other end of a link.
@@ -104,17 +121,12 @@ impl Guest {
 }
 
 /// Handshake and name, then greeting; each of these within the time for a handshake.
-async fn prove(
-    shared: &Shared,
-    socket: TcpStream,
-    guest: &mut Guest,
-    entry: Entry,
-) -> Result<(Link, tokio::sync::OwnedSemaphorePermit), Error> {
+async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, guest: &mut Guest) -> Result<Link, Error> {
     let peer = guest.address.to_string();
     let patience = shared.options.handshake_timeout;
     let tls = UnbufferedServerConnection::new(shared.config.get());
     let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
-    let (mut link, chain) = Link::open(socket, Handshake::Server(Box::new(tls)), &peer, patience).await?;
+    let (mut link, chain) = Link::open(socket, began, Handshake::Server(Box::new(tls)), &peer, patience).await?;
     let certificate = chain.first().and_then(|der| Certificate::from_der(der).ok());
     guest.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
     if let Err(names) = tls13::check_name(&shared.options.allow, &chain) {
@@ -130,7 +142,7 @@ async fn prove(
         return Err(link.protocol("it speaks another version of the tunnel's protocol"));
     }
     link.send(Kind::Hello, &message::welcome(shared.most_ahead)).await?;
-    Ok((link, entry.proven()))
+    Ok(link)
 }
 
 async fn serve(shared: &Shared, link: &mut Link, guest: &mut Guest) -> Result<(), Error> {

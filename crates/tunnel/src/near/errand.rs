@@ -100,7 +100,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     watch_peer(&socket);
     let tls = UnbufferedClientConnection::new(shared.config.get(), name.clone());
     let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
-    let (mut link, _) = Link::open(socket, Handshake::Client(Box::new(tls)), &peer, patience).await?;
+    let (mut link, _) = Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), &peer, patience).await?;
     link.send(Kind::Hello, &[VERSION]).await?;
     let answer = timeout(patience, link.receive()).await.map_err(|_| silent())??;
     match answer.kind {

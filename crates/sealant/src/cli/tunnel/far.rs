@@ -56,7 +56,7 @@ pub(super) struct Far {
     /// Near ends' connections at once
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_links: u32,
-    /// Handshakes at once; the oldest that has sent nothing is closed then, or who comes
+    /// Handshakes at once; the oldest that has not begun its own or takes over 2 s is closed then, or who comes
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes: u32,
     /// Handshakes at once from one address
