@@ -44,6 +44,12 @@ struct Worker {
     bytes: Buffer,
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.decoded.take(DECODED_BYTES).zeroize();
+    }
+}
+
 impl<'r> Stream<'r> {
     pub(super) fn new(receiving: &'r Receiving<'r>, channel: DataChannel) -> Self {
         let worker = Worker {
