@@ -26,7 +26,7 @@ use super::transfer::{
 };
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::Exit;
-use crate::output::message::{Failure, hint, warning};
+use crate::output::message::{Failure, hint, info, warning};
 
 /// Send a data directory to another host, encrypted and verified
 ///
@@ -217,7 +217,7 @@ impl Send {
                 let summary = summary(&sent);
                 self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
-                    eprint_line(&format!("sent {}", summary.line()));
+                    info(&format!("sent {}", summary.line()));
                     hint_of_withheld(progress);
                 }
                 Ok(Exit::Clean)
@@ -348,10 +348,4 @@ fn hint_of_withheld(progress: &Progress) {
             size(bytes)
         ));
     }
-}
-
-fn eprint_line(text: &str) {
-    use std::io::Write;
-    // Nothing can be done if stderr is closed.
-    let _ = writeln!(std::io::stderr(), "sealant: {text}");
 }

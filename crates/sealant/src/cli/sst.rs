@@ -1,6 +1,5 @@
 //! `wsrep_sst_sealant`: Galera's state transfer, started by the servers of a cluster.
 
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, j
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::output::message::{Failure, one_line};
+use crate::output::message::{Failure, one_line, whole_line};
 
 /// The name by which servers start this program for `wsrep_sst_method=sealant`.
 pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
@@ -115,6 +114,5 @@ fn hint(error: &SstError) -> Option<&'static str> {
 /// A line as the servers' own methods write them.
 fn log(level: &str, name: &str, text: &str) {
     let now = jiff::Zoned::now().strftime("%Y%m%d %H:%M:%S%.3f").to_string();
-    // Nothing can be done if the log is gone.
-    let _ = writeln!(std::io::stderr(), "WSREP_SST: [{level}] {name}: {} ({now})", one_line(text));
+    whole_line(&format!("WSREP_SST: [{level}] {name}: {} ({now})", one_line(text)));
 }

@@ -64,7 +64,7 @@ pub(crate) fn warning(text: &str) {
 
 /// What a program that runs for long has to say.
 pub(crate) fn info(text: &str) {
-    let _ = writeln!(std::io::stderr(), "sealant: {}", one_line(text));
+    whole_line(&format!("sealant: {}", one_line(text)));
 }
 
 /// The next step.
@@ -72,9 +72,13 @@ pub(crate) fn hint(text: &str) {
     line("hint", text);
 }
 
-/// Nothing can be done if stderr is closed.
 fn line(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr(), "sealant: {kind}: {}", one_line(text));
+    whole_line(&format!("sealant: {kind}: {}", one_line(text)));
+}
+
+/// Writes a line to stderr in one piece: other programs may write to the same log. Nothing can be done if it is closed.
+pub(crate) fn whole_line(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Messages are one line each: what a server or a file name brings must not break or steer the terminal.
