@@ -25,7 +25,7 @@ use crate::{
 /// What is demanded of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TlsMode {
-    /// No TLS. Over TCP only with [`Options::allow_plaintext_tcp`].
+    /// No TLS. Over TCP only with [`Options::allow_plaintext_tcp`](super::Options::allow_plaintext_tcp).
     Off,
     /// TLS without looking at the certificate: safe from listeners, not from impostors.
     Required,
