@@ -227,15 +227,20 @@ mod tests {
         File::options().write(true).open(path).unwrap().write_all_at(b"otherwise", chunk * MIB + 7).unwrap();
     }
 
+    /// Where an earlier try has staged files, and its journal.
+    fn earlier_try(into: &Path) -> (std::path::PathBuf, Journal) {
+        let staged = into.join(".sealant-staging/files");
+        fs::create_dir_all(&staged).unwrap();
+        let journal = into.join(".sealant-staging/journal");
+        (staged, Journal::new(File::options().create(true).append(true).open(journal).unwrap()))
+    }
+
     #[test]
     fn what_an_earlier_try_left_is_asked_for_where_it_is_not_remembered() {
         let directory = tempfile::tempdir_in(".").unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
-        let staged = into.join(".sealant-staging/files");
         fs::create_dir(&root).unwrap();
-        fs::create_dir_all(&staged).unwrap();
-        let journal = into.join(".sealant-staging/journal");
-        let journal = Journal::new(File::options().create(true).append(true).open(journal).unwrap());
+        let (staged, journal) = earlier_try(&into);
         for (name, length) in [("large", 40 * MIB + 9), ("more", 20 * MIB), ("small", MIB + 1)] {
             let bytes = fill(&root.join(name), length);
             fs::write(staged.join(name), &bytes).unwrap();
@@ -257,11 +262,8 @@ mod tests {
     fn holes_that_an_earlier_try_left_stay_holes() {
         let directory = tempfile::tempdir_in(".").unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
-        let staged = into.join(".sealant-staging/files");
         fs::create_dir(&root).unwrap();
-        fs::create_dir_all(&staged).unwrap();
-        let journal = into.join(".sealant-staging/journal");
-        let journal = Journal::new(File::options().create(true).append(true).open(journal).unwrap());
+        let (staged, journal) = earlier_try(&into);
         let source = File::create(root.join("f")).unwrap();
         source.set_len(20 * MIB).unwrap();
         for chunk in [15, 18] {
