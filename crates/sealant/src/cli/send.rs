@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::transfer::TransferError;
@@ -202,7 +203,6 @@ impl Send {
             };
             send_flow_and_finish(session, &mut flow, streamed.dress, &streamed.note(), &progress)
         });
-        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
         self.over(outcome, |sent| summary(sent.entries, load(&progress.total_bytes), sent, &progress), &progress)
     }
 
@@ -321,7 +321,6 @@ fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
 }
 
 fn summary(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Summary {
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
     Summary {
         schema: REPORT_SCHEMA,
         entries,
@@ -338,9 +337,13 @@ fn summary(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Summ
     }
 }
 
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
 /// Logs that the keys at hand open went as they are.
 fn hint_of_withheld(progress: &Progress) {
-    let bytes = progress.withheld_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let bytes = load(&progress.withheld_bytes);
     if bytes > 0 {
         hint(&format!(
             "{} of MariaDB's encrypted binary logs went as they are, which do not compress; see --send-mariadb-key in \
