@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use crate::certs::TlsFiles;
 use crate::options::{Ports, installation, instance};
 use crate::server::{new_directory, new_directory_in};
 use crate::template;
-use crate::{Error, Kind, Server, run};
+use crate::{Error, Kind, Server, limit, run};
 
 /// Where MySQL 9.7's keyring file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -253,7 +252,7 @@ impl ServerBuilder {
         Ok(())
     }
 
-    /// Another process may take a port between its choice and its use.
+    /// A process that is no test may take a port between its choice and its use.
     fn start_on_free_ports(&self, server: &mut Server) -> Result<(), Error> {
         let mut attempts = 3;
         loop {
@@ -285,7 +284,7 @@ impl ServerBuilder {
 /// Gives a directory and all that is in it to a user.
 fn give(path: &Path, id: u32) -> Result<(), Error> {
     let owner = format!("{id}:{id}");
-    run(Command::new("chown").args(["-R", "-H", &owner]).arg(path), b"", Duration::from_secs(60)).map(drop)
+    run(Command::new("chown").args(["-R", "-H", &owner]).arg(path), b"", limit(60)).map(drop)
 }
 
 fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {

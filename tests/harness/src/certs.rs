@@ -7,12 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use crate::Error;
 use crate::command::run;
+use crate::{Error, limit};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const SECONDS: u64 = 60;
 
 /// Paths of PEM files, as a server's options want them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +168,7 @@ impl Authority {
 
     fn openssl(&self, arguments: &[&str]) -> Result<(), Error> {
         let mut command = Command::new("openssl");
-        run(command.args(arguments).current_dir(&self.dir), b"", LIMIT).map(drop)
+        run(command.args(arguments).current_dir(&self.dir), b"", limit(SECONDS)).map(drop)
     }
 }
 

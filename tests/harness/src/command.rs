@@ -4,11 +4,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::Error;
-
-const POLL: Duration = Duration::from_millis(5);
+use crate::{Error, limit, within};
 
 /// Runs `command` with `input` on stdin and returns what it wrote.
 ///
@@ -50,20 +48,14 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Outpu
 pub fn script(path: &Path, text: &str) -> Result<(), Error> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path);
-    run(&mut shell, format!("#!/bin/sh\n{text}\n").as_bytes(), Duration::from_secs(60)).map(drop)
+    run(&mut shell, format!("#!/bin/sh\n{text}\n").as_bytes(), limit(60)).map(drop)
 }
 
 /// Waits for `child` to end; `None` once `limit` is over.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if start.elapsed() > limit {
-            return Ok(None);
-        }
-        thread::sleep(POLL);
+    match within(limit, || child.try_wait().transpose()) {
+        Ok(ended) => ended.map(Some),
+        Err(_) => Ok(None),
     }
 }
 

@@ -1,13 +1,12 @@
 //! A Galera cluster on loopback: MariaDB with the Galera 4 provider.
 
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::options::free_ports;
-use crate::{Error, Kind, Server, ServerBuilder};
+use crate::ports::free_ports;
+use crate::{Error, Kind, Server, ServerBuilder, limit, within};
 
-const LIMIT: Duration = Duration::from_secs(120);
+/// Until a node is ready.
+const SECONDS: u64 = 120;
 
 /// Running nodes; the first one started the cluster.
 #[derive(Debug)]
@@ -170,13 +169,12 @@ fn provider(kind: Kind) -> Result<String, Error> {
 /// # Errors
 /// [`Error::TimedOut`].
 pub fn wait_until_synced(node: &Server) -> Result<(), Error> {
-    let start = Instant::now();
     let query = "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')";
-    while !node.sql(query).is_ok_and(|rows| rows.contains("\tON") && rows.contains("\tSynced")) {
-        if start.elapsed() > LIMIT {
-            return Err(Error::TimedOut { what: "Galera node to be ready".to_owned(), limit: LIMIT });
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    let limit = limit(SECONDS);
+    within(limit, || match node.sql(query) {
+        Ok(rows) if rows.contains("\tON") && rows.contains("\tSynced") => Ok(()),
+        Ok(rows) => Err(rows),
+        Err(error) => Err(error.to_string()),
+    })
+    .map_err(|state| Error::TimedOut { what: format!("Galera node to be ready: {state}"), limit })
 }

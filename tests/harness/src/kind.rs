@@ -4,9 +4,9 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use crate::command::run;
+use crate::limit;
 
 /// A line of servers. New lines are added here and in `bin/install-servers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ fn first(dir: &Path, names: &[&str]) -> Option<PathBuf> {
 /// Takes `9.7.4-2` out of `…/mysqld  Ver 9.7.4-2 for Linux on x86_64`.
 fn version(daemon: &Path) -> Option<String> {
     let mut command = Command::new(daemon);
-    let output = run(command.args(["--no-defaults", "--version"]), b"", Duration::from_secs(20));
+    let output = run(command.args(["--no-defaults", "--version"]), b"", limit(20));
     let text = String::from_utf8_lossy(&output.ok()?.stdout).into_owned();
     text.split_whitespace().skip_while(|word| *word != "Ver").nth(1).map(str::to_owned)
 }

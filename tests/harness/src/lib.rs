@@ -1,7 +1,7 @@
 //! Real database servers for tests: started, used and removed by one value.
 //!
 //! A [`Server`] owns a private directory with data, socket, keys and logs, and
-//! free ports on 127.0.0.1, so that any number run at once. It ends with the
+//! ports on 127.0.0.1, so that any number run at once, in any number of test processes. It ends with the
 //! value, and also when the test process is killed.
 //!
 //! Servers are put in place by `bin/install-servers`; README.md lists them.
@@ -26,19 +26,22 @@ mod command;
 mod error;
 mod kind;
 mod options;
+mod ports;
 mod process;
 mod replication;
 mod server;
 mod template;
+mod wait;
 
 pub use builder::{KeyringPlace, ServerBuilder};
 pub use certs::TlsFiles;
 pub use command::{run, script};
 pub use error::Error;
 pub use kind::{Binaries, Kind, Missing, cache};
-pub use options::free_port;
+pub use ports::free_port;
 pub use replication::Replication;
 pub use server::Server;
+pub use wait::{Look, limit, wait_until, within};
 
 /// Finds a server, or says on stderr that the test is skipped.
 ///

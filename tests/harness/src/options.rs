@@ -3,10 +3,9 @@
 //! Small buffers keep starts fast; paths stay in the server's own directory.
 //! Options of a test come after these and so win.
 
-use std::net::TcpListener;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::ports::free_ports;
 use crate::{Binaries, Error, Kind};
 
 /// Free TCP ports, none of them bound yet.
@@ -22,39 +21,6 @@ impl Ports {
         let [sql, x, admin] = free_ports()?;
         Ok(Self { sql, x, admin })
     }
-}
-
-/// Below the ports that Linux gives to clients (32768 and up): a node of a cluster binds its port only when its state
-/// has come, and a client of some other test may have taken it by then.
-const PORTS: std::ops::Range<u32> = 10_000..32_000;
-
-/// A port on 127.0.0.1 that was free a moment ago. No other call of this process gets it, and no client.
-///
-/// # Errors
-/// None is free.
-pub fn free_port() -> Result<u16, Error> {
-    free_ports().map(|[port]| port)
-}
-
-/// Ports on 127.0.0.1 that were free a moment ago, all different.
-pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
-    let first = std::process::id().wrapping_mul(97);
-    let mut ports = [0; N];
-    for port in &mut ports {
-        *port = loop {
-            let taken = TAKEN.fetch_add(1, Ordering::Relaxed);
-            let many = PORTS.end - PORTS.start;
-            let next = PORTS.start + first.wrapping_add(taken) % many;
-            let next = u16::try_from(next).unwrap_or_default();
-            match TcpListener::bind(("127.0.0.1", next)) {
-                Ok(_) => break next,
-                Err(error) if taken > many => return Err(Error::file("127.0.0.1")(error)),
-                Err(_) => {}
-            }
-        };
-    }
-    Ok(ports)
 }
 
 /// What both creating a data directory and running a server need.

@@ -12,11 +12,12 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
 use crate::command::wait;
+use crate::within;
 
 type Request = (Command, Sender<io::Result<Child>>);
 
@@ -83,10 +84,7 @@ impl Daemon {
     /// Waits until the rest of the group has ended too: what a server that is gone had started may have
     /// something to say yet.
     pub(crate) fn wait_for_group(&self, limit: Duration) {
-        let until = Instant::now() + limit;
-        while self.pid().is_some_and(|pid| test_kill_process_group(pid).is_ok()) && Instant::now() < until {
-            thread::sleep(Duration::from_millis(5));
-        }
+        let _ = within(limit, || self.pid().is_none_or(|pid| test_kill_process_group(pid).is_err()));
     }
 
     fn pid(&self) -> Option<Pid> {

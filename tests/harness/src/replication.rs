@@ -1,12 +1,10 @@
 //! One server that follows another.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use crate::command::run;
-use crate::{Error, Server};
+use crate::{Error, Server, limit, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+/// Until a replica runs, and until it has caught up.
+const SECONDS: u64 = 60;
 
 /// How a replica connects to its source.
 #[derive(Clone, Debug)]
@@ -59,10 +57,11 @@ impl Server {
         let mut fields = status.split('\t');
         let (file, position) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
         let wait = self.words().wait;
-        let seconds = LIMIT.as_secs();
+        let limit = limit(SECONDS);
+        let seconds = limit.as_secs();
         match self.value(&format!("SELECT {wait}('{file}', {position}, {seconds})"))?.as_str() {
             "NULL" => Err(self.replication_error()),
-            "-1" => Err(Error::TimedOut { what: "replica to catch up".to_owned(), limit: LIMIT }),
+            "-1" => Err(Error::TimedOut { what: "replica to catch up".to_owned(), limit }),
             _ => Ok(()),
         }
     }
@@ -89,25 +88,20 @@ impl Server {
     }
 
     fn wait_for_threads(&self) -> Result<(), Error> {
-        let start = Instant::now();
-        loop {
-            let status = self.replication_status()?;
-            let running = status.lines().filter(|line| line.ends_with("_Running: Yes")).count();
-            if running >= 2 {
-                return Ok(());
-            }
-            if start.elapsed() > LIMIT || last_error(&status).is_some() {
-                return Err(self.replication_error());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+        let running = |status: &str| status.lines().filter(|line| line.ends_with("_Running: Yes")).count() >= 2;
+        let over = |status: Result<String, Error>| match status {
+            Ok(status) if running(&status) => Some(Ok(())),
+            Ok(status) => last_error(&status).map(|_| Err(self.replication_error())),
+            Err(error) => Some(Err(error)),
+        };
+        within(limit(SECONDS), || over(self.replication_status())).unwrap_or_else(|_| Err(self.replication_error()))
     }
 
     /// Lines `name: value`.
     fn replication_status(&self) -> Result<String, Error> {
         let query = format!("SHOW {} STATUS", self.words().thread);
         let mut client = self.client();
-        let output = run(client.args(["--vertical", "--column-names"]), query.as_bytes(), LIMIT)?;
+        let output = run(client.args(["--vertical", "--column-names"]), query.as_bytes(), limit(SECONDS))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 

@@ -7,8 +7,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Once;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process};
 use tempfile::TempDir;
@@ -17,13 +15,13 @@ use crate::builder::expand;
 use crate::command::run;
 use crate::options::Ports;
 use crate::process::Daemon;
-use crate::{Binaries, Error, Kind, ServerBuilder};
+use crate::{Binaries, Error, Kind, ServerBuilder, limit, within};
 
-const START_LIMIT: Duration = Duration::from_secs(90);
-const STOP_LIMIT: Duration = Duration::from_secs(90);
-const SQL_LIMIT: Duration = Duration::from_secs(120);
+const START_SECONDS: u64 = 90;
+const STOP_SECONDS: u64 = 90;
+const SQL_SECONDS: u64 = 120;
 /// What a server that is gone had started may go on so long: it ends when it sees that.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const LAST_WORDS_SECONDS: u64 = 10;
 
 /// A database server of its own, removed with this value.
 ///
@@ -175,7 +173,7 @@ impl Server {
     /// # Errors
     /// [`Error::Failed`] with the client's message at the first SQL error.
     pub fn sql(&self, statements: &str) -> Result<String, Error> {
-        let output = run(&mut self.client(), statements.as_bytes(), SQL_LIMIT)?;
+        let output = run(&mut self.client(), statements.as_bytes(), limit(SQL_SECONDS))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
@@ -249,10 +247,11 @@ impl Server {
     /// [`Error::TimedOut`] if the server does not end; it is killed then.
     pub fn stop(&mut self) -> Result<(), Error> {
         let Some(mut daemon) = self.daemon.take() else { return Ok(()) };
-        if daemon.terminate(STOP_LIMIT) {
+        let limit = limit(STOP_SECONDS);
+        if daemon.terminate(limit) {
             return Ok(());
         }
-        Err(Error::TimedOut { what: "clean shutdown".to_owned(), limit: STOP_LIMIT })
+        Err(Error::TimedOut { what: "clean shutdown".to_owned(), limit })
     }
 
     /// Ends the server with SIGKILL, as a crash would; the files stay.
@@ -284,22 +283,28 @@ impl Server {
     }
 
     fn wait_until_ready(&mut self, seen: usize) -> Result<(), Error> {
-        let start = Instant::now();
-        while !greets(&self.socket) {
+        let limit = limit(START_SECONDS);
+        let outcome = within(limit, || {
             let ended = self.daemon.as_mut().and_then(Daemon::ended);
-            let late = (start.elapsed() > START_LIMIT).then(|| format!("no answer within {} s", START_LIMIT.as_secs()));
-            if ended.is_some()
-                && let Some(daemon) = &self.daemon
-            {
-                daemon.wait_for_group(LAST_WORDS);
-            }
-            if let Some(why) = ended.or(late) {
-                self.kill();
-                return Err(Error::NotStarted { why, log_tail: self.log_tail(seen) });
-            }
-            thread::sleep(Duration::from_millis(20));
+            (ended.is_some() || greets(&self.socket)).then_some(ended)
+        });
+        let why = match outcome {
+            Ok(None) => return Ok(()),
+            Ok(Some(ended)) => ended,
+            Err(_) => format!("no answer within {} s", limit.as_secs()),
+        };
+        self.wait_for_last_words();
+        self.kill();
+        Err(Error::NotStarted { why, log_tail: self.log_tail(seen) })
+    }
+
+    /// Of what a server that ended had started.
+    fn wait_for_last_words(&mut self) {
+        if let Some(daemon) = &mut self.daemon
+            && daemon.ended().is_some()
+        {
+            daemon.wait_for_group(limit(LAST_WORDS_SECONDS));
         }
-        Ok(())
     }
 
     /// The last lines that this start wrote.
@@ -324,7 +329,7 @@ impl Drop for Server {
 /// Whether a server sends the first bytes of its handshake.
 fn greets(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else { return false };
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    let _ = stream.set_read_timeout(Some(limit(10)));
     stream.read_exact(&mut [0; 5]).is_ok()
 }
 

@@ -8,14 +8,13 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use crate::command::run;
 use crate::kind::cache;
 use crate::options::installation;
-use crate::{Binaries, Error, Kind};
+use crate::{Binaries, Error, Kind, limit};
 
-const LIMIT: Duration = Duration::from_secs(180);
+const SECONDS: u64 = 180;
 
 /// MariaDB's system tables, in order: the scripts of `mariadb-install-db`, by
 /// the name that follows `mysql_` or `mariadb_` (older and newer releases).
@@ -36,7 +35,7 @@ pub(crate) fn instantiate(
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let mut command = Command::new("cp");
     command.args(["-r", "--preserve=mode,timestamps,links", "--reflink=auto", "--sparse=auto"]);
-    run(command.arg("--").arg(from).arg(to), b"", LIMIT).map(drop)
+    run(command.arg("--").arg(from).arg(to), b"", limit(SECONDS)).map(drop)
 }
 
 fn template(kind: Kind, binaries: &Binaries, init_options: &[String]) -> Result<PathBuf, Error> {
@@ -72,9 +71,9 @@ fn create(kind: Kind, binaries: &Binaries, options: &[String], dir: &Path) -> Re
     command.arg("--no-defaults").args(installation(kind, binaries, dir)).args(options);
     if kind.is_mariadb() {
         let script = system_tables(&binaries.messages)?;
-        return run(command.arg("--bootstrap"), &script, LIMIT).map(drop);
+        return run(command.arg("--bootstrap"), &script, limit(SECONDS)).map(drop);
     }
-    run(command.arg("--initialize-insecure"), b"", LIMIT).map(drop)
+    run(command.arg("--initialize-insecure"), b"", limit(SECONDS)).map(drop)
 }
 
 /// The SQL that makes MariaDB's system tables, for `--bootstrap`.

@@ -9,21 +9,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::process::Daemon;
-use crate::{Error, cache, run};
+use crate::{Error, cache, limit, run, within};
 
 /// Exit status of a script that wants a clean reboot.
 const REBOOT: &str = "100";
 /// Exit status of a script that wants the power cut.
 const POWER_CUT: &str = "101";
-/// Machines run one after the other: each has as many processors as a small host.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// A machine in the making.
 #[derive(Debug)]
@@ -66,7 +62,7 @@ impl Machine {
         }
         let dir = TempDir::new().ok()?;
         fs::create_dir_all(dir.path().join("job/vm")).ok()?;
-        Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: Duration::from_secs(900) })
+        Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: limit(900) })
     }
 
     /// systemd and udev start the script as a service, instead of it being all there is.
@@ -132,7 +128,7 @@ impl Machine {
     pub fn program(self, file: &Path, place: &str) -> Result<Self, Error> {
         let target = self.place(place)?;
         let mut strip = Command::new("strip");
-        match run(strip.arg("--strip-all").arg("-o").arg(&target).arg(file), b"", Duration::from_secs(60)) {
+        match run(strip.arg("--strip-all").arg("-o").arg(&target).arg(file), b"", limit(60)) {
             Ok(_) => Ok(self),
             Err(_) => self.file(file, place),
         }
@@ -144,7 +140,7 @@ impl Machine {
     /// # Errors
     /// As [`Self::file`]; [`Error`] if its libraries cannot be told.
     pub fn installed(self, program: &Path) -> Result<Self, Error> {
-        let listed = run(Command::new("ldd").arg(program), b"", Duration::from_secs(60))?;
+        let listed = run(Command::new("ldd").arg(program), b"", limit(60))?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         // `NAME => PATH (ADDRESS)`; of the interpreter, if it is not the system's, NAME is the path.
         let named = listed.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
@@ -162,7 +158,7 @@ impl Machine {
     pub fn directory(self, from: &Path, place: &Path) -> Result<Self, Error> {
         let target = self.place(&place.display().to_string())?;
         let mut copy = Command::new("cp");
-        run(copy.args(["-rL", "--preserve=mode", "--"]).arg(from).arg(target), b"", Duration::from_secs(120))?;
+        run(copy.args(["-rL", "--preserve=mode", "--"]).arg(from).arg(target), b"", limit(120))?;
         Ok(self)
     }
 
@@ -178,7 +174,7 @@ impl Machine {
     /// # Errors
     /// [`Error::TimedOut`]; [`Error::NotStarted`] if the machine ended without a result, with its console.
     pub fn run(&self, script: &str) -> Result<Ran, Error> {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = turn()?;
         let begin = Instant::now();
         self.pack(script)?;
         for boot in 1.. {
@@ -198,7 +194,7 @@ impl Machine {
         fs::write(&path, script).map_err(Error::file(&path))?;
         // The archive's top becomes the mode of the root directory.
         fs::set_permissions(&job, fs::Permissions::from_mode(0o755)).map_err(Error::file(&job))?;
-        let minute = Duration::from_secs(60);
+        let minute = limit(60);
         let mut tar = Command::new("tar");
         tar.args(["--owner=0", "--group=0", "-cf"]).arg(dir.join("job.tar")).arg("-C").arg(&job).arg(".");
         run(&mut tar, b"", minute)?;
@@ -214,13 +210,8 @@ impl Machine {
         fs::write(&status, "").map_err(Error::file(&status))?;
         let spawn = |source| Error::Spawn { program: "qemu-system-x86_64".to_owned(), source };
         let mut machine = Daemon::spawn(self.command(boot)).map_err(spawn)?;
-        let begin = Instant::now();
-        while machine.ended().is_none() {
-            if begin.elapsed() > limit {
-                return Err(Error::TimedOut { what: format!("boot {boot}; {}", self.tail()), limit: self.limit });
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        let late = |_| Error::TimedOut { what: format!("boot {boot}; {}", self.tail()), limit: self.limit };
+        within(limit, || machine.ended()).map_err(late)?;
         Ok(self.read("status").trim().to_owned())
     }
 
@@ -285,6 +276,15 @@ impl Machine {
         let bytes = fs::read(self.dir.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// Machines run one after the other, also those of other test processes: each has as many processors as a small host.
+/// The lock is on a file of the installation, which needs no right to write, and ends with the process.
+fn turn() -> Result<fs::File, Error> {
+    let path = root().join("VERSION");
+    let file = fs::File::open(&path).map_err(Error::file(&path))?;
+    file.lock().map_err(Error::file(&path))?;
+    Ok(file)
 }
 
 fn root() -> PathBuf {

@@ -5,13 +5,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
 use harness::certs::{Authority, KeyKind, Profile};
 use harness::galera::Cluster;
-use harness::{KeyringPlace, Kind, Replication, Server, require};
+use harness::{KeyringPlace, Kind, Replication, Server, free_port, limit, require, wait_until};
 
 const MARIADB_KEYS: &str = "1;00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
@@ -62,6 +60,75 @@ fn two_servers_run_at_once_with_their_own_identity() {
     let port = |server: &Server, variable| server.value(&format!("SELECT @@{variable}")).unwrap();
     assert_eq!(port(&first, "mysqlx_port"), first.x_port().unwrap().to_string());
     assert_eq!(port(&first, "admin_port"), first.admin_port().unwrap().to_string());
+}
+
+/// Processes at once, as a test runner starts them.
+fn harnesses(test: &str, count: usize, set: impl Fn(&mut Command)) -> Vec<Child> {
+    let begin = |_| {
+        let mut harness = Command::new(std::env::current_exe().unwrap());
+        harness.args(["--exact", test, "--ignored", "--nocapture"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        set(&mut harness);
+        harness.spawn().unwrap()
+    };
+    (0..count).map(begin).collect()
+}
+
+#[test]
+fn no_two_processes_get_the_same_port() {
+    let mut harnesses = harnesses("ports_of_a_harness", 4, |_| {});
+    let mut taken = Vec::new();
+    for harness in &mut harnesses {
+        let lines = BufReader::new(harness.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let ports = lines.filter_map(|line| line.split_once("port ")?.1.parse::<u16>().ok());
+        taken.extend(ports.take(PORTS_OF_A_HARNESS));
+    }
+    assert_eq!(taken.len(), 4 * PORTS_OF_A_HARNESS);
+    taken.sort_unstable();
+    let same: Vec<_> = taken.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(same.is_empty(), "{same:?}");
+    for mut harness in harnesses {
+        harness.kill().unwrap();
+        harness.wait().unwrap();
+    }
+}
+
+/// More than process ids lie apart, so that processes would meet.
+const PORTS_OF_A_HARNESS: usize = 300;
+
+#[test]
+#[ignore = "runs inside no_two_processes_get_the_same_port"]
+fn ports_of_a_harness() {
+    for _ in 0..PORTS_OF_A_HARNESS {
+        println!("port {}", free_port().unwrap());
+    }
+    // The others look for ports while this one has its own.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn processes_make_one_template_between_them() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(harness::cache().join("servers"), cache.path().join("servers")).unwrap();
+    let harnesses = harnesses("server_of_a_harness", 3, |harness| {
+        harness.env("SEALANT_CACHE", cache.path());
+    });
+    // Who makes a second one fails: it cannot take the place of the first.
+    for harness in harnesses {
+        let output = harness.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let templates = fs::read_dir(cache.path().join("templates")).unwrap().map(|entry| entry.unwrap().path());
+    let directories: Vec<_> = templates.filter(|path| path.is_dir()).collect();
+    assert_eq!(directories.len(), 1, "{directories:?}");
+}
+
+#[test]
+#[ignore = "runs inside processes_make_one_template_between_them"]
+fn server_of_a_harness() {
+    Server::builder(Kind::MariaDb1011).start().unwrap();
 }
 
 #[test]
@@ -119,21 +186,13 @@ fn a_killed_harness_leaves_no_server() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
-    let mut harness = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "server_of_a_harness_to_be_killed", "--ignored", "--nocapture"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut harness = harnesses("server_of_a_harness_to_be_killed", 1, |_| {}).remove(0);
     let lines = BufReader::new(harness.stdout.take().unwrap()).lines();
     let pid = lines.map_while(Result::ok).find_map(|line| line.split_once("server pid ")?.1.parse().ok()).unwrap();
     assert!(runs(pid));
     harness.kill().unwrap();
     harness.wait().unwrap();
-    let start = Instant::now();
-    while runs(pid) {
-        assert!(start.elapsed() < Duration::from_secs(10), "server {pid} is still there");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the server ends", limit(10), || !runs(pid));
 }
 
 #[test]
@@ -141,7 +200,8 @@ fn a_killed_harness_leaves_no_server() {
 fn server_of_a_harness_to_be_killed() {
     let server = Server::builder(Kind::MariaDb1011).start().unwrap();
     println!("server pid {}", server.pid().unwrap());
-    thread::sleep(Duration::from_secs(120));
+    // It is killed; should the test that started it be killed before, this ends with it.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
 #[test]
@@ -199,7 +259,7 @@ fn mariadb_118_serves_tls_with_the_given_certificate() {
     client.args(["--no-defaults", "-N", "-h127.0.0.1", "-uu", "-pp", "-eSHOW STATUS LIKE 'Ssl_version'"]);
     client.arg(format!("--port={}", server.port()));
     client.arg(format!("--ssl-ca={}", tls.ca.display()));
-    let output = harness::run(&mut client, b"", Duration::from_secs(20)).unwrap();
+    let output = harness::run(&mut client, b"", limit(20)).unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("TLSv1"));
 }
 

@@ -1,0 +1,109 @@
+//! Time limits, and waiting for what is to come.
+
+use std::env;
+use std::fmt::Display;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const SCALE: &str = "SEALANT_TIME_SCALE";
+
+/// Pauses between looks are as long as a look takes, within these: a cheap look misses no short moment, and a dear
+/// one leaves the processor to what it waits for.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_millis(100);
+
+/// A time limit of so many seconds on a machine with nothing else to do; `SEALANT_TIME_SCALE` makes it longer.
+///
+/// # Panics
+/// If the variable is not a number of at least 1: a shorter limit would fail for no fault.
+#[must_use]
+pub fn limit(seconds: u64) -> Duration {
+    let scale = env::var(SCALE).map_or(1.0, |text| parse(&text).unwrap_or_else(|| panic!("{SCALE}: {text:?} < 1")));
+    Duration::from_secs(seconds).mul_f64(scale)
+}
+
+fn parse(scale: &str) -> Option<f64> {
+    scale.parse().ok().filter(|scale: &f64| scale.is_finite() && *scale >= 1.0)
+}
+
+/// What a look found: what is waited for, or how things stand.
+pub trait Look {
+    /// What is waited for.
+    type Found;
+
+    /// The state that is not yet the right one, in words.
+    ///
+    /// # Errors
+    /// It has not come.
+    fn found(self) -> Result<Self::Found, String>;
+}
+
+impl Look for bool {
+    type Found = ();
+
+    fn found(self) -> Result<(), String> {
+        if self { Ok(()) } else { Err("not so".to_owned()) }
+    }
+}
+
+impl<T> Look for Option<T> {
+    type Found = T;
+
+    fn found(self) -> Result<T, String> {
+        self.ok_or_else(|| "nothing".to_owned())
+    }
+}
+
+impl<T, S: Display> Look for Result<T, S> {
+    type Found = T;
+
+    fn found(self) -> Result<T, String> {
+        self.map_err(|state| state.to_string())
+    }
+}
+
+/// Looks again and again until `look` finds what is waited for, which it returns.
+///
+/// # Panics
+/// With `what` and the last state, once `limit` is over.
+#[track_caller]
+pub fn wait_until<L: Look>(what: &str, limit: Duration, look: impl FnMut() -> L) -> L::Found {
+    within(limit, look).unwrap_or_else(|state| panic!("{what}: not within {} s: {state}", limit.as_secs()))
+}
+
+/// The same for what may fail to come.
+///
+/// # Errors
+/// The last state, once `limit` is over.
+pub fn within<L: Look>(limit: Duration, mut look: impl FnMut() -> L) -> Result<L::Found, String> {
+    let began = Instant::now();
+    loop {
+        let looked = Instant::now();
+        match look().found() {
+            Err(_) if began.elapsed() < limit => sleep(looked.elapsed().clamp(SHORTEST, LONGEST)),
+            last => return last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_at_least_one() {
+        let scales = ["1", "2.5", "0.5", "-3", "NaN", "inf", "fast", ""].map(parse);
+        assert_eq!(scales, [Some(1.0), Some(2.5), None, None, None, None, None, None]);
+    }
+
+    #[test]
+    fn it_returns_what_came_or_the_last_state() {
+        let mut looks = 0;
+        let mut look = || {
+            looks += 1;
+            if looks == 5 { Ok(looks) } else { Err(format!("look {looks}")) }
+        };
+        assert_eq!(within(limit(60), &mut look), Ok(5));
+        assert_eq!(within(Duration::ZERO, &mut look), Err("look 6".to_owned()), "it looks at least once");
+    }
+}
