@@ -7,17 +7,22 @@ SERVERS := tests/harness/bin/install-servers
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test servers build install deb release lint deny docs docs-check fuzz-smoke bench soak clean
+.PHONY: help demo test check servers build install deb release lint deny docs docs-check fuzz-smoke bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: build ## Start real servers, audit them, leave a report in demo/
-	$(SERVERS) tools mysql97 mariadb1011
-	cargo run --quiet --package sealant --example demo
+# Servers are fetched while the code compiles: one waits for the network, the other for the processors.
+demo: ## Start real servers, audit them, leave a report in demo/
+	tests/beside '$(SERVERS) tools mysql97 mariadb1011' cargo build --package sealant --bin sealant --package sealant-harness --example demo
+	"$${CARGO_TARGET_DIR:-target}/debug/examples/demo"
 
-test: servers ## Run all tests against real servers
-	cargo test --workspace --no-fail-fast
+test: $(TOOLS)/bin/cargo-nextest ## Run all tests against real servers
+	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
+	PATH="$(TOOLS)/bin:$$PATH" tests/suite
+
+check: $(TOOLS)/bin/cargo-nextest ## Daily work: format, lint and unit tests of what changed since main, and of what depends on it
+	PATH="$(TOOLS)/bin:$$PATH" tests/check-changed
 
 servers: ## Install the servers and tools of the tests, outside the tree
 	$(SERVERS) all
@@ -38,12 +43,17 @@ lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	cargo test --quiet --doc --package sealant-harness
 
 deny: $(TOOLS)/bin/cargo-deny ## Licences, bans and sources of dependencies
 	PATH="$(TOOLS)/bin:$$PATH" cargo deny check bans licenses sources
 
-$(TOOLS)/bin/cargo-deny:
-	cargo install --locked --quiet --root $(TOOLS) cargo-deny
+# Tools are compiled once and run for seconds: compiling them fast is what counts.
+$(TOOLS)/bin/cargo-%:
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		cargo install --locked --quiet --no-default-features --features '$(FEATURES_OF_$*)' --root $(TOOLS) cargo-$*
+
+FEATURES_OF_nextest := default-no-update
 
 docs: build ## Write man pages, completions and the reference of checks
 	target/debug/sealant generate man docs/man
@@ -56,9 +66,6 @@ docs-check: docs ## Fail if a generated document is not up to date
 fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Ten seconds of fuzzing for every parser of hostile bytes
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 10
 
-$(TOOLS)/bin/cargo-fuzz:
-	cargo install --locked --quiet --root $(TOOLS) cargo-fuzz
-
 bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 	$(SERVERS) tools mysql97 mariadb1011 fio peers
 	cargo build --release --package sealant
@@ -66,6 +73,10 @@ bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 
 $(TOOLS)/bin/inno:
 	cargo install --locked --quiet --root $(TOOLS) innodb-utils
+
+soak-tests: $(TOOLS)/bin/cargo-nextest ## Run all tests ten times; fail if one of them fails, or is flaky in two runs
+	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
+	PATH="$(TOOLS)/bin:$$PATH" tests/soak-tests 10
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults

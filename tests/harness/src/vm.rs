@@ -227,9 +227,10 @@ impl Machine {
             command.arg("-L").arg(root.join("root/usr/share").join(firmware));
         }
         let mode = if self.systemd { "systemd" } else { "plain" };
+        // no_timer_check: on a busy host the emulated timer misses the kernel's check of it, and the kernel panics.
         let line = format!(
-            "console=ttyS0 quiet panic=-1 random.trust_cpu=on mitigations=off vm.boot={boot} vm.mode={mode} \
-             systemd.show_status=0 systemd.unit=multi-user.target"
+            "console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on mitigations=off vm.boot={boot} \
+             vm.mode={mode} systemd.show_status=0 systemd.unit=multi-user.target"
         );
         command.args(["-accel", "tcg,thread=multi", "-M", "q35", "-cpu", "max", "-smp", "2", "-nodefaults"]);
         command.args(["-no-user-config", "-display", "none", "-no-reboot", "-monitor", "none", "-net", "none"]);
