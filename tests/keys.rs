@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -109,6 +110,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(0));
 
     // What no longer opens is told.
+    let newest = at.newest();
     let keyring = fs::read_to_string(at.keyring()).expect("a keyring");
     fs::write(at.keyring(), keyring.replace(&format!("-{}\"", at.newest()), "-999\"")).expect("written");
     let ended = keys(&at.server, &state, &[]);
@@ -121,12 +123,42 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     table.args(["keys", "--user", "root", "--socket"]).arg(at.server.socket()).arg("--state-dir").arg(&state);
     let table = end(table);
     assert!(table.stdout.contains("MISSING") && table.stdout.contains("SHUT"), "{}", table.stdout);
-    // So is a keyring that is not there at all.
-    fs::remove_file(at.keyring()).expect("removed");
-    let ended = keys(&at.server, &state, &[]);
-    assert_eq!(ended.json()["back_end"]["storage"], "elsewhere", "{}", ended.stdout);
-    fs::write(at.keyring(), keyring).expect("written");
+    // So is a keyring that is not there at all, or empty: that the running server remembers its keys is no proof.
+    for empty in [false, true] {
+        fs::remove_file(at.keyring()).expect("removed");
+        if empty {
+            fs::write(at.keyring(), "").expect("written");
+        }
+        let ended = keys(&at.server, &state, &[]);
+        ended.refused(3, "is not held", "do not stop the server: it still has its keys in memory");
+        let report = ended.json();
+        has_its_schema(&report, "keys-1");
+        assert_eq!(
+            (&report["back_end"]["storage"], &report["sound"]),
+            (&"elsewhere".into(), &false.into()),
+            "{report:#}"
+        );
+        let missing = key(&report, &format!("-{}", newest));
+        assert_eq!((&missing["held"], &missing["in_memory"]), (&false.into(), &true.into()), "{missing:#}");
+        assert!(missing["used_by"]["tablespace"]["shut"].as_u64().is_some_and(|shut| shut >= 5), "{missing:#}");
+        let ended = keyring_check(&at.server);
+        assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+        assert!(ended.stdout.contains("is gone or empty") && ended.stdout.contains("do not stop"), "{}", ended.stdout);
+        let mut encrypt = sealant();
+        encrypt.args(["encrypt", "run", "--yes", "--user", "root", "--socket"]).arg(at.server.socket());
+        encrypt.arg("--log").arg(at.path("encrypt.log")).arg("--state-dir").arg(&state);
+        end(encrypt).refused(1, "is gone or empty", "");
+        fs::write(at.keyring(), &keyring).expect("written");
+        fs::set_permissions(at.keyring(), fs::Permissions::from_mode(0o600)).expect("its mode is set");
+    }
     sound(&keys(&at.server, &state, &[]));
+    assert_eq!(keyring_check(&at.server).code, Some(0));
+}
+
+fn keyring_check(server: &Server) -> Ended {
+    let mut command = sealant();
+    command.args(["keyring", "check", "--user", "root", "--format", "json", "--socket"]).arg(server.socket());
+    end(command)
 }
 
 #[test]
@@ -163,6 +195,18 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         let ended = keys(&server, place.path(), &["--keyring", other.to_str().expect("ASCII")]);
         assert_eq!(ended.code, Some(3), "{}", ended.stdout);
         assert_eq!(key(&ended.json(), "2 version 1")["held"], false);
+
+        // A key file that is gone opens nothing, whatever the running server remembers.
+        let gone = server.dir().join("gone");
+        let mariadb_keys = server.sql("SELECT @@file_key_management_filename").expect("a path");
+        let mariadb_keys = Path::new(mariadb_keys.trim());
+        fs::rename(mariadb_keys, &gone).expect("moved");
+        let ended = keys(&server, place.path(), &[]);
+        ended.refused(3, "is not held", "do not stop the server: it still has its keys in memory");
+        assert_eq!(ended.json()["sound"], false);
+        assert_eq!(keyring_check(&server).code, Some(3));
+        fs::rename(&gone, mariadb_keys).expect("moved back");
+        sound(&keys(&server, place.path(), &[]));
 
         // A directory of another server is refused.
         let empty = place.path().join("empty");

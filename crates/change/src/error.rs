@@ -114,6 +114,16 @@ pub enum Error {
         /// One that it does not open.
         file: PathBuf,
     },
+    /// The keyring's file is gone or empty although there were keys.
+    #[error("{}: is gone or empty, although {} there", keyring.display(), evidence(*remembered, *encrypted_files))]
+    KeyringLost {
+        /// The keyring.
+        keyring: PathBuf,
+        /// Keys that the running server has in memory.
+        remembered: u64,
+        /// Files that ask for one.
+        encrypted_files: u64,
+    },
     /// This kind of server is not supported.
     #[error("{server}: {reason}")]
     Unsupported {
@@ -122,6 +132,10 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
+}
+
+fn evidence(remembered: u64, encrypted_files: u64) -> String {
+    format!("{encrypted_files} encrypted files, and {remembered} keys in the server's memory, are")
 }
 
 /// `ER_NO_SUCH_TABLE`, `ER_BAD_TABLE_ERROR`, `ER_BAD_DB_ERROR`.

@@ -1,7 +1,9 @@
 //! The keyring of a MySQL server: whether it is there, and whether it opens what is encrypted.
 
 use std::{
+    collections::BTreeSet,
     fs,
+    io::ErrorKind,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     thread,
@@ -9,7 +11,7 @@ use std::{
 
 use innodb::verify::Verdict;
 use serde::Serialize;
-use verify::{Depth, FileResult, Keys, Plan, Settings};
+use verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 
 use crate::{Error, Session};
 
@@ -25,6 +27,35 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::NoRoomForKeyring { keyring: keyring.to_owned(), free, needed })
+}
+
+/// `performance_schema.keyring_keys` cuts names off there.
+const SHOWN_NAME_BYTES: usize = 64;
+
+/// What to do when the keyring on disk is not what the running server has.
+pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
+                               (docs/rotate.md, \"When a keyring is lost\")";
+
+/// Names of the keys that a running MySQL has in memory, cut off at 64 bytes. They prove nothing of the file: a
+/// server notices only at its next start that it is gone.
+///
+/// # Errors
+/// [`Error::Server`], also where there is no such table, as before 8.0.16.
+pub(crate) fn in_memory(session: &mut Session<'_>) -> Result<BTreeSet<String>, Error> {
+    let rows = session.ask("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;
+    Ok(rows.rows.iter().filter_map(|row| row.first()?.clone()).collect())
+}
+
+/// Whether more than is shown may belong to a name of [`in_memory`].
+pub(crate) fn is_cut_off(name: &str) -> bool {
+    name.len() >= SHOWN_NAME_BYTES
+}
+
+/// A key that is in memory and not among those that a file holds.
+pub(crate) fn lacking<'m>(in_memory: &'m BTreeSet<String>, held: &BTreeSet<String>) -> Option<&'m str> {
+    let shown = |name: &String| name.get(..SHOWN_NAME_BYTES).unwrap_or(name).to_owned();
+    let held: BTreeSet<String> = held.iter().map(shown).collect();
+    in_memory.iter().find(|name| !held.contains(&shown(name))).map(String::as_str)
 }
 
 /// What the server says of its keyring.
@@ -115,6 +146,28 @@ impl KeyManagement {
     }
 }
 
+/// Whether a server that has no file of keys, or an empty one, has yet to make its first key: it remembers none,
+/// and no file asks for one.
+///
+/// # Errors
+/// [`Error::KeyringLost`] if there were keys.
+pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store: &KeyStore) -> Result<bool, Error> {
+    let KeyStore::MySql(path) = store else { return Ok(false) };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.len() > 0 => return Ok(false),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Ok(false),
+        _ => {}
+    }
+    // Before 8.0.16 there is no such table, and the files alone tell.
+    let remembered = in_memory(session).unwrap_or_default().len() as u64;
+    let report = look(datadir, &Keys::default());
+    let encrypted_files = report.files.iter().filter(|file| file.key.is_some()).count() as u64;
+    if remembered == 0 && encrypted_files == 0 {
+        return Ok(true);
+    }
+    Err(Error::KeyringLost { keyring: path.clone(), remembered, encrypted_files })
+}
+
 /// What a copy of the keyring opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opened {
@@ -175,9 +228,7 @@ impl KeyStore {
 pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
     let keys = store.keys()?;
     let keyring = store.path();
-    let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-    let report = verify::run(&Plan::of(&[datadir.to_owned()]), &keys, &settings);
+    let report = look(datadir, &keys);
     let encrypted = |file: &&FileResult| file.key.is_some();
     // A file that is damaged for another reason is no fault of the keyring.
     let shut =
@@ -196,4 +247,10 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
         });
     }
     Ok(Opened { encrypted_files, files: report.summary.files })
+}
+
+fn look(datadir: &Path, keys: &Keys) -> Report {
+    let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
+    verify::run(&Plan::of(&[datadir.to_owned()]), keys, &settings)
 }

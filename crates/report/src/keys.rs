@@ -43,10 +43,16 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     }
     let words = if report.sound {
         format!("sound: every key that {} ask for is held, and opens them", files(report.files))
-    } else {
+    } else if report.tried {
         "NOT sound: see the lines with MISSING, SHUT and unread".to_owned()
+    } else {
+        "NOT sound: no key could be read, so none was tried on what asks for it".to_owned()
     };
-    Ok(writeln!(out, "{words}")?)
+    writeln!(out, "{words}")?;
+    if let Some(remedy) = &report.remedy {
+        writeln!(out, "at once: {remedy}")?;
+    }
+    Ok(())
 }
 
 fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
@@ -65,8 +71,11 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
     let newest = if key.newest == Some(true) { ", the newest" } else { "" };
     let held = match key.held {
         Some(true) => "",
-        Some(false) if key.used_by.is_empty() => ", no longer held",
-        Some(false) => ", MISSING",
+        Some(false) if key.is_missing() && key.in_memory == Some(true) => {
+            ", MISSING, but in the running server's memory"
+        }
+        Some(false) if key.is_missing() => ", MISSING",
+        Some(false) => ", no longer held",
         None => ", not known whether it is held",
     };
     writeln!(out, "\n{}{newest}{held}", visible(&key.id))?;

@@ -28,7 +28,9 @@ pub use self::method::{ASSUMED_RATE, How, Method};
 use self::scan::Scan;
 use crate::{
     Activity, Blocks, Control, Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport,
-    Throttle, keyring::has_room, online, option_file, prove, quote,
+    Throttle,
+    keyring::{awaits_first_key, has_room},
+    online, option_file, prove, quote,
 };
 
 /// The shape of [`Report`].
@@ -471,8 +473,8 @@ impl Run<'_> {
             if let (KeyStore::MySql(file), false) = (&store, is_copy) {
                 has_room(file)?;
             }
-            // Before the first key there is no file, and nothing that it would have to open.
-            if is_copy || store.path().exists() || !nothing_encrypted(&mut self.session)? {
+            // Before the first key there is nothing that the file would have to open.
+            if is_copy || !awaits_first_key(&mut self.session, &datadir, &store)? {
                 self.keyring = Some(prove(&datadir, &store)?);
             }
         }
@@ -576,12 +578,6 @@ fn schemas_exist(session: &mut Session<'_>, place: &Place, options: &Options) ->
 /// Whether that schema's tables are to be encrypted.
 fn wanted(options: &Options, schema: &str) -> bool {
     options.schemas.is_empty() || options.schemas.iter().any(|known| known == schema)
-}
-
-/// Whether MySQL calls no tablespace encrypted.
-fn nothing_encrypted(session: &mut Session<'_>) -> Result<bool, Error> {
-    let count = session.value("SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE ENCRYPTION = 'Y'");
-    Ok(count.is_ok_and(|count| count.as_deref() == Some("0")))
 }
 
 fn statements_of(action: &Action) -> Vec<String> {

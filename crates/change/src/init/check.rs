@@ -10,7 +10,12 @@ use serde::Serialize;
 use server::{Flavor, Options, Target};
 
 use super::Error;
-use crate::{KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog, prove, rotate::files};
+use crate::{
+    KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog,
+    keyring::{LOST, awaits_first_key, in_memory, lacking},
+    prove,
+    rotate::{self, copy::KeyringCopy, files},
+};
 
 /// Name and version of the JSON document.
 pub const CHECK_SCHEMA: &str = "sealant.keyring-check/1";
@@ -113,10 +118,12 @@ impl Look<'_, '_> {
         };
         self.place(store.path());
         self.modes(&store);
-        if store.path().exists() {
-            self.opens("opens", &store);
-        } else {
-            self.add("opens", State::Skipped, "there is no key yet; the first encrypted table makes one", "");
+        match awaits_first_key(&mut self.session, &self.datadir, &store) {
+            Ok(true) => {
+                self.add("opens", State::Skipped, "there is no key yet; the first encrypted table makes one", "")
+            }
+            Ok(false) => self.opens("opens", &store),
+            Err(error) => self.add("opens", State::Failed, &error.to_string(), LOST),
         }
         for copy in &self.request.copies {
             self.opens("copy-opens", &store.copy(copy.clone()));
@@ -213,17 +220,31 @@ impl Look<'_, '_> {
         }
     }
 
+    /// A key that the running server has in memory alone is lost when it stops, even if no file asks for it yet.
+    fn is_whole(&mut self, store: &KeyStore) -> Result<(), Error> {
+        let Ok(memory) = in_memory(&mut self.session) else { return Ok(()) };
+        let copy = KeyringCopy::read(store)?;
+        match lacking(&memory, &copy.names()) {
+            Some(key) => Err(behind(store, key)),
+            None => Ok(()),
+        }
+    }
+
     fn opens(&mut self, check: &'static str, store: &KeyStore) {
-        match prove(&self.datadir, store) {
+        let whole = if check == "opens" { self.is_whole(store) } else { Ok(()) };
+        match whole.and_then(|()| Ok(prove(&self.datadir, store)?)) {
             Ok(opened) => {
                 let detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
                 self.add(check, State::Ok, &detail, "");
             }
             Err(error) => {
-                let remedy = "do not stop the server: it still has its keys in memory; restore the file from a copy";
-                let remedy = if check == "opens" { remedy } else { "copy the keyring again" };
+                let remedy = if check == "opens" { LOST } else { "copy the keyring again" };
                 self.add(check, State::Failed, &error.to_string(), remedy);
             }
         }
     }
+}
+
+fn behind(store: &KeyStore, key: &str) -> Error {
+    rotate::Error::KeyringBehind { path: store.path().to_owned(), key: key.to_owned() }.into()
 }

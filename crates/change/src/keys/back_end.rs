@@ -5,18 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::KeyName;
+use keyring::{KeyName, KeyringError};
 use serde::Serialize;
 use server::Flavor;
 use verify::Keys;
 
 use crate::{
     KeyManagement, KeyStore, KeyringStatus, Session,
+    keyring::{in_memory, is_cut_off, lacking},
     rotate::{Error, copy::KeyringCopy},
 };
-
-/// `performance_schema.keyring_keys` cuts names off there.
-const SHOWN_NAME_BYTES: usize = 64;
 
 /// A component or plug-in that keeps keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,7 +37,7 @@ pub enum Storage {
         /// The file.
         path: PathBuf,
     },
-    /// In a service, or in a file that cannot be read from here: names come from the server.
+    /// In a service, whose names come from the server, or in a file that cannot be read from here.
     Elsewhere {
         /// The file, if it is one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,9 +52,12 @@ pub(super) struct Holding {
     pub(super) back_end: Option<BackEnd>,
     /// Names; `None` if nobody says them.
     pub(super) held: Option<BTreeSet<String>>,
-    /// To open files with; none if they could not be read.
+    /// Names that the running server has in memory, which is no proof that it finds them again at its next
+    /// start; `None` if it does not say them.
+    pub(super) in_memory: Option<BTreeSet<String>>,
+    /// To open files with; none if they could not be read, or if there are none.
     pub(super) keys: Keys,
-    /// Whether there are keys to open files with.
+    /// Whether these are all that there are.
     pub(super) readable: bool,
 }
 
@@ -68,8 +69,13 @@ impl Holding {
         }
         let Some(status) = KeyringStatus::of(session)? else { return Ok(Self::none()) };
         let store = given.map(Path::to_owned).or(status.file).map(KeyStore::MySql);
-        let shown = shown(session);
-        Self::read(status.name, status.read_only, store, shown)
+        let before = in_memory(session).ok().map(own);
+        let mut holding = Self::read(status.name, status.read_only, store, before)?;
+        if holding.has_lost_keys() {
+            // The server may have removed keys of binary logs since.
+            holding.in_memory = in_memory(session).ok().map(own);
+        }
+        Ok(holding)
     }
 
     fn of_mariadb(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
@@ -81,7 +87,7 @@ impl Holding {
     }
 
     fn none() -> Self {
-        Self { back_end: None, held: None, keys: Keys::default(), readable: false }
+        Self { back_end: None, held: None, in_memory: None, keys: Keys::default(), readable: false }
     }
 
     /// A file that cannot be read is no error: what the server's files ask for is worth to be told.
@@ -89,35 +95,49 @@ impl Holding {
         name: String,
         read_only: bool,
         store: Option<KeyStore>,
-        shown: Option<BTreeSet<String>>,
+        in_memory: Option<BTreeSet<String>>,
     ) -> Result<Self, Error> {
+        let keys = Keys::default();
         let Some(store) = store else {
             let storage = Storage::Elsewhere { path: None, reason: "it keeps its keys in no file".to_owned() };
             let back_end = Some(BackEnd { name, storage, read_only });
-            return Ok(Self { back_end, held: shown, keys: Keys::default(), readable: false });
+            let held = in_memory.clone().filter(|names| names.iter().all(|name| !is_cut_off(name)));
+            return Ok(Self { back_end, held, in_memory, keys, readable: false });
         };
         let path = store.path().to_owned();
         match KeyringCopy::read(&store) {
             Ok(copy) => {
                 let back_end = Some(BackEnd { name, storage: Storage::File { path }, read_only });
-                let held = copy.names().into_iter().filter(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
-                Ok(Self { back_end, held: Some(held.collect()), keys: copy.keys()?, readable: true })
+                Ok(Self { back_end, held: Some(own(copy.names())), in_memory, keys: copy.keys()?, readable: true })
             }
             Err(error) => {
-                let reason = error.to_string();
-                let storage = Storage::Elsewhere { path: Some(path), reason };
+                // No keys are in what is not there, whatever the running server remembers.
+                let readable = holds_nothing(&error, &path);
+                let storage = Storage::Elsewhere { path: Some(path), reason: error.to_string() };
                 let back_end = Some(BackEnd { name, storage, read_only });
-                Ok(Self { back_end, held: shown, keys: Keys::default(), readable: false })
+                Ok(Self { back_end, held: readable.then(BTreeSet::new), in_memory, keys, readable })
             }
+        }
+    }
+
+    pub(super) fn holds(&self, name: &str) -> bool {
+        self.held.as_ref().is_some_and(|held| held.contains(name))
+    }
+
+    /// Whether the running server has keys in memory that its file does not have.
+    pub(super) fn has_lost_keys(&self) -> bool {
+        match (&self.in_memory, &self.held) {
+            (Some(memory), Some(held)) => lacking(memory, held).is_some(),
+            _ => false,
         }
     }
 }
 
-/// The server's own keys, as it names them; `None` if it does not, or if a name may be cut off.
-fn shown(session: &mut Session<'_>) -> Option<BTreeSet<String>> {
-    let rows = session.ask("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''").ok()?;
-    let names: BTreeSet<String> = rows.rows.iter().filter_map(|row| row.first()?.clone()).collect();
-    let own = names.into_iter().filter(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
-    let own: BTreeSet<String> = own.collect();
-    own.iter().all(|name| name.len() < SHOWN_NAME_BYTES).then_some(own)
+/// Whether the file of the keys is not there, or has nothing in it.
+fn holds_nothing(error: &Error, file: &Path) -> bool {
+    matches!(error, Error::Keyring { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
+}
+
+fn own(names: BTreeSet<String>) -> BTreeSet<String> {
+    names.into_iter().filter(|name| KeyName::parse(name) != KeyName::ReplicationMarker).collect()
 }

@@ -13,7 +13,7 @@ use super::{
     back_end::Holding,
     uses::{Asked, Uses, Where},
 };
-use crate::rotate::Register;
+use crate::{keyring::is_cut_off, rotate::Register};
 
 /// What a key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -41,6 +41,8 @@ pub struct KeyEntry {
     pub newest: Option<bool>,
     /// Whether the back end holds it; `None` if nobody says so.
     pub held: Option<bool>,
+    /// Whether the running server has it in memory; `None` if it does not say so.
+    pub in_memory: Option<bool>,
     /// Which files ask for it.
     pub used_by: BTreeMap<Where, Uses>,
     /// When it was first noted in the register.
@@ -56,14 +58,26 @@ pub struct KeyEntry {
 }
 
 impl KeyEntry {
-    /// Whether nothing that asks for it stays shut: it is held and opens its files, or it is not held
-    /// and only backups ask for it, for which a copy is known.
+    /// Whether nothing that asks for it stays shut: it is held and opens its files, or it is not held, the
+    /// running server does not use it, and only backups ask for it, for which a copy is known.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let opens = self.used_by.values().all(|uses| uses.shut == 0);
-        let there =
-            self.held != Some(false) || (self.used_by.is_empty() && (self.backups.is_empty() || self.copy.is_some()));
+        let there = match self.held {
+            Some(held) => held || !(self.is_missing() || self.lacks_copy()),
+            None => self.used_by.is_empty(),
+        };
         opens && there
+    }
+
+    /// Whether the server needs it, and it is not where keys are kept: lost when the server stops.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.held == Some(false) && (!self.used_by.is_empty() || self.in_memory == Some(true))
+    }
+
+    fn lacks_copy(&self) -> bool {
+        !self.backups.is_empty() && self.copy.is_none()
     }
 
     /// Whether anything that is known of asks for it.
@@ -77,6 +91,7 @@ impl KeyEntry {
 pub(super) fn list(holding: &Holding, asked: &Asked, register: &Register, server_uuid: &str) -> Vec<KeyEntry> {
     let mut names: BTreeSet<&String> = asked.by_key.keys().chain(register.keys.keys()).collect();
     names.extend(holding.held.iter().flatten());
+    names.extend(holding.in_memory.iter().flatten().filter(|name| !is_cut_off(name)));
     names.extend(register.backups.values().flat_map(|backup| &backup.keys));
     // A rotation notes all names of a keyring, also those that are no keys.
     names.retain(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
@@ -102,6 +117,7 @@ fn entry(
         kind,
         newest: versioned.then(|| newest.iter().any(|newest| *newest == name)),
         held: holding.held.as_ref().map(|held| held.contains(name)),
+        in_memory: holding.in_memory.as_ref().map(|names| names.contains(name)),
         used_by: asked.by_key.get(name).cloned().unwrap_or_default(),
         first_seen: record.first_seen,
         rotated: record.rotated,

@@ -27,6 +27,7 @@ pub use self::{
 };
 use crate::{
     LockPatience, Session, StatementLog,
+    keyring::LOST,
     rotate::{
         BackupRecord, Error, Register, files,
         register::{self, Ledger},
@@ -82,8 +83,13 @@ pub struct Report {
     pub files: u64,
     /// Files that could not be read, so that the keys they ask for are not known.
     pub unread: Vec<Unread>,
+    /// Whether keys were read from their file now, and tried on what asks for them, if anything does.
+    pub tried: bool,
     /// Whether every file could be read, and every key that one asks for is held and opens it.
     pub sound: bool,
+    /// What to do at once, if it is not sound because of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// Asks the server, and reads the headers and first pages of its files.
@@ -121,7 +127,9 @@ pub fn look(
         register = record(request, &known, &server, register, &holding, &asked)?;
     }
     let keys = entries::list(&holding, &asked, &register, &known);
-    let sound = unread.is_empty() && keys.iter().all(KeyEntry::is_sound);
+    let tried = holding.readable || keys.iter().all(|key| key.used_by.is_empty());
+    let sound = tried && unread.is_empty() && keys.iter().all(KeyEntry::is_sound);
+    let remedy = remedy(&holding, tried, &keys);
     Ok(Report {
         schema: SCHEMA,
         server,
@@ -136,8 +144,29 @@ pub fn look(
         backups: register.backups,
         files: asked.files,
         unread,
+        tried,
         sound,
+        remedy,
     })
+}
+
+/// The next step where a key is not held, or could not be tried.
+fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
+    let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
+    let words = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
+        _ if lost => LOST,
+        _ if tried => return None,
+        None => {
+            "the server runs without its keys: put its keyring back and restart it; its error log says why it has none"
+        }
+        Some(Storage::Elsewhere { path: None, .. }) => {
+            "nothing was opened with keys that are in a service: give a copy of them in a file with --keyring"
+        }
+        Some(_) => {
+            "run as the server's user or as root; if the file is damaged, do not stop the server, and restore it"
+        }
+    };
+    Some(words.to_owned())
 }
 
 /// Notes what was seen. Another run may have written the register since it was read.
@@ -152,7 +181,8 @@ fn record(
     let mut ledger = Ledger::open(&request.state_dir, known)?;
     server.clone_into(&mut ledger.register.server);
     ledger.register.backups = seen.backups;
-    ledger.register.sighted(&holding.held.clone().unwrap_or_default(), &asked.counts());
+    let held = holding.held.clone().unwrap_or_else(|| ledger.register.in_keyring());
+    ledger.register.sighted(&held, &asked.counts());
     ledger.save()?;
     Ok(ledger.register)
 }

@@ -94,8 +94,8 @@ impl Asked {
         // What a server dropped meanwhile is no file any more.
         asked.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
         for file in &report.files {
-            let shut = holding.readable && is_shut(file);
             for name in key_names(file) {
+                let shut = holding.readable && (is_shut(file) || !holding.holds(&name));
                 asked.add(name, place(file, relay), &file.path, shut);
             }
         }

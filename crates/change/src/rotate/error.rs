@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::keyring::LOST;
+
 /// Why a rotation was refused or failed. No message holds a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -202,10 +204,6 @@ impl Error {
     }
 }
 
-/// What to do when the keyring on disk is not what the running server has.
-const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
-                    (docs/rotate.md, \"When a keyring is lost\")";
-
 fn of_change(error: &crate::Error) -> Option<String> {
     Some(match error {
         crate::Error::Server(error) => return error.hint().map(str::to_owned),
@@ -222,7 +220,9 @@ fn of_change(error: &crate::Error) -> Option<String> {
         crate::Error::NoRoomForKeyring { .. } => {
             "no key was made; make room, then run the same command again".to_owned()
         }
-        crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } => LOST.to_owned(),
+        crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } | crate::Error::KeyringLost { .. } => {
+            LOST.to_owned()
+        }
         crate::Error::Unsupported { reason, .. } if reason.starts_with("MariaDB") => {
             "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
              its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"

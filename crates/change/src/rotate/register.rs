@@ -115,6 +115,11 @@ impl Register {
         }
     }
 
+    /// Names of the keys that the keyring had when it was looked at last.
+    pub(crate) fn in_keyring(&self) -> BTreeSet<String> {
+        self.keys.iter().filter(|(_, record)| record.in_keyring).map(|(name, _)| name.clone()).collect()
+    }
+
     /// The run that one with this backup goes on with. A file that is there already, and of no such
     /// run, is not touched.
     pub(crate) fn resumed(&self, file: &Path) -> Result<Option<Unfinished>, Error> {

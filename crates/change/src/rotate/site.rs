@@ -1,7 +1,6 @@
 //! What has to be known of a server before its keys are rotated, and what forbids it.
 
 use std::{
-    collections::BTreeSet,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -10,10 +9,11 @@ use std::{
 use server::Flavor;
 
 use super::{Error, Request, copy::KeyringCopy, files};
-use crate::{KeyManagement, KeyStore, KeyringStatus, Session, keyring::has_room};
+use crate::{
+    KeyManagement, KeyStore, KeyringStatus, Session,
+    keyring::{has_room, in_memory, lacking},
+};
 
-/// `performance_schema.keyring_keys` cuts names off there.
-const SHOWN_NAME_BYTES: usize = 64;
 /// For `sql_log_bin`.
 const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
 
@@ -157,15 +157,8 @@ pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Resul
     if identity.flavor() == Flavor::MariaDb || !identity.version.at_least(8, 0, 16) {
         return Ok(());
     }
-    let held = session.ask("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;
-    let shown: BTreeSet<String> = copy.names().iter().map(|name| cut(name).to_owned()).collect();
-    let lacking = held.rows.iter().filter_map(|row| row.first()?.as_deref()).find(|key| !shown.contains(cut(key)));
-    match lacking {
+    match lacking(&in_memory(session)?, &copy.names()) {
         Some(key) => Err(Error::KeyringBehind { path: copy.path().to_owned(), key: key.to_owned() }),
         None => Ok(()),
     }
-}
-
-fn cut(name: &str) -> &str {
-    name.get(..SHOWN_NAME_BYTES).unwrap_or(name)
 }

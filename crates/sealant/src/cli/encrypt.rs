@@ -296,7 +296,7 @@ fn failure(error: Error) -> Failure {
         Error::Tool { .. } => Some("install it, or choose another --method".to_owned()),
         Error::NoRoomForKeyring { .. } => Some("nothing was changed; make room and run it again".to_owned()),
         Error::ReadOnlyKeyring { .. } => Some("set read_only to false in its configuration and restart".to_owned()),
-        Error::Keyring(_) | Error::KeyringOpensNotAll { .. } => {
+        Error::Keyring(_) | Error::KeyringOpensNotAll { .. } | Error::KeyringLost { .. } => {
             Some("nothing was changed; restore the keyring from a backup before anything else".to_owned())
         }
         _ => None,

@@ -84,6 +84,14 @@ impl Keys {
             error("files could not be read, so the keys they ask for are not known");
             hint("run as the server's user or as root");
         }
+        if let Some(remedy) = &report.remedy {
+            error(if report.tried {
+                "a key that is needed is not held, or does not open what asks for it"
+            } else {
+                "no key could be read, so none was tried on what asks for it"
+            });
+            hint(remedy);
+        }
         Ok(Exit::Findings)
     }
 }
