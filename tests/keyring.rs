@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -79,6 +79,8 @@ fn a_mysql_without_a_keyring_gets_one_and_is_encrypted_with_it() {
     assert_eq!(report["done"], true, "{report:#}");
     assert_eq!(report["keyring"], beside(&server, "keyring").to_str().expect("ASCII"));
     assert_eq!(mode(&server.dir().join("data-keyring")), 0o700);
+    assert_eq!(mode(&beside(&server, "keyring")), 0o600);
+    assert_eq!(fs::metadata(beside(&server, "keyring")).expect("it is there").len(), 0);
     assert_eq!(mode(&server.datadir().join("component_keyring_file.cnf")), 0o640);
     // Again: it is all there.
     let again = written(&on(&server, "init", &["--yes"]));
@@ -116,6 +118,36 @@ fn a_mysql_without_a_keyring_gets_one_and_is_encrypted_with_it() {
     assert_eq!(state(&checked(&on(&server, "check", &copies), 3), "copy-opens"), "failed");
     fs::set_permissions(beside(&server, "keyring"), fs::Permissions::from_mode(0o644)).expect("set");
     assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "modes"), "failed");
+}
+
+/// Started by root it becomes another user only when the keyring component has made its file.
+#[test]
+fn a_mysql_that_root_starts_can_write_its_keyring() {
+    const NOBODY: u32 = 65534;
+    let Some(_) = require(Kind::MySql97) else { return };
+    if fs::metadata("/proc/self").expect("a process").uid() != 0 {
+        return;
+    }
+    let mut server =
+        Server::builder(Kind::MySql97).option_file("[mysqld]\nuser=nobody").prepare().expect("MySQL is made");
+    let own = |path: &Path| {
+        let owned = Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(path).status();
+        assert!(owned.expect("chown runs").success());
+    };
+    own(server.dir());
+    server.start().expect("it starts");
+    written(&on(&server, "init", &["--yes"]));
+    restart(&mut server);
+    let process = format!("/proc/{}", server.pid().expect("it runs"));
+    assert_eq!(fs::metadata(process).expect("a process").uid(), NOBODY);
+    let keyring = beside(&server, "keyring");
+    let report = checked(&on(&server, "check", &["--write-test"]), 0);
+    assert_eq!((state(&report, "write-test"), state(&report, "opens")), ("ok".to_owned(), "ok".to_owned()));
+    assert_eq!(fs::metadata(&keyring).expect("a keyring").uid(), NOBODY);
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTION='Y'").expect("it encrypts");
+    // It finds its key again.
+    restart(&mut server);
+    assert_eq!(server.value("SELECT COUNT(*) FROM d.t").expect("it opens"), "0");
 }
 
 #[test]
@@ -194,7 +226,11 @@ fn a_mariadb_without_keys_gets_them() {
         let mut server = Server::builder(kind).option_file("[mariadb]\n# mine").start().expect("MariaDB starts");
         let config = server.dir().join("my.cnf");
         let text = config.to_str().expect("ASCII").to_owned();
-        let run = |server: &Server| on(server, "init", &["--yes", "--config", &text, "--keys", "3"]);
+        // The file that the running server was told to read, and no other.
+        let plan = written(&on(&server, "init", &["--dry-run"]));
+        let parts = plan["parts"].as_array().expect("a list");
+        assert_eq!(parts.last().expect("a part")["path"], text, "{plan:#}");
+        let run = |server: &Server| on(server, "init", &["--yes", "--keys", "3"]);
         let report = written(&run(&server));
         assert!(report["notes"][0].as_str().is_some_and(|note| note.contains("beside")), "{report:#}");
         let options = fs::read_to_string(&config).expect("read");

@@ -135,6 +135,36 @@ impl Entries {
     }
 }
 
+/// Which option files a server was told to read, by its command line.
+///
+/// Source: MySQL manual, "Command-Line Options that Affect Option-File Handling"; MariaDB documentation, the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// `--no-defaults`: none.
+    pub none: bool,
+    /// `--defaults-file`: this one and no other.
+    pub alone: Option<PathBuf>,
+    /// `--defaults-extra-file`: this one after the usual ones.
+    pub extra: Option<PathBuf>,
+    /// `--defaults-group-suffix`: groups with this at their end, too.
+    pub suffix: Option<String>,
+}
+
+impl Told {
+    /// By the arguments of a process.
+    #[must_use]
+    pub fn by(arguments: &[String]) -> Self {
+        let given =
+            |option: &str| arguments.iter().find_map(|argument| argument.strip_prefix(option)?.strip_prefix('='));
+        Self {
+            none: arguments.iter().any(|argument| argument == "--no-defaults"),
+            alone: given("--defaults-file").map(PathBuf::from),
+            extra: given("--defaults-extra-file").map(PathBuf::from),
+            suffix: given("--defaults-group-suffix").map(str::to_owned),
+        }
+    }
+}
+
 /// What our own client takes from option files.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {

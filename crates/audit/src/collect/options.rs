@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use server::option_file::{Entries, Value, Warning};
+use server::option_file::{Entries, Told, Value, Warning};
 
 use super::view::View;
 use crate::facts::host::{OptionEntry, SecretPlace};
@@ -47,12 +47,7 @@ pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], data
 ///
 /// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
 fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
-    let given = |option: &str| {
-        let mut arguments = command_line.iter();
-        arguments.find_map(|argument| argument.strip_prefix(option)?.strip_prefix('=').map(PathBuf::from))
-    };
-    let alone = given("--defaults-file");
-    let none = command_line.iter().any(|argument| argument == "--no-defaults");
+    let Told { none, alone, extra, .. } = Told::by(command_line);
     let usual =
         ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
     let default = alone.is_none() && !none;
@@ -61,7 +56,7 @@ fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<So
     // `my.cnf` in the data directory was the server's own up to MySQL 5.5.
     sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
     sources.extend(alone.map(|path| Source { path, by_server: !none }));
-    sources.extend(given("--defaults-extra-file").map(|path| Source { path, by_server: default }));
+    sources.extend(extra.map(|path| Source { path, by_server: default }));
     sources.extend(homes.iter().map(|home| Source { path: home.join(".my.cnf"), by_server: false }));
     sources
 }

@@ -7,7 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Flavor, Identity, Options, Target, option_file::Entries};
+use server::{
+    Flavor, Identity, Options, Target,
+    option_file::{Entries, Told},
+};
+use zeroize::Zeroizing;
 
 use super::{Error, Request};
 use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::files};
@@ -34,6 +38,8 @@ pub(super) struct Host {
     pub(super) owner: (u32, u32),
     pub(super) plugin_dir: PathBuf,
     pub(super) daemon_dir: Option<PathBuf>,
+    /// Which option files the running server reads; `None` if that is not known.
+    pub(super) told: Option<Told>,
 }
 
 impl Host {
@@ -62,9 +68,11 @@ impl Host {
         let said = asked(&mut session, "SELECT @@GLOBAL.plugin_dir").filter(|directory| directory.is_dir());
         let plugin_dir = request.plugin_dir.clone().or(said);
         let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "its plug-ins are not on this host"))?;
-        let daemon_dir =
-            request.daemon_dir.clone().or_else(|| running(&identity)).or_else(|| daemon(basedir.as_deref()));
-        Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir })
+        let process = process(&identity);
+        let running = process.as_deref().and_then(program_dir);
+        let daemon_dir = request.daemon_dir.clone().or(running).or_else(|| daemon(basedir.as_deref()));
+        let told = process.as_deref().and_then(arguments).map(|arguments| Told::by(&arguments));
+        Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir, told })
     }
 
     /// Reads the option file of a server that does not run.
@@ -85,6 +93,7 @@ impl Host {
             plugin_dir,
             daemon_dir: request.daemon_dir.clone().or_else(|| daemon(basedir.as_deref())),
             datadir,
+            told: None,
         })
     }
 }
@@ -119,12 +128,25 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     Ok((metadata.uid(), metadata.gid()))
 }
 
-/// Where the program of a running server is; in a container, its paths are not ours.
-fn running(identity: &Identity) -> Option<PathBuf> {
+/// A running server in `/proc`; in a container, its number and paths are not ours.
+fn process(identity: &Identity) -> Option<PathBuf> {
     let file = identity.datadir.join(identity.pid_file.as_ref()?);
     let pid: u32 = fs::read_to_string(file).ok()?.trim().parse().ok()?;
-    let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let program = fs::read_link(process.join("exe")).ok()?;
+    let name = program.file_name()?.to_string_lossy();
+    ["mysqld", "mariadbd"].iter().any(|server| name.starts_with(server)).then_some(process)
+}
+
+fn program_dir(process: &Path) -> Option<PathBuf> {
+    let program = fs::read_link(process.join("exe")).ok()?;
     program.parent().filter(|directory| directory.is_dir()).map(Path::to_owned)
+}
+
+fn arguments(process: &Path) -> Option<Vec<String>> {
+    let bytes = Zeroizing::new(fs::read(process.join("cmdline")).ok()?);
+    let parts = bytes.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    Some(parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect())
 }
 
 fn daemon(basedir: Option<&Path>) -> Option<PathBuf> {

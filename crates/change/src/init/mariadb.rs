@@ -58,7 +58,15 @@ pub(super) fn parts(
     let what = format!("{} random keys, encrypted with the password", request.keys);
     let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
     parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
-    parts.push(options(keys, &password, request)?);
+    let site = OptionSite::of(host, request)?;
+    if site.shared {
+        notes.push(format!(
+            "every server of this host that reads the group [{}] of {} gets these keys: name this server's own file with --config",
+            site.group,
+            site.path.display()
+        ));
+    }
+    parts.push(options(keys, &password, &site)?);
     Ok(parts)
 }
 
@@ -70,22 +78,63 @@ fn is_own(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
     if opened { Ok(true) } else { Err(Error::KeysExist { path: keys.to_owned() }) }
 }
 
-/// The lines that load the plug-in: in a file of their own, or at the end of the one that was named.
-fn options(keys: &Path, password: &Path, request: &Request) -> Result<(Part, Action), Error> {
+/// Where this server, and if it can be no other, finds its options.
+struct OptionSite {
+    path: PathBuf,
+    group: String,
+    /// Whether other servers of this host may read it, too.
+    shared: bool,
+}
+
+impl OptionSite {
+    fn of(host: &Host, request: &Request) -> Result<Self, Error> {
+        let told = host.told.clone().unwrap_or_default();
+        let group = format!("mariadb{}", told.suffix.as_deref().unwrap_or_default());
+        if let Some(config) = &request.config {
+            let absolute = std::path::absolute(config);
+            let path = absolute.map_err(|source| Error::Look { path: config.clone(), source })?;
+            return Ok(Self { path, group, shared: false });
+        }
+        let unknown =
+            |reason: &str| Error::NotFound { server: host.datadir.display().to_string(), reason: reason.to_owned() };
+        if host.told.is_none() {
+            return Err(unknown("which option file the server reads cannot be found out: name it with --config"));
+        }
+        if told.none {
+            return Err(unknown("the server was started with --no-defaults, and reads no option file"));
+        }
+        let shared = told.suffix.is_none();
+        match told.alone.or(told.extra) {
+            // The server has left the directory that it was started in.
+            Some(path) if path.is_relative() => {
+                Err(unknown("the server was started with a relative path of its option file: name that with --config"))
+            }
+            Some(path) => Ok(Self { path, group, shared: false }),
+            None => Ok(Self { path: included()?.join(OPTION_FILE), group, shared }),
+        }
+    }
+
+    /// The groups in which this server would find the option.
+    fn groups(&self) -> Vec<&str> {
+        GROUPS.into_iter().chain([self.group.as_str()]).collect()
+    }
+}
+
+/// The lines that load the plug-in, at the end of the file if it is there.
+fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Action), Error> {
     let text = format!(
         "# Keys of this server, by `sealant keyring init`.\n\
-         [mariadb]\n\
+         [{}]\n\
          plugin_load_add = {PLUGIN}\n\
          {FILENAME} = {}\n\
          file_key_management_filekey = FILE:{}\n\
          file_key_management_encryption_algorithm = AES_CBC\n",
+        site.group,
         keys.display(),
         password.display()
     );
-    let path = match &request.config {
-        Some(config) => std::path::absolute(config).map_err(|source| Error::Look { path: config.clone(), source })?,
-        None => included()?.join(OPTION_FILE),
-    };
+    let groups = site.groups();
+    let path = site.path.clone();
     let what = "load the plug-in with these keys";
     let Ok(metadata) = fs::metadata(&path) else {
         return Ok((Part::text(path, what, 0o644, None, text), Action::Text));
@@ -93,7 +142,7 @@ fn options(keys: &Path, password: &Path, request: &Request) -> Result<(Part, Act
     let owner = Some((metadata.uid(), metadata.gid()));
     let part = Part::text(path.clone(), what, metadata.mode() & 0o7777, owner, text);
     let entries = Entries::read(&path).map_err(Error::OptionFile)?;
-    match entries.last(&GROUPS, FILENAME).map(|entry| entry.value.text().map(PathBuf::from)) {
+    match entries.last(&groups, FILENAME).map(|entry| entry.value.text().map(PathBuf::from)) {
         Some(Some(named)) if named == keys => Ok((part.there(true), Action::Append)),
         Some(_) => {
             let reason = format!("has {FILENAME} already, for another file");

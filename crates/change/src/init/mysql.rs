@@ -6,7 +6,12 @@
 //! Source: MySQL manual, "Keyring Component Installation" and "Using the component_keyring_file
 //! File-Based Keyring Component", confirmed on 9.7.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::ErrorKind,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use keyring::KeyringError;
 use serde_json::{Value, json};
@@ -38,6 +43,7 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
     let own = Some(host.owner);
     let parts = vec![
         directory(keyring, host.owner, &host.datadir)?,
+        empty(keyring, host.owner)?,
         file(
             host.datadir.join(&config),
             "where this server's keyring is",
@@ -63,11 +69,23 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
             &json!({"read_local_manifest": true}),
         )?,
     ];
-    // The server makes it, with its first key.
-    if keyring.symlink_metadata().is_ok() {
-        return Err(Error::KeysExist { path: keyring.to_owned() });
-    }
     Ok(parts)
+}
+
+/// The keyring without keys: a mysqld that root starts would make it before it becomes its own user, and could not
+/// write its first key to it then (ER 3185, confirmed on 9.7, which takes an empty file for a keyring without keys).
+fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
+    let part = Part::secret(keyring.to_owned(), "keyring, to which the server adds its keys", 0o600, Some(owner));
+    let metadata = match fs::symlink_metadata(keyring) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Empty)),
+        Err(source) => return Err(Error::Look { path: keyring.to_owned(), source }),
+        Ok(metadata) => metadata,
+    };
+    let own = metadata.is_file() && metadata.len() == 0 && (metadata.uid(), metadata.gid()) == owner;
+    if own && metadata.mode() & 0o7777 == part.mode {
+        return Ok((part.there(true), Action::Empty));
+    }
+    Err(Error::KeysExist { path: keyring.to_owned() })
 }
 
 /// A file that is to say this, and nothing else that contradicts it.

@@ -54,6 +54,8 @@ pub(super) enum Action {
     Text,
     /// With its text at the end of what is there.
     Append,
+    /// With nothing in it.
+    Empty,
     /// With a new password.
     Password,
     /// With so many new keys, encrypted with the password in that file.
@@ -127,6 +129,7 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let bytes = match action {
         Action::Directory => return place::make_directory(path, placing).map_err(failed),
         Action::Text => Zeroizing::new(text.as_bytes().to_vec()),
+        Action::Empty => Zeroizing::default(),
         Action::Append => return option_file::append(path, text).map_err(failed),
         Action::Password => keyring::new_password().map_err(secret)?,
         Action::Keys { keys, password } => {

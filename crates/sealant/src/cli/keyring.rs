@@ -27,7 +27,7 @@ enum Command {
 
 /// Write what a server needs to have keys: show the plan, ask, and carry it out
 ///
-/// For MySQL: a directory for the keyring, the configuration of component_keyring_file and a manifest in the
+/// For MySQL: an empty keyring in a directory of its own, the configuration of component_keyring_file and a manifest in the
 /// data directory, and two files beside the program and the component that point there. For MariaDB: a key
 /// file with random keys, encrypted, a file with its password, and the options of file_key_management. Run it
 /// on the server's host as root. Nothing that is there is overwritten, and no key ever; a run that was
@@ -37,7 +37,8 @@ struct Init {
     #[command(flatten)]
     server: Server,
     /// The server's option file: of a server that does not run, where it has its data; for MariaDB, where
-    /// the options are added [default for MariaDB: a file of its own in the directory that is included]
+    /// the options are added [default for MariaDB: the one that the running server was told to read, or a file
+    /// of its own in the directory that is included]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The server's data directory, if it is elsewhere than the server or its option file says
