@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -139,6 +139,45 @@ fn links_out_of_a_directory_are_not_taken_for_nothing() {
     let found = audit.findings("rest-table-plaintext");
     let named: Vec<&str> = found.iter().filter_map(|f| f["artefact"].as_str()).collect();
     assert_eq!((named, audit.statuses("rest-table-plaintext")), (vec!["demo/far.ibd", "farther"], vec!["UNKNOWN"]));
+}
+
+#[test]
+fn a_directory_of_others_is_refused_and_never_closed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let compressed =
+        zstd::encode_all(&b"some text of a manual, long enough to be compressed\n"[..], 3).expect("compressed");
+    for (name, bytes) in [
+        ("jvm.cfg", &b"-server KNOWN\n"[..]),
+        ("hosts.lock", b""),
+        ("manual.1.zst", &compressed),
+        ("app.log", b"one line\n"),
+    ] {
+        fs::write(dir.path().join(name), bytes).expect("written");
+    }
+    let audit =
+        || sealant().args(["audit", "--format", "json", "--offline"]).arg(dir.path()).output().expect("it starts");
+    let refused = audit();
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{stderr}");
+    assert!(stderr.contains("no file of a server here"), "{stderr}");
+
+    // A directory that only leads to data, as /var does, is not to be closed: its other files are needed.
+    for i in 0..40 {
+        let table = dir.path().join(format!("lib/mysql/demo/t{i}.ibd"));
+        fs::create_dir_all(table.parent().expect("below")).expect("made");
+        fs::write(&table, clear()).expect("written");
+        fs::set_permissions(&table, fs::Permissions::from_mode(0o644)).expect("opened");
+    }
+    symlink("/etc/hosts", dir.path().join("lib/mysql/demo/link.ibd")).expect("linked");
+    for open in ["", "lib", "lib/mysql", "lib/mysql/demo"] {
+        fs::set_permissions(dir.path().join(open), fs::Permissions::from_mode(0o755)).expect("opened");
+    }
+    let audit = Audit::offline(dir.path());
+    let found = audit.findings("host-datadir-perms");
+    let fixes: Vec<&str> = found.iter().filter_map(|f| f["remediation"].as_str()).collect();
+    assert!(fixes.iter().all(|fix| fix.starts_with("chmod o-rwx /") && fix.contains("lib/mysql/demo")), "{fixes:?}");
+    assert!(found.iter().all(|f| f["artefact"] != "lib/mysql/demo/link.ibd"), "{found:?}");
+    assert_eq!(fixes.iter().map(|fix| fix.matches(".ibd").count()).sum::<usize>(), 40);
 }
 
 #[test]

@@ -498,3 +498,34 @@ fn bad_input_is_one_clear_error() {
         assert_eq!(errors, 1, "{args:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_directory_without_a_file_of_a_server_is_no_success() {
+    let (dir, sound) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
+    let other = dir.path().join("etc");
+    for (name, content) in [("hosts", "127.0.0.1 localhost\n"), ("jvm.cfg", "-server KNOWN\n"), ("ssh/moduli", "x")] {
+        let path = other.join(name);
+        fs::create_dir_all(path.parent().expect("below")).expect("made");
+        fs::write(path, content).expect("written");
+    }
+    let empty = dir.path().join("not-mounted");
+    fs::create_dir(&empty).expect("made");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tablespace/mysql97-16k-clear.ibd.zst");
+    let bytes = zstd::decode_all(fs::read(sample).expect("a sample").as_slice()).expect("whole");
+    fs::write(sound.path().join("t.ibd"), bytes).expect("written");
+    for nothing in [&empty, &other] {
+        for paths in [vec![text(nothing)], vec![text(sound.path()), text(nothing)]] {
+            let proof = Proof::of(&paths);
+            assert_eq!(proof.code, 4, "{paths:?}: {}", proof.stderr);
+            let words = format!("{}: no file of a server here", nothing.display());
+            assert!(proof.stderr.contains(&words), "{}", proof.stderr);
+        }
+    }
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(sound.path(), &link).expect("linked");
+    assert_eq!(
+        Proof::of(&[text(sound.path()), text(&link)]).code,
+        0,
+        "a second way to the same files is no second place"
+    );
+}

@@ -78,6 +78,22 @@ impl Plan {
         plan
     }
 
+    /// Those of the directories that were given below which nothing is to be verified: the wrong directory, or
+    /// a file system that is not mounted.
+    #[must_use]
+    pub fn without_files<'p>(&self, given: &'p [PathBuf]) -> Vec<&'p Path> {
+        let directories = given.iter().map(PathBuf::as_path).filter(|path| path.is_dir());
+        directories.filter(|directory| !self.has_files_of(directory)).collect()
+    }
+
+    /// By the path as given, then by where links lead: a file that two paths lead to is listed once.
+    fn has_files_of(&self, directory: &Path) -> bool {
+        let listed = || self.files.iter().map(|file| &file.path).chain(self.failures.iter().map(|(path, _)| path));
+        listed().any(|path| path.starts_with(directory))
+            || fs::canonicalize(directory)
+                .is_ok_and(|real| listed().any(|path| fs::canonicalize(path).is_ok_and(|path| path.starts_with(&real))))
+    }
+
     /// Bytes of all files.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -252,8 +252,9 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
         limits: &options.limits,
         progress: options.progress,
     });
-    if !found.files.iter().any(|file| is_of_a_server(&file.content)) {
-        return Err(not("no file in it is of a MySQL-family server".to_owned()));
+    let named = |file: &&FileFact| Path::new(&file.path).starts_with(&absolute);
+    if !found.files.iter().filter(named).any(|file| file.content.is_of_a_server()) {
+        return Err(not("no file of a server here".to_owned()));
     }
     facts.gaps.push(Unseen {
         what: "host".to_owned(),
@@ -504,22 +505,6 @@ fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
         remedy: "audit a smaller directory".to_owned(),
     });
     roots.chain(read.files.iter().filter_map(unreadable)).chain(limits).take(MOST).collect()
-}
-
-/// Whether a file can only be a database server's, or a backup of one.
-const fn is_of_a_server(content: &Content) -> bool {
-    !matches!(
-        content,
-        Content::Unknown { .. }
-            | Content::Unreadable { .. }
-            | Content::Empty
-            | Content::Link { .. }
-            | Content::Special
-            | Content::PrivateKey { .. }
-            | Content::Certificates { .. }
-            | Content::CoreDump
-            | Content::TextLog { .. }
-    )
 }
 
 impl std::fmt::Debug for LiveOptions<'_> {

@@ -289,6 +289,38 @@ impl FileFacts {
     }
 }
 
+impl Content {
+    /// Whether it can only be a database server's, or a backup of one. Files of structure have names that others use
+    /// too, `.cfg` and `.lock`, and compressed texts are anybody's.
+    #[must_use]
+    pub fn is_of_a_server(&self) -> bool {
+        match self {
+            Self::Backup { backup } => backup.is_of_a_server(),
+            content => !matches!(
+                content,
+                Self::Unknown { .. }
+                    | Self::Unreadable { .. }
+                    | Self::Empty
+                    | Self::Link { .. }
+                    | Self::Special
+                    | Self::Structure
+                    | Self::PrivateKey { .. }
+                    | Self::Certificates { .. }
+                    | Self::CoreDump
+                    | Self::TextLog { .. }
+            ),
+        }
+    }
+}
+
+impl BackupFile {
+    /// Whether something of a server was seen in it, or it is encrypted as a whole.
+    fn is_of_a_server(&self) -> bool {
+        let text = self.layers.last().is_none_or(|layer| layer == "text");
+        self.holds_keys || self.readable == Some(false) || self.readable == Some(true) && !text
+    }
+}
+
 impl FileFact {
     /// The last part of its name.
     #[must_use]

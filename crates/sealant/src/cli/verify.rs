@@ -93,7 +93,8 @@ Exit codes:
   1  a key store or a file could not be read
   2  wrong usage
   3  a file is damaged, truncated, or cannot be opened with the keys given
-  4  nothing is known to be wrong, but a file could not be proven: no key, or unidentified";
+  4  nothing is known to be wrong, but a file could not be proven (no key, or unidentified), or a directory holds \
+no file of a server";
 
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -116,8 +117,15 @@ impl Verify {
         for unread in &report.errors {
             error(&format!("{}: {}", unread.path.display(), unread.reason));
         }
+        let nothing_in = plan.without_files(&self.paths);
+        for directory in &nothing_in {
+            error(&format!("{}: no file of a server here", directory.display()));
+        }
+        if !nothing_in.is_empty() {
+            hint("is its file system mounted, and is it the data directory or the backup itself?");
+        }
         self.advise(&report);
-        Ok(exit(&report))
+        Ok(exit(&report, !nothing_in.is_empty()))
     }
 
     fn manifest(&self, manifest: &Path) -> Result<Exit, Failure> {
@@ -271,14 +279,14 @@ fn progress_words(progress: &Progress) -> String {
 }
 
 /// What could not be read comes before what was found, and that before what could not be proven.
-fn exit(report: &Report) -> Exit {
+fn exit(report: &Report, nothing_in_one: bool) -> Exit {
     let sound = |verdict| is_sound(verdict);
     let open = |verdict| matches!(verdict, Verdict::Unverifiable | Verdict::Unidentified);
     if !report.errors.is_empty() {
         Exit::Failed
     } else if report.files.iter().any(|file| !sound(file.verdict) && !open(file.verdict)) {
         Exit::Findings
-    } else if report.files.iter().any(|file| open(file.verdict)) {
+    } else if nothing_in_one || report.files.iter().any(|file| open(file.verdict)) {
         Exit::Incomplete
     } else {
         Exit::Clean

@@ -1,9 +1,11 @@
 //! `host-datadir-perms`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Facts, Seen, Unseen};
@@ -15,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::High,
     explanation: "Whoever logs in on the host reads clear tables, logs and backups that others than owner and group may \
         read. Judged from the mode of each file with data, and of the directories on its way: below a directory that \
-        others cannot enter, an open file weighs little. Key files and certificates have checks of their own.",
+        others cannot enter, an open file weighs little. A link has no mode of its own; what it leads to counts. Key files and certificates have checks of their own.",
     applies: "every server",
     fix: "chmod o-rwx, owner mysql",
     cost: "none",
@@ -25,20 +27,22 @@ pub(crate) const CHECK: Check = Check {
 
 /// More open files than this are told in one ruling.
 const MANY: usize = 20;
+/// Paths in one command.
+const PATHS: usize = 200;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
-    files
-        .directories
-        .iter()
-        .filter(|directory| is_open(directory))
-        .for_each(|directory| verdict.push(open_directory(directory)));
-    let open: Vec<&FileFact> = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0).collect();
+    let places = cx.facts.sql.is_none().then(|| directories_with_data(files));
+    let is_servers = |path: &str| places.as_ref().is_none_or(|places| below_one_of(places, Path::new(path)));
+    let open = files.directories.iter().filter(|directory| is_open(directory) && is_servers(&directory.path));
+    open.for_each(|directory| verdict.push(open_directory(directory)));
+    let open = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0);
+    let open: Vec<&FileFact> = open.filter(|file| is_servers(&file.path)).collect();
     let (named, more) = open.split_at(open.len().min(MANY));
     named.iter().for_each(|file| verdict.push(open_file(files, file)));
-    if let Some(first) = more.first() {
-        verdict.push(many_more(files, first, more.len()));
+    if !more.is_empty() {
+        verdict.push(many_more(files, more));
     }
     foreign_files(cx.facts, files).into_iter().take(MANY).for_each(|(file, owner)| verdict.push(foreign(file, owner)));
     for root in files.unseen_roots().filter(|root| root.role != Role::Temporary) {
@@ -67,6 +71,17 @@ fn is_open(directory: &DirectoryFact) -> bool {
     own && directory.mode & 0o006 != 0
 }
 
+/// Directories in which files of a server lie: without a server to ask, one that only leads there may be anybody's.
+fn directories_with_data(files: &FileFacts) -> BTreeSet<&Path> {
+    let of_server = files.files.iter().filter(|file| file.content.is_of_a_server());
+    of_server.filter_map(|file| Path::new(&file.path).parent()).collect()
+}
+
+fn below_one_of(places: &BTreeSet<&Path>, path: &Path) -> bool {
+    path.ancestors().any(|above| places.contains(above))
+}
+
+/// What has rows, or may have; Linux gives every link the mode 0777, which opens nothing.
 fn holds_data(file: &FileFact) -> bool {
     let other = matches!(
         file.content,
@@ -76,6 +91,8 @@ fn holds_data(file: &FileFact) -> bool {
             | Content::PrivateKey { .. }
             | Content::Certificates { .. }
             | Content::Empty
+            | Content::Link { .. }
+            | Content::Special
             | Content::Unknown { .. }
     );
     !other && file.size_bytes > 0 && file.role != Role::Temporary
@@ -93,7 +110,7 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
             path,
             format!("mode {:04o}, uid {}, gid {}", directory.mode & 0o7777, directory.uid, directory.gid),
         ))
-        .fix(format!("chmod o-rwx '{path}'"))
+        .fix(format!("chmod o-rwx {}", word(path)))
 }
 
 fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
@@ -101,7 +118,7 @@ fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     let words = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
     let ruling = Ruling::fail(&file.name, Grade::Bytes, words)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
-        .fix(format!("chmod o-rwx '{}'", file.path));
+        .fix(format!("chmod o-rwx {}", word(&file.path)));
     match closed_above(files, file) {
         Some(directory) => ruling
             .severity(Severity::Low)
@@ -116,20 +133,19 @@ fn closed_above<'f>(files: &'f FileFacts, file: &FileFact) -> Option<&'f Directo
     files.directories.iter().filter(above).find(|directory| directory.mode & 0o001 == 0)
 }
 
-fn many_more(files: &FileFacts, first: &FileFact, count: usize) -> Ruling {
-    let root = files
-        .roots
-        .iter()
-        .find(|root| first.path.starts_with(&root.path))
-        .map_or("the data directory", |root| &root.path);
-    let ruling = Ruling::fail(
-        format!("{count} more files"),
-        Grade::Bytes,
-        format!("{count} more files below {root} are open to every user of the host"),
-    )
-    .evidence(observed(&first.path, format!("mode {:04o}", first.mode & 0o7777)))
-    .fix(format!("chmod -R o-rwx '{root}'"));
-    if closed_above(files, first).is_some() { ruling.severity(Severity::Low) } else { ruling }
+/// The command names each file: what else lies in these directories may have to be open.
+fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
+    let count = more.len();
+    let (named, rest) = more.split_at(count.min(PATHS));
+    let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
+    let again = if rest.is_empty() { String::new() } else { format!("; then audit again for {} more", rest.len()) };
+    let words = format!("{count} more files are open to every user of the host");
+    let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
+    let ruling = seen
+        .fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, words), Ruling::evidence)
+        .fix(format!("chmod o-rwx {}{again}", paths.join(" ")));
+    let closed = more.iter().all(|file| closed_above(files, file).is_some());
+    if closed { ruling.severity(Severity::Low) } else { ruling }
 }
 
 /// Files with data that belong to neither the server's user nor root.
@@ -148,7 +164,7 @@ fn foreign(file: &FileFact, owner: u32) -> Ruling {
     Ruling::fail(&file.name, Grade::Bytes, words)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
-        .fix(format!("chown {owner} '{}'", file.path))
+        .fix(format!("chown {owner} {}", word(&file.path)))
 }
 
 #[cfg(test)]
@@ -203,6 +219,36 @@ mod tests {
         let made = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.uid = 1000);
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(made.host(|host| host.process = Some(process())).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn links_have_no_mode_of_their_own() {
+        let link = Content::Link { target: "/elsewhere/t.ibd".to_owned() };
+        let made = Made::nothing().file("demo/t.ibd", link).last_file(|file| file.mode = 0o777);
+        assert_eq!(made.file("demo/u.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn many_open_files_are_closed_by_name() {
+        let mut made = Made::nothing();
+        for i in 0..230 {
+            made = made.file(&format!("demo/t{i}.ibd"), tablespace("plain", 0, 4)).last_file(|file| file.mode = 0o644);
+        }
+        let found = made.judge(&CHECK);
+        let more = found.iter().find(|finding| finding.artefact == "210 more files").unwrap();
+        let fix = more.remediation.as_deref().unwrap();
+        assert!(fix.starts_with("chmod o-rwx /var/lib/mysql/demo/t"), "{fix}");
+        assert_eq!(fix.matches("/var/lib/mysql/demo/t").count(), 200);
+        assert!(fix.ends_with("; then audit again for 10 more"), "{fix}");
+    }
+
+    #[test]
+    fn a_directory_that_leads_to_data_is_not_closed() {
+        let outer = DirectoryFact { path: "/var".to_owned(), ..directory(0o755) };
+        let mut made = Made::nothing().file("ibdata1", tablespace("plain", 0, 4));
+        made.0.files.as_mut().unwrap().directories.push(outer);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(with_directory(made, 0o755).statuses(&CHECK), [Fail]);
     }
 
     #[test]
