@@ -11,13 +11,19 @@ pub(crate) const CHECK: Check = Check {
     title: "The server runs as root or shares its user",
     severity: Severity::High,
     explanation: "A hole in the server, or a user with the FILE privilege, gets what the server's user may: as root \
-        everything, as a shared user the files of the other programs, and these the server's. Judged from the process.",
+        everything, as a shared user the files of the other programs, and these the server's. Other servers of the \
+        family and their tools run as the same user by their packages' own choice, and are named without a failure. \
+        Judged from the processes.",
     applies: "Linux",
     fix: "user=mysql in the option file, files and directories owned by it, restart",
     cost: "a restart",
     standards: &["CIS MySQL 1.2"],
     judge,
 };
+
+/// How the names of programs begin that packages of the family run as the server's user, in the 15 bytes that
+/// Linux keeps of a name.
+const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", "xtrabackup", "maxscale", "sealant"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let host = cx.facts.host()?;
@@ -26,18 +32,26 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         why: "it was not found on this host".to_owned(),
         remedy: "run on the server's host, as root or as the server's user".to_owned(),
     })?;
-    let ruling = match &host.same_user {
-        _ if process.uid == 0 => Ruling::fail("server", Grade::Bytes, "the server runs as root"),
-        Some(others) if !others.is_empty() => Ruling::fail(
-            "server",
-            Grade::Bytes,
-            format!("other programs run as the server's user: {}", others.join(", ")),
-        )
-        .severity(Severity::Medium),
-        Some(_) => Ruling::pass("server", Grade::Bytes, format!("the server runs as uid {} of its own", process.uid)),
-        None => Ruling::pass("server", Grade::Bytes, format!("the server runs as uid {}, not as root", process.uid)),
+    Ok(Verdict::one(ruling(process, host.same_user.as_deref()).evidence(status(process))))
+}
+
+fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
+    if process.uid == 0 {
+        return Ruling::fail("server", Grade::Bytes, "the server runs as root");
+    }
+    let Some(others) = others else {
+        return Ruling::pass("server", Grade::Bytes, format!("the server runs as uid {}, not as root", process.uid));
     };
-    Ok(Verdict::one(ruling.evidence(status(process))))
+    let (family, strange): (Vec<&str>, Vec<&str>) =
+        others.iter().map(String::as_str).partition(|name| FAMILY.iter().any(|known| name.starts_with(known)));
+    if !strange.is_empty() {
+        let words = format!("other programs run as the server's user: {}", strange.join(", "));
+        let fix = format!("give {} another user than the server's (uid {})", strange.join(", "), process.uid);
+        return Ruling::fail("server", Grade::Bytes, words).severity(Severity::Medium).fix(fix);
+    }
+    let shared = if family.is_empty() { String::new() } else { format!(", shared with {}", family.join(", ")) };
+    let words = format!("the server runs as uid {}, not as root{shared}", process.uid);
+    Ruling::pass("server", Grade::Bytes, words)
 }
 
 fn status(process: &Process) -> crate::finding::Evidence {
@@ -62,6 +76,11 @@ mod tests {
         assert_eq!(with(0, None).statuses(&CHECK), [Fail]);
         assert_eq!(with(33, Some(vec!["apache2".to_owned()])).statuses(&CHECK), [Fail]);
         assert_eq!(with(999, Some(Vec::new())).statuses(&CHECK), [Pass]);
+        let another = with(999, Some(vec!["mariadbd".to_owned(), "mysqld_exporter".to_owned()])).judge(&CHECK);
+        assert_eq!(another[0].status, Pass);
+        assert!(another[0].message.ends_with("shared with mariadbd, mysqld_exporter"), "{}", another[0].message);
+        let mixed = with(33, Some(vec!["apache2".to_owned(), "mariadbd".to_owned()])).judge(&CHECK);
+        assert_eq!((mixed[0].status, mixed[0].message.contains("mariadbd")), (Fail, false));
         assert_eq!(mysql().host(|_| ()).statuses(&CHECK), [Unknown]);
     }
 }

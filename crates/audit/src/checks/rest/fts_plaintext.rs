@@ -50,6 +50,16 @@ mod tests {
     use crate::testing::{TABLESPACE_COLUMNS, mysql};
 
     #[test]
+    fn an_auxiliary_table_is_listed_once() {
+        let rows: &[&[&str]] =
+            &[&["9", "demo/fts_0000000000000437_being_deleted", "Single", "N"], &["8", "demo/t", "Single", "N"]];
+        let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, rows);
+        let named = |check| made.judge(check).into_iter().map(|finding| finding.artefact).collect::<Vec<_>>();
+        assert_eq!(named(&CHECK), ["demo/fts_0000000000000437_being_deleted"]);
+        assert_eq!(named(&table_plaintext::CHECK), ["demo/t"]);
+    }
+
+    #[test]
     fn only_auxiliary_tables_count() {
         let rows = |encrypted: &str| {
             let aux = ["9", "demo/fts_0000000000000437_being_deleted", "Single", encrypted];

@@ -1,5 +1,6 @@
 //! `rest-table-plaintext`.
 
+use super::fts_plaintext::is_auxiliary;
 use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
@@ -33,7 +34,9 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let tables = cx.artefacts.of_kind(Kind::Table).filter(|table| !table.is_public());
+    // Those of full-text indexes have a check of their own.
+    let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
+    let tables = cx.artefacts.of_kind(Kind::Table).filter(wanted);
     let terms = Terms { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, tables, &terms)), "tablespace of a table")
 }
