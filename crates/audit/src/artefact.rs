@@ -6,6 +6,7 @@
 
 mod bytes;
 mod join;
+pub(crate) mod system;
 
 use innodb::SpaceId;
 use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
@@ -56,6 +57,13 @@ pub enum Kind {
     /// Dump or backup.
     Backup,
 }
+
+/// Variables that switch the encryption of temporary tablespaces: MariaDB's, Percona's.
+pub(crate) const TEMPORARY_SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
+/// Variables that switch the encryption of temporary files: of MariaDB and Percona, of MariaDB's tables on disk,
+/// of the files that Percona's InnoDB sorts and logs table changes in. A server has some of them, or none.
+pub(crate) const TEMPORARY_FILE_SWITCHES: [&str; 3] =
+    ["encrypt_tmp_files", "encrypt_tmp_disk_tables", "innodb_encrypt_online_alter_logs"];
 
 /// Whether it is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::artefact::{Artefact, Artefacts, Kind, State};
+use crate::artefact::{Artefact, Artefacts, Kind, State, TEMPORARY_FILE_SWITCHES, TEMPORARY_SWITCHES, system};
 use crate::facts::Facts;
 use crate::facts::host::{DiskLayer, Role};
-use crate::facts::sql::is_switched_on;
+use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Grade;
 
 mod in_flight;
@@ -118,9 +118,18 @@ struct Tally {
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) -> Coverage {
     let mut tally = Tally::default();
     let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_servers_own();
-    artefacts.of_kind(kind).filter(counts).for_each(|artefact| tally.count(artefact));
+    for artefact in artefacts.of_kind(kind).filter(counts) {
+        if kind == Kind::SystemTablespace && is_without_rows(facts, artefacts, artefact) {
+            tally.without_rows(artefact);
+        } else {
+            tally.count(artefact);
+        }
+    }
     if kind == Kind::Doublewrite {
         artefacts.of_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
+    }
+    if kind == Kind::TemporaryTablespace {
+        tally.next_temporary(facts, artefacts.of_kind(kind).all(|space| lies_safe(space)));
     }
     if kind == Kind::Spill {
         tally.spills(facts);
@@ -142,6 +151,25 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) ->
     }
 }
 
+/// Whether it is a system tablespace that the server cannot encrypt, and that holds nobody's data.
+fn is_without_rows(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
+    let harmless = file.scan().is_some_and(|scan| system::contents(facts, scan).is_empty());
+    harmless && file.state().is_some() && !system::is_encryptable(facts, artefacts, file)
+}
+
+/// Whether the disk below protects it: what lives no longer than the server is as safe in memory; the rest is
+/// there to stay.
+fn lies_safe(artefact: &Artefact<'_>) -> bool {
+    let passing = matches!(artefact.kind, Kind::TemporaryTablespace | Kind::Spill);
+    artefact.disk_encryption().is_some() || passing && artefact.disk == Some(&DiskLayer::Memory)
+}
+
+/// Whether all of these switches that the server has are on; none if it has none of them.
+fn switched_on(sql: &SqlFacts, names: &[&str]) -> Option<bool> {
+    let known: Vec<bool> = names.iter().filter_map(|name| sql.variable_or_none(name)).map(is_switched_on).collect();
+    (!known.is_empty()).then(|| known.into_iter().all(|on| on))
+}
+
 impl Tally {
     fn count(&mut self, artefact: &Artefact<'_>) {
         let Some((state, grade)) = artefact.state() else {
@@ -150,9 +178,7 @@ impl Tally {
         };
         // The map is as strong as its weakest row.
         self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
-        // What lives no longer than the server is as safe in memory; the rest is there to stay.
-        let passing = matches!(artefact.kind, Kind::TemporaryTablespace | Kind::Spill);
-        let below = artefact.disk_encryption().is_some() || passing && artefact.disk == Some(&DiskLayer::Memory);
+        let below = lies_safe(artefact);
         match state {
             State::Encrypted => self.tde += 1,
             State::Empty => self.empty += 1,
@@ -160,6 +186,11 @@ impl Tally {
             State::Clear => self.clear += 1,
             State::Partly => self.partly += 1,
         }
+    }
+
+    fn without_rows(&mut self, artefact: &Artefact<'_>) {
+        self.empty += 1;
+        self.grade = self.grade.or(artefact.state().map(|(_, grade)| grade));
     }
 
     /// The doublewrite area in a system tablespace, where MariaDB and old servers have it.
@@ -196,17 +227,30 @@ impl Tally {
         else {
             return;
         };
-        let on = |name: &str| sql.variable_or_none(name).map(is_switched_on);
+        let on = switched_on(sql, &TEMPORARY_FILE_SWITCHES);
         let paths = facts.host.iter().flat_map(|host| &host.paths).filter(|path| path.role == Role::Temporary);
         let layers: Vec<&DiskLayer> = paths.map(|path| &path.layer).collect();
         let below = |layer: &&DiskLayer| matches!(layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory);
         self.grade = Some(Grade::Declared);
-        match (on("encrypt_tmp_files"), on("encrypt_tmp_disk_tables")) {
+        match on {
             _ if !layers.is_empty() && layers.iter().all(below) => self.disk += 1,
-            (Some(false), _) | (_, Some(false)) => self.clear += 1,
-            (Some(true), _) => self.tde += 1,
-            (None, _) if layers.contains(&&DiskLayer::Plain) => self.clear += 1,
-            (None, _) => self.unknown += 1,
+            Some(true) => self.tde += 1,
+            Some(false) => self.clear += 1,
+            None if layers.contains(&&DiskLayer::Plain) => self.clear += 1,
+            None => self.unknown += 1,
+        }
+    }
+
+    /// What becomes of the next temporary tables, where none has rows now.
+    fn next_temporary(&mut self, facts: &Facts, covered: bool) {
+        let nothing = self.tde + self.disk + self.clear + self.partly + self.unknown == 0;
+        let Some(sql) = facts.sql.as_ref().filter(|_| nothing && self.empty > 0) else { return };
+        self.grade = Some(Grade::Declared);
+        match switched_on(sql, &TEMPORARY_SWITCHES) {
+            Some(true) => self.tde += 1,
+            _ if covered => self.disk += 1,
+            // Oracle's server cannot encrypt them (error 3833).
+            Some(false) | None => self.clear += 1,
         }
     }
 
@@ -236,7 +280,7 @@ impl Tally {
             (self.disk, "on an encrypted disk only"),
             (self.partly, "partly clear"),
             (self.clear, "clear"),
-            (self.empty, "empty"),
+            (self.empty, "without rows"),
             (self.unknown, "not seen"),
         ];
         let counts: Vec<String> = words.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
@@ -270,6 +314,33 @@ mod tests {
         let made = Made::nothing().file("ibdata1", ibdata1);
         assert_eq!(row(&made, "doublewrite buffer").state, CoverageState::Partly);
         assert_eq!(row(&made, "system tablespace (ibdata1)").state, CoverageState::Encrypted);
+    }
+
+    #[test]
+    fn a_system_tablespace_without_rows_is_not_clear() {
+        let made = |indexes| {
+            let ibdata1 = tablespace_with("plain", 0, 0, |scan| {
+                scan.kind = TablespaceKind::System;
+                scan.page0.space_id = SpaceId(0);
+                scan.page0.size_in_pages = 1;
+                scan.clear_index_pages = indexes;
+            });
+            mysql().file("ibdata1", ibdata1)
+        };
+        assert_eq!(row(&made(0), "system tablespace (ibdata1)").state, CoverageState::Absent);
+        assert_eq!(row(&made(3), "system tablespace (ibdata1)").state, CoverageState::Clear);
+    }
+
+    #[test]
+    fn temporary_tablespaces_without_rows_are_judged_by_their_switch() {
+        let made = |made: Made| {
+            let space = tablespace_with("plain", 0, 0, |scan| scan.kind = TablespaceKind::SessionTemporary);
+            made.file("#innodb_temp/temp_1.ibt", space)
+        };
+        let percona = |on| made(mysql().variable("innodb_temp_tablespace_encrypt", on));
+        assert_eq!(row(&percona("ON"), "temporary tablespaces").state, CoverageState::Encrypted);
+        assert_eq!(row(&percona("OFF"), "temporary tablespaces").state, CoverageState::Clear);
+        assert_eq!(row(&made(mysql()), "temporary tablespaces").state, CoverageState::Clear);
     }
 
     #[test]

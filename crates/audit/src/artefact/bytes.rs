@@ -52,6 +52,20 @@ pub(super) fn state_of_spill(content: &Content) -> Option<State> {
     }
 }
 
+/// What the bytes of a temporary tablespace say: most of them wait to be used, with no page of a table in them.
+/// Page 0 promises nothing of the next ones: servers set its flag when they use the file.
+#[must_use]
+pub(super) fn state_of_temporary(content: &Content) -> Option<State> {
+    match content {
+        Content::Tablespace { scan }
+            if scan.counts.encrypted + scan.counts.clear_data + scan.counts.mislabelled == 0 =>
+        {
+            Some(State::Empty)
+        }
+        content => state_of(content),
+    }
+}
+
 /// What page 0 promises.
 #[must_use]
 pub fn promise_of(scan: &TablespaceScan) -> Promise {

@@ -6,8 +6,8 @@ use std::path::Path;
 use innodb::file_kind::{self, FileKind};
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
-use super::bytes::{damage, state_of_spill};
-use super::{Artefact, Kind, State, state_of};
+use super::bytes::{damage, state_of_spill, state_of_temporary};
+use super::{Artefact, Kind, State, TEMPORARY_SWITCHES, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
@@ -16,8 +16,6 @@ use crate::path::normal;
 
 /// Variables that switch the encryption of the redo log: MySQL's and Percona's, MariaDB's.
 const REDO_SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
-/// Variables that switch the encryption of temporary tablespaces: MariaDB's, Percona's.
-const TEMPORARY_SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
 
 /// Joins, and remembers which files are taken.
 pub(super) struct Join<'a> {
@@ -236,7 +234,11 @@ impl<'a> Join<'a> {
         let name = file.map_or(name, |file| file.name.clone());
         // A tablespace without a byte is not one: neither encrypted nor clear.
         let bytes = file
-            .and_then(|file| if kind == Kind::Spill { state_of_spill(&file.content) } else { state_of(&file.content) })
+            .and_then(|file| match kind {
+                Kind::Spill => state_of_spill(&file.content),
+                Kind::TemporaryTablespace => state_of_temporary(&file.content),
+                _ => state_of(&file.content),
+            })
             .filter(|state| *state != State::Empty || !is_tablespace(kind));
         let doubt = file.and_then(|file| self.doubt(kind, file, bytes, said.state));
         let Said { state: reported, by: reported_by, switch } = said;

@@ -1,6 +1,6 @@
 //! `ev-mismatch`.
 
-use crate::artefact::{Artefact, Kind, State};
+use crate::artefact::{Artefact, Kind, State, TEMPORARY_FILE_SWITCHES};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
@@ -98,10 +98,10 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
 }
 
 fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
-    let Some(files) = cx.facts.files.as_ref().filter(|_| sql.variable_or_none("encrypt_tmp_files").is_some_and(is_on))
-    else {
-        return 0;
-    };
+    // Which switch a file without a name follows is not seen: they promise something of it only together.
+    let all_on = TEMPORARY_FILE_SWITCHES.iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
+    let promised = all_on && sql.variable_or_none("encrypt_tmp_files").is_some();
+    let Some(files) = cx.facts.files.as_ref().filter(|_| promised) else { return 0 };
     let told: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
     if let Some(clear) = told.iter().find(|file| file.looks_random == Some(false)) {
         let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
@@ -134,11 +134,12 @@ fn nothing_to_compare(cx: &Context<'_>) -> Unseen {
 #[cfg(test)]
 mod tests {
     use innodb::binlog::{BinlogEncryption, BinlogHead};
+    use innodb::tablespace::TablespaceKind;
 
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{Made, mariadb, mysql, tablespace_with};
 
     fn log(encryption: BinlogEncryption) -> Content {
         let log = BinlogHead { encryption, server_version: None, created: None, file_bytes: 1000 };
@@ -158,6 +159,17 @@ mod tests {
         let encrypted = log(BinlogEncryption::MySql { version: 1, key_id: None });
         let made = mysql().variable("binlog_encryption", "ON").file("bin.000001", encrypted);
         assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_temporary_tablespace_without_rows_contradicts_nothing() {
+        let made = |rows| {
+            let percona = Made::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
+            let space = tablespace_with("plain", 0, rows, |scan| scan.kind = TablespaceKind::SessionTemporary);
+            percona.variable("innodb_temp_tablespace_encrypt", "ON").file("#innodb_temp/temp_1.ibt", space)
+        };
+        assert_eq!(made(0).statuses(&CHECK), [Pass]);
+        assert_eq!(made(2).statuses(&CHECK), [Fail]);
     }
 
     #[test]

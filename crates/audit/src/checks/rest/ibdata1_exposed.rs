@@ -2,8 +2,9 @@
 
 use innodb::tablespace::TablespaceScan;
 
-use super::{Terms, covered_by_disk, data_seen, judge_all, listed, mariadb, unread, with_evidence};
-use crate::artefact::{Artefact, Kind, Promise};
+use super::{Terms, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
+use crate::artefact::system::{contents, is_encryptable};
+use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
 use crate::facts::sql::{SqlFacts, is_switched_on};
@@ -27,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::SystemTablespace).collect();
-    let encryptable = mariadb(cx) == Some(true) || files.iter().any(|file| promised(file));
+    let encryptable = files.iter().any(|file| is_encryptable(cx.facts, cx.artefacts, file));
     if encryptable {
         let terms = Terms { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
         let verdict = judge_all(cx, files.into_iter(), &terms);
@@ -40,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for file in files {
         match file.scan() {
             None => unseen.push(file),
-            Some(scan) if contents(cx, scan).is_empty() => harmless.push(file),
+            Some(scan) if contents(cx.facts, scan).is_empty() => harmless.push(file),
             Some(_) if file.disk_encryption().is_some() => disk.push(file),
             Some(scan) => verdict.push(failure(cx, file, scan)),
         }
@@ -58,36 +59,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     or_unseen(cx, verdict)
 }
 
-fn promised(file: &Artefact<'_>) -> bool {
-    file.promise().is_some_and(|promise| promise != Promise::None)
-}
-
-/// What of ibdata1's contents is somebody's data.
-fn contents(cx: &Context<'_>, scan: &TablespaceScan) -> Vec<String> {
-    let mut found = Vec::new();
-    if scan.change_buffer_pages > 0 {
-        found.push(format!("{} pages of the change buffer", scan.change_buffer_pages));
-    }
-    if scan.clear_undo_pages > 0 {
-        found.push(format!("{} undo pages", scan.clear_undo_pages));
-    }
-    let tables = scan.clear_index_pages.saturating_sub(scan.change_buffer_pages);
-    // Before MySQL 8 the dictionary's own tables lie there, too, and pages do not tell whose they are.
-    if tables > 0 && !holds_dictionary(cx, scan) {
-        found.push(format!("{tables} index pages of tables"));
-    }
-    found
-}
-
-fn holds_dictionary(cx: &Context<'_>, scan: &TablespaceScan) -> bool {
-    match &cx.facts.sql {
-        Some(sql) => !sql.mysql_since(8, 0, 0),
-        None => scan.page0.server_version.is_none(),
-    }
-}
-
 fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruling {
-    let words = format!("{} holds in clear: {}", file.name, contents(cx, scan).join(", "));
+    let words = format!("{} holds in clear: {}", file.name, contents(cx.facts, scan).join(", "));
     let ruling = Ruling::fail(&file.name, Grade::Bytes, words).fix(fix(cx, scan));
     let ruling = with_evidence(ruling, file.evidence(cx.facts));
     match &cx.facts.sql {

@@ -1,7 +1,7 @@
 //! `rest-temp-plaintext`.
 
 use super::{Terms, data_seen, first_variable, judge_all};
-use crate::artefact::{Artefact, Kind, State};
+use crate::artefact::{Artefact, Kind, State, TEMPORARY_SWITCHES};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
@@ -23,8 +23,6 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     judge,
 };
-
-const SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     // MariaDB marks no promise on page 0 of these: only pages with rows tell.
@@ -70,11 +68,7 @@ fn or_switched_off(cx: &Context<'_>, verdict: Verdict) -> Verdict {
 }
 
 fn without_rows(space: &Artefact<'_>) -> bool {
-    let empty = space.bytes == Some(State::Empty);
-    empty
-        || space
-            .scan()
-            .is_some_and(|scan| scan.counts.encrypted + scan.counts.clear_data + scan.counts.mislabelled == 0)
+    space.bytes == Some(State::Empty)
 }
 
 fn in_memory(space: &Artefact<'_>) -> bool {
@@ -88,7 +82,7 @@ fn protected(cx: &Context<'_>) -> bool {
 
 /// What the variable says of temporary tables made from now on.
 fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
-    let ruling = match first_variable(sql, &SWITCHES) {
+    let ruling = match first_variable(sql, &TEMPORARY_SWITCHES) {
         Some((name, value)) if is_switched_on(value) => {
             Ruling::pass("server", Grade::Declared, format!("{name} is {value}")).evidence(sql.variable_evidence(name))
         }
@@ -114,7 +108,7 @@ fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
 
 fn fix(sql: Option<&SqlFacts>) -> String {
     let Some(sql) = sql else { return CHECK.fix.to_owned() };
-    match first_variable(sql, &SWITCHES) {
+    match first_variable(sql, &TEMPORARY_SWITCHES) {
         Some((name, _)) => set_at_start(sql, name, "ON"),
         None => {
             "move them onto an encrypted disk: innodb_temp_data_file_path = /ENCRYPTED/ibtmp1:12M:autoextend and, from \

@@ -1,12 +1,12 @@
 //! `rest-tmpfile-spill`.
 
-use super::{first_variable, listed, with_evidence};
-use crate::artefact::{Artefact, Kind, State};
+use super::{listed, with_evidence};
+use crate::artefact::{Artefact, Kind, State, TEMPORARY_FILE_SWITCHES};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::files::{FileFacts, UnlinkedFile};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role};
-use crate::facts::sql::{SqlFacts, is_on, is_switched_on};
+use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 
@@ -16,11 +16,12 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Medium,
     explanation: "What does not fit into memory goes to files in tmpdir that are unlinked at once: no listing shows \
         them, and a stolen disk still holds their blocks. Rows of encrypted tables are clear in them on MySQL, which \
-        cannot encrypt them; MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), Percona in part. Judged from \
-        samples of the server's unlinked files (/proc/PID/fd), from its files in tmpdir, and from the disk below.",
+        cannot encrypt them; MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), and so can Percona up to 8.0 \
+        (encrypt_tmp_files, innodb_encrypt_online_alter_logs). Judged from samples of the server's unlinked files \
+        (/proc/PID/fd), from its files in tmpdir, from these switches, and from the disk below.",
     applies: "every running server",
     fix: "tmpdir on an encrypted disk, or on tmpfs with no or encrypted swap; MariaDB: encrypt_tmp_files=ON and \
-        encrypt_tmp_disk_tables=ON",
+        encrypt_tmp_disk_tables=ON; Percona: encrypt_tmp_files=ON and innodb_encrypt_online_alter_logs=ON",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
     judge,
@@ -43,7 +44,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if !switches.is_empty() {
         switches.into_iter().for_each(|name| verdict.push(switched_off(sql, name)));
-    } else if sql.is_mariadb() && first_variable(sql, &["encrypt_tmp_files"]).is_some() {
+    } else if known_switches(sql).next().is_some() {
         verdict.push(by_switches(facts, sql));
     } else {
         verdict.push(cannot_encrypt(facts, sql));
@@ -108,9 +109,13 @@ fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
     ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix))
 }
 
+/// The switches that this server has, and whether they are on.
+fn known_switches(sql: &SqlFacts) -> impl Iterator<Item = (&'static str, bool)> {
+    TEMPORARY_FILE_SWITCHES.into_iter().filter_map(|name| Some((name, is_switched_on(sql.variable_or_none(name)?))))
+}
+
 fn off_switches(sql: &SqlFacts) -> Vec<&'static str> {
-    let names = ["encrypt_tmp_files", "encrypt_tmp_disk_tables"];
-    names.into_iter().filter(|name| sql.variable_or_none(name).is_some_and(|value| !is_switched_on(value))).collect()
+    known_switches(sql).filter(|(_, on)| !on).map(|(name, _)| name).collect()
 }
 
 fn switched_off(sql: &SqlFacts, name: &str) -> Ruling {
@@ -149,9 +154,10 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
         }
         _ => "unlinked files were not looked at".to_owned(),
     };
-    Ruling::pass("server", Grade::Declared, format!("encrypt_tmp_files and encrypt_tmp_disk_tables are ON; {sampled}"))
-        .evidence(sql.variable_evidence("encrypt_tmp_files"))
-        .evidence(sql.variable_evidence("encrypt_tmp_disk_tables"))
+    let names: Vec<&str> = known_switches(sql).map(|(name, _)| name).collect();
+    let words = format!("ON: {}; {sampled}", names.join(", "));
+    let evidence = names.iter().map(|name| sql.variable_evidence(name));
+    evidence.fold(Ruling::pass("server", Grade::Declared, words), Ruling::evidence)
 }
 
 /// The server cannot encrypt them, and none is clear at this moment: the disk decides.
@@ -194,7 +200,7 @@ fn fix(sql: &SqlFacts) -> String {
     if let Some(name) = off.first() {
         return set_at_start(sql, name, "ON");
     }
-    if sql.variable_or_none("encrypt_tmp_files").is_some_and(is_on) {
+    if known_switches(sql).next().is_some() {
         return "look which kind of file it is: online table changes follow innodb_encrypt_log".to_owned();
     }
     set_at_start(sql, "tmpdir", "/a directory on an encrypted disk, or on tmpfs without clear swap")
@@ -259,6 +265,19 @@ mod tests {
         assert_eq!(with_spill(mysql(), Some(true)).statuses(&CHECK), [Unknown]);
         assert_eq!(mysql().path("/tmp", Role::Temporary, DiskLayer::Plain).statuses(&CHECK), [Fail]);
         assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn percona_has_switches_of_its_own() {
+        let made = |files: &str, changes: &str| {
+            let percona = Made::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
+            percona.variable("encrypt_tmp_files", files).variable("innodb_encrypt_online_alter_logs", changes)
+        };
+        assert_eq!(made("ON", "ON").statuses(&CHECK), [Pass]);
+        assert_eq!(made("OFF", "OFF").statuses(&CHECK), [Fail, Fail]);
+        let found = made("ON", "OFF").judge(&CHECK);
+        assert_eq!(found[0].artefact, "innodb_encrypt_online_alter_logs");
+        assert!(!found[0].message.contains("cannot encrypt"), "{}", found[0].message);
     }
 
     #[test]

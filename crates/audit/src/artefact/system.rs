@@ -1,0 +1,37 @@
+//! What a system tablespace holds, where the server cannot encrypt it.
+
+use innodb::tablespace::TablespaceScan;
+
+use super::{Artefact, Artefacts, Promise};
+use crate::facts::Facts;
+use crate::facts::sql::SqlFacts;
+
+/// Whether this server encrypts its system tablespace, or has done so.
+pub(crate) fn is_encryptable(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
+    let mariadb = facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| artefacts.written_by_mariadb());
+    mariadb == Some(true) || file.promise().is_some_and(|promise| promise != Promise::None)
+}
+
+/// What of the contents of an ibdata1 that is not encrypted is somebody's data.
+pub(crate) fn contents(facts: &Facts, scan: &TablespaceScan) -> Vec<String> {
+    let mut found = Vec::new();
+    if scan.change_buffer_pages > 0 {
+        found.push(format!("{} pages of the change buffer", scan.change_buffer_pages));
+    }
+    if scan.clear_undo_pages > 0 {
+        found.push(format!("{} undo pages", scan.clear_undo_pages));
+    }
+    let tables = scan.clear_index_pages.saturating_sub(scan.change_buffer_pages);
+    // Before MySQL 8 the dictionary's own tables lie there, too, and pages do not tell whose they are.
+    if tables > 0 && !holds_dictionary(facts, scan) {
+        found.push(format!("{tables} index pages of tables"));
+    }
+    found
+}
+
+fn holds_dictionary(facts: &Facts, scan: &TablespaceScan) -> bool {
+    match &facts.sql {
+        Some(sql) => !sql.mysql_since(8, 0, 0),
+        None => scan.page0.server_version.is_none(),
+    }
+}
