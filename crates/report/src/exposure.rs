@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use audit::coverage::{Coverage, CoverageState, Place};
+use audit::coverage::Place;
 use audit::finding::{Finding, Severity, Status};
 
 use crate::catalogue::{area, title};
@@ -180,6 +180,7 @@ const FUTURE: &[&str] = &[
     "rest-encryption-threads-zero",
     "rest-external-path",
     "rest-freed-blocks",
+    "rest-page-damaged",
     "bak-unproven",
     "tls-cert-stale",
     "tls-no-13",
@@ -191,34 +192,39 @@ const FUTURE: &[&str] = &[
     "tls-key-shared",
 ];
 
-/// How one server looks at one place: its rows of the map, and its failures.
+/// How one server looks at one place: what fails there. The map shows where data is clear, also where that is
+/// accepted, or where it holds nothing; checks know, it does not.
 #[must_use]
-pub(crate) fn of<'a>(
-    coverage: impl Iterator<Item = &'a Coverage>,
-    findings: impl Iterator<Item = &'a Finding> + Clone,
-    place: Place,
-) -> Exposure {
-    let states: Vec<CoverageState> = coverage.filter(|c| c.place == place).map(|c| c.state).collect();
-    if states.iter().any(|s| matches!(s, CoverageState::Clear | CoverageState::Partly))
-        || opened(findings.clone(), place)
-    {
+pub(crate) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> Exposure {
+    if opened(findings.clone(), Status::Fail, place) {
         Exposure::Open
-    } else if states.is_empty() || states.contains(&CoverageState::Unknown) || unjudged(findings, place) {
+    } else if unjudged(findings, place) {
         Exposure::Unseen
     } else {
         Exposure::Closed
     }
 }
 
-/// Whether a check that matters there could not be judged.
-fn unjudged<'a>(mut findings: impl Iterator<Item = &'a Finding>, place: Place) -> bool {
-    findings.any(|f| f.status == Status::Unknown && concerns(&f.id, place))
+/// Whether something there can be read, and somebody accepted it.
+#[must_use]
+pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> bool {
+    opened(findings, Status::Waived, place)
+}
+
+/// Whether a check that matters there could not be judged, or none was.
+fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, place: Place) -> bool {
+    let mut here = findings.filter(|f| concerns(&f.id, place)).peekable();
+    here.peek().is_none() || here.any(|f| f.status == Status::Unknown)
 }
 
 /// A clear key on the same disk opens what is encrypted there.
-fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> bool {
-    let mut failed = findings.filter(|f| f.status == Status::Fail);
-    let opens = |id: &str| table(place).iter().any(|row| row.opens && row.id == id);
+fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, place: Place) -> bool {
+    let mut failed = findings.filter(|f| f.status == status);
+    let opens = |id: &str| match table(place).iter().find(|row| row.id == id) {
+        Some(row) => row.opens,
+        // What is not listed is rather taken for open than passed over.
+        None => place == Place::AtRest && concerns(id, place),
+    };
     let keys = ["key-same-disk", "key-file-clear"];
     let has_keys = place == Place::AtRest && keys.iter().all(|id| failed.clone().any(|f| f.id == *id));
     has_keys || failed.any(|f| opens(&f.id))
@@ -227,7 +233,7 @@ fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{coverage, finding};
+    use crate::testing::finding;
 
     #[test]
     fn a_leak_names_its_artefacts_and_counts_the_rest() {
@@ -253,15 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn every_check_of_data_at_rest_is_weighed() {
+        let at_rest = audit::checks::all().filter(|check| matches!(area(check.id), "rest" | "bak"));
+        for check in at_rest.filter(|check| !FUTURE.contains(&check.id)) {
+            assert!(DISK.iter().any(|row| row.id == check.id), "{}: is data readable because of it?", check.id);
+        }
+    }
+
+    #[test]
     fn a_clear_key_beside_the_data_opens_the_disk() {
-        let rows = [coverage("s", "tables", CoverageState::Encrypted)];
         let key = finding("key-file-clear", Status::Fail, "keyring");
         let beside = finding("key-same-disk", Status::Fail, "keyring");
         let one = std::slice::from_ref(&key);
-        assert_eq!(of(rows.iter(), one.iter(), Place::AtRest), Exposure::Closed);
-        assert_eq!(of(rows.iter(), [&key, &beside].into_iter(), Place::AtRest), Exposure::Open);
-        assert_eq!(of([].iter(), [].iter(), Place::InFlight), Exposure::Unseen);
+        assert_eq!(of(one.iter(), Place::AtRest), Exposure::Closed);
+        assert_eq!(of([&key, &beside].into_iter(), Place::AtRest), Exposure::Open);
+        assert_eq!(of([].iter(), Place::InFlight), Exposure::Unseen);
         let unknown = finding("rest-redo-plaintext", Status::Unknown, "server");
-        assert_eq!(of(rows.iter(), [&unknown].into_iter(), Place::AtRest), Exposure::Unseen);
+        assert_eq!(of([&unknown].into_iter(), Place::AtRest), Exposure::Unseen);
     }
 }

@@ -1,4 +1,4 @@
-//! The contract for scripts: the outcome as it is, schema `sealant.audit/1`.
+//! The contract for scripts: the outcome as it is and its verdict in one sentence, schema `sealant.audit/1`.
 
 use std::io::{self, Write};
 
@@ -7,13 +7,22 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::text::is_hidden;
+use crate::verdict::{self, Verdict};
 
 /// Writes the outcome.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    pretty(outcome, out)
+    pretty(&Document { outcome, verdict: verdict::of(outcome) }, out)
+}
+
+/// The outcome's fields, and what all of them come to.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    verdict: Verdict,
 }
 
 /// Writes any value as JSON that is also safe to print: characters that drive a terminal or

@@ -76,11 +76,6 @@ pub(crate) fn coverage(server: &str, artefact: &str, state: CoverageState) -> Co
     }
 }
 
-/// A row of the map, in flight.
-pub(crate) fn in_flight(server: &str, artefact: &str, state: CoverageState) -> Coverage {
-    Coverage { place: Place::InFlight, grade: Some(Grade::Wire), ..coverage(server, artefact, state) }
-}
-
 /// Compares with `testdata/golden/NAME`; with `UPDATE_GOLDEN=1` in the environment, writes it.
 #[track_caller]
 pub(crate) fn golden(name: &str, rendered: &str) {

@@ -3,13 +3,15 @@
 use audit::coverage::Place;
 use audit::finding::{Finding, Severity, Status};
 use audit::outcome::Outcome;
+use serde::Serialize;
 
-use crate::exposure::{self, Exposure};
+use crate::exposure::{self, Exposure, accepted};
 use crate::fleet::{Standing, standings};
 use crate::text::{count, number};
 
 /// How good or bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Tone {
     /// Data can be read.
     Bad,
@@ -20,7 +22,7 @@ pub(crate) enum Tone {
 }
 
 /// One sentence, and how it is meant.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Verdict {
     /// How it is meant.
     pub(crate) tone: Tone,
@@ -44,34 +46,50 @@ pub(crate) fn of(outcome: &Outcome) -> Verdict {
 #[must_use]
 pub(crate) fn of_server(standing: &Standing<'_>) -> Verdict {
     let (disk, wire) = exposures(standing);
-    let open = disk == Exposure::Open || wire == Exposure::Open;
-    let weaknesses = standing.findings.iter().filter(|f| is_weakness(f)).count();
+    let tone = tone(standing);
     let mut sentence = both(disk, wire).to_owned();
-    if !open && weaknesses > 0 {
-        let verb = if weaknesses == 1 { "remains" } else { "remain" };
-        sentence.push_str(&format!(" {} {verb}.", capital_count(weaknesses)));
+    let findings = || standing.findings.iter().copied();
+    if tone != Tone::Bad && [Place::AtRest, Place::InFlight].iter().any(|place| accepted(findings(), *place)) {
+        // Every sentence of a server without anything open begins with "Nothing".
+        sentence = format!("Beyond what is waived, {}", uncapital(&sentence));
     }
-    let closed = disk == Exposure::Closed && wire == Exposure::Closed && weaknesses == 0 && standing.unknown() == 0;
-    let tone = if open {
-        Tone::Bad
-    } else if closed {
-        Tone::Good
-    } else {
-        Tone::Unsure
-    };
+    if tone != Tone::Bad {
+        sentence.push_str(&remaining(weaknesses(standing)));
+    }
     Verdict { tone, sentence }
+}
+
+fn tone(standing: &Standing<'_>) -> Tone {
+    match exposures(standing) {
+        (Exposure::Open, _) | (_, Exposure::Open) => Tone::Bad,
+        (Exposure::Closed, Exposure::Closed) if weaknesses(standing) == 0 && standing.unknown() == 0 => Tone::Good,
+        _ => Tone::Unsure,
+    }
+}
+
+fn weaknesses(standing: &Standing<'_>) -> usize {
+    standing.findings.iter().filter(|finding| is_weakness(finding)).count()
+}
+
+fn uncapital(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+fn remaining(weaknesses: usize) -> String {
+    match weaknesses {
+        0 => String::new(),
+        1 => " 1 weakness remains.".to_owned(),
+        many => format!(" {} weaknesses remain.", number(many)),
+    }
 }
 
 fn is_weakness(finding: &Finding) -> bool {
     finding.status == Status::Fail && finding.severity > Severity::Info
 }
 
-fn capital_count(weaknesses: usize) -> String {
-    if weaknesses == 1 { "1 weakness".to_owned() } else { format!("{} weaknesses", number(weaknesses)) }
-}
-
 fn exposures(standing: &Standing<'_>) -> (Exposure, Exposure) {
-    let at = |place| exposure::of(standing.coverage.iter().copied(), standing.findings.iter().copied(), place);
+    let at = |place| exposure::of(standing.findings.iter().copied(), place);
     (at(Place::AtRest), at(Place::InFlight))
 }
 
@@ -115,9 +133,12 @@ fn of_fleet(audited: &[&Standing<'_>], servers: usize) -> Verdict {
     if disks + wires == 0 && unseen > 0 {
         sentence.push_str(&format!(" {} could not be seen in full.", number(unseen)));
     }
-    let tone = match (disks + wires, missing + unseen) {
-        (0, 0) => Tone::Good,
-        (0, _) => Tone::Unsure,
+    if disks + wires == 0 {
+        sentence.push_str(&remaining(audited.iter().map(|standing| weaknesses(standing)).sum()));
+    }
+    let tone = match disks + wires {
+        0 if missing == 0 && audited.iter().all(|standing| tone(standing) == Tone::Good) => Tone::Good,
+        0 => Tone::Unsure,
         _ => Tone::Bad,
     };
     Verdict { tone, sentence }
@@ -129,24 +150,46 @@ mod tests {
     use audit::outcome::Server;
 
     use super::*;
-    use crate::testing::{coverage, in_flight, outcome_of, server};
+    use crate::testing::{coverage, finding, outcome_of, server};
 
-    fn outcome(disk: CoverageState, wire: CoverageState) -> Outcome {
-        let mut outcome = outcome_of(Vec::new());
-        outcome.coverage = vec![coverage("test", "tables", disk), in_flight("test", "client connections", wire)];
-        outcome
+    fn outcome(disk: Status, wire: Status) -> Outcome {
+        outcome_of(vec![finding("rest-table-plaintext", disk, "t"), finding("tls-not-required", wire, "main port")])
     }
 
     #[test]
     fn a_server_is_judged_by_disk_and_wire() {
-        let both = of(&outcome(CoverageState::Partly, CoverageState::Clear));
+        let both = of(&outcome(Status::Fail, Status::Fail));
         assert_eq!(both.sentence, "A stolen disk can be read, and so can traffic on the network.");
         assert_eq!(both.tone, Tone::Bad);
-        let good = of(&outcome(CoverageState::Encrypted, CoverageState::Encrypted));
+        let good = of(&outcome(Status::Pass, Status::Pass));
         assert_eq!(good.tone, Tone::Good);
-        let blind = of(&outcome(CoverageState::Unknown, CoverageState::Encrypted));
+        let blind = of(&outcome(Status::Unknown, Status::Pass));
         assert_eq!(blind.sentence, "Nothing readable was found, but the disk was not seen in full.");
         assert_eq!(blind.tone, Tone::Unsure);
+    }
+
+    #[test]
+    fn what_passes_or_is_accepted_is_not_read_off_the_map() {
+        let clear = || coverage("test", "system tablespace (ibdata1)", CoverageState::Clear);
+        let mut passed = outcome(Status::Pass, Status::Pass);
+        passed.coverage.push(clear());
+        assert_eq!(of(&passed).tone, Tone::Good);
+        let mut waived = outcome(Status::Waived, Status::Pass);
+        waived.coverage.push(clear());
+        let verdict = of(&waived);
+        assert_eq!(verdict.tone, Tone::Good);
+        let words = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
+        assert_eq!(verdict.sentence, words);
+    }
+
+    #[test]
+    fn a_fleet_with_a_weakness_is_not_all_good() {
+        let mut fleet = outcome(Status::Pass, Status::Pass);
+        fleet.servers.push(server("other"));
+        fleet.findings.push(finding("auth-root-remote", Status::Fail, "'root'@'%'"));
+        let verdict = of(&fleet);
+        assert_eq!(verdict.tone, Tone::Unsure);
+        assert!(verdict.sentence.contains("1 weakness remains."), "{}", verdict.sentence);
     }
 
     #[test]
@@ -157,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_fleet_is_counted() {
-        let mut fleet = outcome(CoverageState::Clear, CoverageState::Encrypted);
+        let mut fleet = outcome(Status::Fail, Status::Pass);
         fleet.servers.push(server("other"));
         fleet.servers.push(Server::failed("down", "connection refused"));
         let verdict = of(&fleet);
