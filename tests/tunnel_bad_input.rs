@@ -204,6 +204,14 @@ fn what_may_not_be_read_or_written_is_told() {
     let socket = format!("{}/s", closed.display());
     let near = |name: &str, listen: &str| place.command("near", name, &["--listen", listen, "--far", "localhost:1"]);
     says(&near("app", &socket), "closed/s: cannot listen there: Permission denied", "need root, or a systemd unit");
+    let open = place.path("open");
+    fs::create_dir(&open).expect("made");
+    allow(&open, 0o777);
+    let socket = format!("{}/s", open.display());
+    let mut foreign = near("app", &socket);
+    foreign.args(["--socket-group", "root"]);
+    says(&foreign, "open/s: cannot be given to group 0: Operation not permitted", "has to be a member of it");
+    assert_eq!(fs::read_dir(&open).expect("readable").count(), 0, "no socket is left for whoever comes");
     says(
         &near("app-locked", "127.0.0.1:0"),
         "app-locked.key: cannot be read: Permission denied",

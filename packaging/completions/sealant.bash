@@ -5758,7 +5758,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__tunnel__subcmd__near)
-            opts="-h --listen --far --tls-cert --tls-key --tls-ca --far-name --socket-mode --hide-tls --warm-max --warm-min --warm-age --wait --max-clients --health-interval --connect-timeout --drain --insecure-plaintext-listener --threads --metrics --help"
+            opts="-h --listen --far --tls-cert --tls-key --tls-ca --far-name --socket-mode --socket-group --hide-tls --warm-max --warm-min --warm-age --wait --max-clients --health-interval --connect-timeout --drain --insecure-plaintext-listener --threads --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5789,6 +5789,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket-group)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -837,7 +837,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-key -d 'Its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l tls-ca -d 'The authority that the other end\'s certificate has to come from, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l far-name -d 'The name that far ends\' certificates have to carry, if it is not the host in --far' -r
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l socket-mode -d 'Permissions of the socket: the server asks for accounts and passwords, as on its own socket' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l socket-mode -d 'Permissions of the socket: whoever may write to it reaches the server\'s log-in' -r
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l socket-group -d 'Group of the socket, that of the applications, by name or number [default: that of the process]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-max -d 'The most connections to the server that wait for an application' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-min -d 'So many wait even if no application has come for long; the server counts those that are replaced as aborted' -r
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l warm-age -d 'How long one may wait before it is given up; half of the server\'s connect_timeout (10 s) is right' -r

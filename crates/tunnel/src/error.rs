@@ -74,6 +74,16 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// A socket cannot be given to a group.
+    #[error("{}: cannot be given to group {group}: {source}", path.display())]
+    SocketGroup {
+        /// The path.
+        path: PathBuf,
+        /// The group's number.
+        group: u32,
+        /// Why.
+        source: io::Error,
+    },
     /// A listener cannot be had for another reason.
     #[error("{address}: cannot listen there: {source}")]
     Listen {
@@ -161,8 +171,9 @@ impl Error {
             Self::PlaintextServer { .. } => "run the far end beside the server, or give --insecure-plaintext-server",
             Self::Resolve { .. } => "is the name right, and does this host's resolver know it?",
             Self::InUse { .. } => "stop the other one, or listen elsewhere",
-            Self::PathTooLong { .. } => "name a shorter path, such as /run/sealant/db.sock",
+            Self::PathTooLong { .. } => "name a shorter path, such as /run/sealant-tunnel-near/db.sock",
             Self::NotASocket { .. } => "name another path",
+            Self::SocketGroup { .. } => "the user that this runs as has to be a member of it",
             Self::Listen { source, .. } => return listen_hint(source),
             Self::Connect { source, .. } if source.kind() == io::ErrorKind::ConnectionRefused => {
                 "does `sealant tunnel far` run there, and listen on this port?"

@@ -33,7 +33,7 @@ pub use crate::{
     credentials::Credentials,
     error::Error,
     far::{Far, FarOptions, ServerAddress, ServerTls},
-    listener::Listen,
+    listener::{Listen, SocketAccess},
     near::{FarAddress, Near, NearOptions},
     proxy::ProxyVersion,
 };

@@ -3,9 +3,9 @@
 use std::{
     fs, io,
     net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs},
-    os::fd::{AsFd, AsRawFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     os::unix::{
-        fs::{FileTypeExt, MetadataExt, PermissionsExt},
+        fs::{FileTypeExt, MetadataExt, PermissionsExt, chown},
         net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream},
     },
     path::{Path, PathBuf},
@@ -41,6 +41,15 @@ pub enum Listen {
     Port(String),
 }
 
+/// Who may connect to a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketAccess {
+    /// Permissions of its file.
+    pub mode: u32,
+    /// Group of its file; that of the process if there is none.
+    pub group: Option<u32>,
+}
+
 /// A listener.
 #[derive(Debug)]
 pub(crate) enum Listener {
@@ -64,10 +73,10 @@ impl Drop for SocketFile {
 }
 
 impl Listener {
-    /// Opens a listener. `mode` are the permissions of a socket's file.
-    pub(crate) fn open(listen: &Listen, mode: u32) -> Result<Vec<Self>, Error> {
+    /// Opens a listener; `access` is for those that are sockets.
+    pub(crate) fn open(listen: &Listen, access: SocketAccess) -> Result<Vec<Self>, Error> {
         match listen {
-            Listen::Socket(path) => Ok(vec![unix(path, mode)?]),
+            Listen::Socket(path) => Ok(vec![unix(path, access)?]),
             Listen::Port(address) => resolve(address)?.into_iter().map(tcp).collect(),
         }
     }
@@ -170,27 +179,31 @@ pub(crate) fn listen_on(address: SocketAddr) -> Result<StdTcpListener, Error> {
     socket.listen(BACKLOG).and_then(TcpListener::into_std).map_err(failed)
 }
 
-fn unix(path: &Path, mode: u32) -> Result<Listener, Error> {
+fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
     let bytes = path.as_os_str().len();
     if bytes > LONGEST_PATH_BYTES {
         return Err(Error::PathTooLong { path: path.to_owned(), bytes });
     }
     make_way(path)?;
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
-    let listener = bind_closed(path, mode).map_err(failed)?;
-    let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
-    let listener = readable(listener).map_err(failed)?;
-    Ok(Listener::Unix(listener, Some(SocketFile { path: path.to_owned(), inode })))
+    let (socket, file) = bind_closed(path).map_err(failed)?;
+    if let Some(group) = access.group {
+        chown(path, None, Some(group)).map_err(|source| Error::SocketGroup { path: path.to_owned(), group, source })?;
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(access.mode)).map_err(failed)?;
+    // Nobody can connect before the permissions are as they should be.
+    listen(&socket, BACKLOG.cast_signed()).map_err(io::Error::from).map_err(failed)?;
+    let listener = readable(StdUnixListener::from(socket)).map_err(failed)?;
+    Ok(Listener::Unix(listener, Some(file)))
 }
 
-/// Nobody can connect before the permissions are as they should be: it listens after that only.
-fn bind_closed(path: &Path, mode: u32) -> io::Result<StdUnixListener> {
+/// A socket that does not listen yet.
+fn bind_closed(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
-    listen(&socket, BACKLOG.cast_signed())?;
-    Ok(socket.into())
+    let inode = fs::symlink_metadata(path)?.ino();
+    Ok((socket, SocketFile { path: path.to_owned(), inode }))
 }
 
 /// Removes a socket that nobody listens on any more.
@@ -225,19 +238,31 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn a_socket_is_for_its_group() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        // Only root can give it to a group that it is not in.
+        let group = if rustix::process::geteuid().is_root() { 65534 } else { rustix::process::getegid().as_raw() };
+        let _listener = unix(&path, SocketAccess { mode: 0o660, group: Some(group) }).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!((found.permissions().mode() & 0o777, found.gid()), (0o660, group));
+    }
+
+    #[tokio::test]
     async fn a_dead_socket_makes_way_and_a_living_one_does_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         drop(StdUnixListener::bind(&path).unwrap());
-        let first = unix(&path, 0o600).unwrap();
+        let closed = SocketAccess { mode: 0o600, group: None };
+        let first = unix(&path, closed).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(matches!(unix(&path, 0o600), Err(Error::InUse { .. })));
+        assert!(matches!(unix(&path, closed), Err(Error::InUse { .. })));
         drop(first);
         assert!(!path.exists());
         fs::write(&path, "text").unwrap();
-        assert!(matches!(unix(&path, 0o600), Err(Error::NotASocket { .. })));
+        assert!(matches!(unix(&path, closed), Err(Error::NotASocket { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"text");
         let long = directory.path().join("x".repeat(120));
-        assert!(matches!(unix(&long, 0o600), Err(Error::PathTooLong { .. })));
+        assert!(matches!(unix(&long, closed), Err(Error::PathTooLong { .. })));
     }
 }

@@ -1,5 +1,6 @@
 //! The command line: one file per verb.
 
+mod accounts;
 mod audit;
 mod bench;
 mod cert;

@@ -13,6 +13,7 @@ use clap::Args;
 use keyring::OwnKeyring;
 
 use self::prepare::Preparing;
+use super::accounts;
 use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure, parse_time};
 use super::verify::forbid_dumps;
 use crate::exit::Exit;
@@ -181,21 +182,10 @@ fn words(rekeyed: &Rekeyed) -> String {
 /// Numbers, or names as the files of this host have them.
 fn parse_owner(text: &str) -> Result<Owner, String> {
     let (user, group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
-    let (uid, own_gid) = look_up("/etc/passwd", user).ok_or_else(|| format!("no user {user}"))?;
+    let (uid, own_gid) = accounts::user(user)?;
     let gid = match group {
         None => own_gid.ok_or("a number needs a group: UID:GID")?,
-        Some(group) => look_up("/etc/group", group).ok_or_else(|| format!("no group {group}"))?.0,
+        Some(group) => accounts::group(group)?,
     };
     Ok(Owner { uid, gid })
-}
-
-/// Number of a name, and the fourth field, which in `/etc/passwd` is the group.
-fn look_up(file: &str, name: &str) -> Option<(u32, Option<u32>)> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let found = text.lines().map(|line| line.split(':').collect::<Vec<_>>()).find_map(|fields| {
-        let matches = fields.first() == Some(&name);
-        let number = fields.get(2)?.parse().ok()?;
-        matches.then(|| (number, fields.get(3).and_then(|group| group.parse().ok())))
-    });
-    found.or_else(|| Some((name.parse().ok()?, None)))
 }

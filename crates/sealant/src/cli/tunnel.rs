@@ -39,9 +39,9 @@ const EXAMPLES: &str = "\
 Examples:
   db$  sealant tunnel far --listen 0.0.0.0:3307 --server /run/mysqld/mysqld.sock \\
            --tls-cert db1.pem --tls-key db1.key --tls-ca ca.pem --allow app1
-  app$ sealant tunnel near --listen /run/sealant/db.sock,127.0.0.1:3306 --far db1:3307 \\
-           --tls-cert app1.pem --tls-key app1.key --tls-ca ca.pem
-  app$ mysql --socket /run/sealant/db.sock
+  app$ sealant tunnel near --listen /run/sealant-tunnel-near/db.sock,127.0.0.1:3306 --far db1:3307 \\
+           --socket-group app --tls-cert app1.pem --tls-key app1.key --tls-ca ca.pem
+  app$ mysql --socket /run/sealant-tunnel-near/db.sock
 
 Signals:
   SIGTERM, SIGINT  take no more connections, let those that are open end, then stop; a second one cuts them off

@@ -16,7 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use self::pool::Pool;
 use crate::{
-    Credentials, Error, Listen, Log,
+    Credentials, Error, Listen, Log, SocketAccess,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters},
@@ -37,8 +37,8 @@ pub struct FarAddress {
 pub struct NearOptions {
     /// Where clients connect.
     pub listen: Vec<Listen>,
-    /// Permissions of sockets.
-    pub socket_mode: u32,
+    /// Who may connect to sockets.
+    pub socket: SocketAccess,
     /// A port may be reachable from other hosts, in clear text.
     pub plaintext_listener: bool,
     /// Far ends, the preferred one first.
@@ -162,7 +162,7 @@ fn listeners(options: &NearOptions) -> Result<Vec<Listener>, Error> {
     let mut found = Listener::inherited()?;
     if found.is_empty() {
         for listen in &options.listen {
-            found.extend(Listener::open(listen, options.socket_mode)?);
+            found.extend(Listener::open(listen, options.socket)?);
         }
     }
     match found.iter().find(|listener| listener.is_reachable()) {

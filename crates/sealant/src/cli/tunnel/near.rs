@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::tunnel::{FarAddress, Listen, NearOptions};
+use ::tunnel::{FarAddress, Listen, NearOptions, SocketAccess};
 use clap::Args;
 
 use super::{Files, Running, failure, log};
-use crate::cli::transfer::parse_time;
+use crate::cli::{accounts, transfer::parse_time};
 use crate::exit::Exit;
 use crate::output::message::{Failure, hint, info, warning};
 
@@ -25,9 +25,12 @@ pub(super) struct Near {
     /// The name that far ends' certificates have to carry, if it is not the host in --far
     #[arg(long, value_name = "NAME", help_heading = "Certificates")]
     far_name: Option<String>,
-    /// Permissions of the socket: the server asks for accounts and passwords, as on its own socket
-    #[arg(long, value_name = "MODE", default_value = "0666", value_parser = mode)]
+    /// Permissions of the socket: whoever may write to it reaches the server's log-in
+    #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
     socket_mode: u32,
+    /// Group of the socket, that of the applications, by name or number [default: that of the process]
+    #[arg(long, value_name = "GROUP", value_parser = accounts::group)]
+    socket_group: Option<u32>,
     /// Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too
     ///
     /// Applications that insist on TLS do not connect then.
@@ -89,7 +92,7 @@ impl Near {
     fn options(&self) -> NearOptions {
         NearOptions {
             listen: self.listen.clone(),
-            socket_mode: self.socket_mode,
+            socket: SocketAccess { mode: self.socket_mode, group: self.socket_group },
             plaintext_listener: self.insecure_plaintext_listener,
             fars: self.far.clone(),
             far_name: self.far_name.clone(),
