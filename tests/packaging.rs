@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use harness::vm::Machine;
+
 const BINARY: &str = env!("CARGO_BIN_EXE_sealant");
 
 fn top() -> PathBuf {
@@ -111,6 +113,58 @@ fn systemd_takes_the_units_and_finds_them_shut() {
             assert!(settings.contains(&format!("\n{variable}=")), "{variable} is not in the example");
         }
     }
+}
+
+/// Units by name, and their settings.
+fn units() -> Vec<(String, Vec<(String, String)>)> {
+    let files =
+        fs::read_dir(top().join("packaging/systemd")).expect("units").map(|entry| entry.expect("a unit").path());
+    let settings = |path: &Path| {
+        let text = fs::read_to_string(path).expect("a unit");
+        text.lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    };
+    files.map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), settings(&path))).collect()
+}
+
+#[test]
+fn units_have_directories_of_their_own_and_sockets_for_a_group() {
+    let units = units();
+    assert_eq!(units.len(), 4);
+    for (unit, settings) in &units {
+        for (name, value) in settings {
+            match name.as_str() {
+                // systemd gives it to the unit's user, and removes it when the unit stops.
+                "RuntimeDirectory" | "StateDirectory" | "CacheDirectory" | "LogsDirectory" => assert_eq!(value, unit),
+                "SocketMode" => assert_eq!(value, "0660"),
+                "ListenStream" if value.starts_with('/') => {
+                    assert!(!value.trim_start_matches("/run/").contains('/'), "{value}: goes with a service");
+                    assert!(settings.contains(&("SocketMode".to_owned(), "0660".to_owned())), "{unit}");
+                    assert!(settings.contains(&("SocketGroup".to_owned(), "sealant-clients".to_owned())), "{unit}");
+                }
+                _ => assert!(!value.contains("/run/sealant/"), "{unit}: {name}={value}: that is root's"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_near_ends_units_leave_alone_what_is_roots() {
+    let Some(machine) = Machine::new() else { return };
+    let packaged = |machine: Machine, file: &str, place: &str| machine.file(&top().join("packaging").join(file), place);
+    let machine = machine.systemd().disk(16).expect("room").program(Path::new(BINARY), "/usr/bin/sealant");
+    let machine = [
+        ("systemd/sealant-tunnel-near.service", "/etc/systemd/system/sealant-tunnel-near.service"),
+        ("systemd/sealant-tunnel-near.socket", "/etc/systemd/system/sealant-tunnel-near.socket"),
+        ("sysusers.d/sealant.conf", "/usr/lib/sysusers.d/sealant.conf"),
+        ("examples/tunnel-near.env", "/etc/sealant/tunnel-near.env"),
+    ]
+    .into_iter()
+    .try_fold(machine.expect("room"), |machine, (file, place)| packaged(machine, file, place));
+    let ran = machine.expect("room").run(include_str!("vm/tunnel-near.sh")).expect("it runs");
+    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
 }
 
 #[test]

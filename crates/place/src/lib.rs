@@ -7,6 +7,8 @@
 //! left is removed by the next.
 #![forbid(unsafe_code)]
 
+pub mod runtime;
+
 use std::{
     collections::hash_map::RandomState,
     ffi::OsString,

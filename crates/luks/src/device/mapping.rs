@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use place::Placing;
+use place::{Placing, runtime};
 
 use super::{Block, DeviceError, Host};
 use crate::backup::{Header, open};
@@ -15,8 +15,6 @@ use crate::{Code, Severity};
 
 /// Names longer than this device-mapper does not take (`DM_NAME_LEN`).
 const MAX_NAME_BYTES: usize = 127;
-/// Where the kernel keeps the copies of headers that `strict` opens with: memory, root's only.
-const COPIES: &str = "/run/sealant";
 
 /// A volume to be opened.
 #[derive(Debug)]
@@ -105,10 +103,10 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// A copy of the header in memory, which must have nothing grave.
+    /// A copy of the header in memory, root's only, which must have nothing grave.
     fn judged_copy(&self, header: &Header) -> Result<PathBuf, DeviceError> {
-        let directory = Path::new(COPIES);
-        fs::create_dir_all(directory).map_err(DeviceError::io(directory))?;
+        let directory = runtime::directory();
+        let directory = directory.map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
         let path = directory.join(format!("{uuid}.header"));
         match fs::remove_file(&path) {

@@ -7,15 +7,16 @@ use std::{
 };
 
 use mounts::Mounts;
+use place::runtime;
 
 use crate::{error::Error, tools::Tools};
 
-/// Where they are mounted: a directory that only root can change, since whoever could would choose what is mounted over.
-const DIRECTORY: &str = "/run/sealant/snapshots";
+/// Where they are mounted, in root's directory: whoever could change it would choose what is mounted over.
+const SNAPSHOTS: &str = "snapshots";
 
 /// Where the snapshot of a copy is mounted.
 pub(crate) fn point(name: &std::ffi::OsStr) -> PathBuf {
-    Path::new(DIRECTORY).join(name)
+    Path::new(runtime::DIRECTORY).join(SNAPSHOTS).join(name)
 }
 
 pub(super) fn needs_root(provider: &'static str) -> Result<(), Error> {
@@ -24,7 +25,8 @@ pub(super) fn needs_root(provider: &'static str) -> Result<(), Error> {
 
 /// Mounts a device, or whatever the file system calls it, for reading.
 pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(point);
+    let directory = runtime::private_directory(SNAPSHOTS);
+    let made = directory.and_then(|_| fs::DirBuilder::new().recursive(true).mode(0o700).create(point));
     made.map_err(|source| Error::Place { path: point.to_owned(), source })?;
     mount_at(tools, kind, option, source, point)
 }

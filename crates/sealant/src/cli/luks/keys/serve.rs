@@ -11,6 +11,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use place::runtime;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use zeroize::Zeroizing;
@@ -132,10 +133,10 @@ fn read(source: &mut dyn Read, name: &str) -> Result<Zeroizing<Vec<u8>>, Failure
 /// Mounts the device read-only in a private directory, reads, and unmounts.
 fn on_device(device: &Path, file: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
     wait_for(device, deadline)?;
-    let private = PathBuf::from(format!("/run/sealant/key-{}", std::process::id()));
+    let private = Path::new(runtime::DIRECTORY).join(format!("key-{}", std::process::id()));
     let directory = private.join("on");
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", directory.display()));
-    std::fs::create_dir_all("/run/sealant").map_err(failed)?;
+    runtime::directory().map_err(failed)?;
     // What is on a stick may be readable by everybody: the way there is not.
     DirBuilder::new().mode(0o700).create(&private).map_err(failed)?;
     std::fs::create_dir(&directory).map_err(failed)?;
