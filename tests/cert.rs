@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -326,6 +327,117 @@ fn on_mariadb_1011() {
 #[test]
 fn on_mariadb_118() {
     a_certificate_is_installed_or_everything_is_as_before(Kind::MariaDb118);
+}
+
+#[test]
+fn a_file_that_an_account_names_is_not_replaced() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut site = Site::on(Kind::MySql97);
+    let good = site.new.issue("server", &[]);
+    // Neither a file of another kind nor one that would pass for the server's own.
+    let victims =
+        [("passwd", b"root:x:0:0::/root:/bin/sh\n".to_vec()), ("other.pem", fs::read(&good.cert).expect("read"))];
+    let evil = "CREATE USER evil IDENTIFIED BY ''; GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO evil";
+    site.server.sql(evil).expect("made");
+    let as_evil = |site: &Site, sql: &str| {
+        let mut client = Command::new(&site.server.binaries().client);
+        client.args(["--no-defaults", "--user=evil", "-e", sql]).arg("--socket").arg(site.server.socket());
+        let output = client.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    for (name, bytes) in &victims {
+        let victim = site.place.path().join(name);
+        fs::write(&victim, bytes).expect("written");
+        as_evil(&site, &format!("SET GLOBAL ssl_cert = '{}'", victim.display()));
+        let before = site.files();
+        let because = "which some account has set (DYNAMIC), not an option file";
+        site.install(&good, &["--yes"]).refused(1, because, "option file");
+        assert!(site.files() == before, "{name}: nothing is changed");
+    }
+    // What is set for the next start is an account's word, too.
+    as_evil(&site, &format!("SET PERSIST ssl_cert = '{}'", site.place.path().join("other.pem").display()));
+    let key = site.place.path().join("key.pem");
+    let (own_key, own_cert) = (fs::read(&key).expect("read"), site.place.path().join("cert.pem"));
+    fs::copy(&good.key, &key).expect("copied");
+    site.server.stop().and_then(|()| site.server.start()).expect("it starts");
+    let before = site.files();
+    site.install(&good, &["--yes"]).refused(1, "which some account has set (PERSISTED)", "RESET PERSIST ssl_cert");
+    assert!(site.files() == before, "nothing is changed");
+    // By the hint, and the file of the option file again.
+    fs::write(&key, own_key).expect("written");
+    site.server.sql("RESET PERSIST ssl_cert").expect("reset");
+    site.server.stop().and_then(|()| site.server.start()).expect("it starts");
+    fine(&site.install(&good, &["--yes"]));
+    assert_eq!(fs::read(own_cert).expect("read"), fs::read(&good.cert).expect("read"));
+    // Whoever may have it reloaded sees where names come from, too.
+    site.server.sql("CREATE USER reloads IDENTIFIED BY ''; GRANT CONNECTION_ADMIN ON *.* TO reloads").expect("made");
+    fine(&site.install_as("reloads", &good, &["--dry-run"]));
+}
+
+#[test]
+fn names_that_are_built_in_or_in_an_option_file_count() {
+    let made = Made::new();
+    let good = made.issue("server", &[]);
+    let plans = |server: &Server| {
+        let mut command = sealant();
+        command.args(["cert", "install", "--user", "root", "--dry-run", "--socket"]).arg(server.socket());
+        command.arg("--cert").arg(&good.cert).arg("--key").arg(&good.key).arg("--ca").arg(&good.ca);
+        let ended = end(command);
+        fine(&ended);
+        ended.stdout
+    };
+    let text =
+        format!("ssl-cert={}\nssl-key={}\nssl-ca={}", good.cert.display(), good.key.display(), good.ca.display());
+    for kind in [Kind::MySql97, Kind::MariaDb1011, Kind::MariaDb118] {
+        let Some(_) = require(kind) else { continue };
+        let server = Server::builder(kind).option_file(format!("[mysqld]\n{text}\n")).start().expect("it starts");
+        assert!(plans(&server).contains(&good.cert.display().to_string()));
+    }
+    // MySQL makes certificates at its first start, and names them by itself.
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = Server::builder(Kind::MySql97).option("--auto-generate-certs=ON").start().expect("it starts");
+    assert!(plans(&server).contains("server-cert.pem"));
+}
+
+#[test]
+fn a_file_that_is_not_the_servers_for_tls_is_not_replaced() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let site = Site::on(Kind::MariaDb1011);
+    let good = site.new.issue("server", &[]);
+    let at = |name: &str| site.place.path().join(name);
+    let is_refused = |reason: &str| {
+        let before = site.files();
+        site.install(&good, &["--yes"]).refused(1, reason, "look at what is there");
+        assert!(site.files() == before, "{reason}: nothing is changed");
+    };
+    for (name, reason) in [
+        ("cert.pem", "cert.pem: is named as the server's certificate, and is not that alone, in PEM"),
+        ("key.pem", "key.pem: is named as the server's key, and is not that alone, in PEM"),
+        ("ca.pem", "ca.pem: is named as the server's authorities, and is not that alone, in PEM"),
+        ("key.pem.sealant-before", "key.pem.sealant-before: is named as the server's key"),
+    ] {
+        let was = fs::read(at(name)).ok();
+        let other = fs::read(at(if name == "cert.pem" { "key.pem" } else { "cert.pem" })).expect("read");
+        for bytes in [b"root:x:0:0::/root:/bin/sh\n".to_vec(), other] {
+            fs::write(at(name), bytes).expect("written");
+            is_refused(reason);
+        }
+        was.map_or_else(|| fs::remove_file(at(name)), |bytes| fs::write(at(name), bytes)).expect("as it was");
+    }
+    symlink(at("ca.pem"), at("cert.pem.sealant-before")).expect("made");
+    is_refused("cert.pem.sealant-before: is not a file");
+    fs::remove_file(at("cert.pem.sealant-before")).expect("ours");
+    if rustix::process::geteuid().is_root() {
+        chown(at("key.pem"), Some(65534), None).expect("root's");
+        is_refused("key.pem: belongs to user 65534, neither to the server's, 0, nor to root");
+        // Whoever could read the old key by its group or mode does not read the new one.
+        chown(at("key.pem"), Some(0), Some(65534)).expect("root's");
+        fs::set_permissions(at("key.pem"), PermissionsExt::from_mode(0o640)).expect("ours");
+    }
+    fine(&site.install(&good, &["--yes"]));
+    let (key, datadir) =
+        (fs::metadata(at("key.pem")).expect("there"), fs::metadata(site.server.datadir()).expect("there"));
+    assert_eq!((key.mode() & 0o777, key.uid(), key.gid()), (0o600, datadir.uid(), datadir.gid()));
 }
 
 #[test]

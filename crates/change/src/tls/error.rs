@@ -38,6 +38,29 @@ pub enum Error {
         /// The variable.
         variable: &'static str,
     },
+    /// An account has set the name of a file while the server ran.
+    #[error(
+        "{server}: {variable} names {}, which some account has set ({origin}), not an option file or the command line",
+        path.display()
+    )]
+    SetByAccount {
+        /// The server.
+        server: String,
+        /// The variable.
+        variable: &'static str,
+        /// What it names.
+        path: PathBuf,
+        /// The server's word for where the name comes from.
+        origin: String,
+    },
+    /// What is there is not what may be replaced.
+    #[error("{}: {why}; it is left as it is", path.display())]
+    NotReplaced {
+        /// The file or link.
+        path: PathBuf,
+        /// What it is.
+        why: String,
+    },
     /// Two parts are in one file.
     #[error("{}: the server keeps its {one} and its {other} in this one file", path.display())]
     SameFile {
@@ -103,6 +126,14 @@ impl Error {
             Self::NoPlace { .. } => {
                 "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
                  restart the server once; later certificates need no restart"
+                    .to_owned()
+            }
+            Self::SetByAccount { variable, .. } => {
+                format!("name the file in the server's option file, RESET PERSIST {variable} (MySQL), and restart it once")
+            }
+            Self::NotReplaced { .. } => {
+                "look at what is there; a file that is the server's to be replaced is one that is gone, or PEM of its kind \
+                 that belongs to the server's user or to root"
                     .to_owned()
             }
             Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it".to_owned(),

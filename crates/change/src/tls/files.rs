@@ -1,7 +1,7 @@
 //! The server's files: replaced as one, or put back as one.
 
 use std::{
-    fs,
+    fmt, fs,
     io::ErrorKind,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -13,15 +13,46 @@ use zeroize::Zeroizing;
 use super::Error;
 use crate::StatementLog;
 
+/// What a file of the server holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Certificate,
+    Key,
+    Authorities,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "certificate",
+            Self::Key => "key",
+            Self::Authorities => "authorities",
+        })
+    }
+}
+
+impl Kind {
+    /// Whether these bytes are that, and nothing else that would be lost.
+    fn is_in(self, pem: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(pem);
+        if self == Self::Key {
+            return tls13::private_key(pem).is_ok() && !text.contains("BEGIN CERTIFICATE");
+        }
+        let certificates = server::Certificate::from_pem(pem).unwrap_or_default();
+        let fits = |one: &server::Certificate| self == Self::Certificate || one.is_ca || one.self_signed;
+        !certificates.is_empty() && certificates.iter().all(fits) && !text.contains("PRIVATE KEY")
+    }
+}
+
 /// A file of the server, with what it will hold.
 pub(super) struct Replacement {
-    /// What it is, for people.
-    pub(super) what: &'static str,
+    /// What it is.
+    pub(super) kind: Kind,
     /// The server's file.
     pub(super) path: PathBuf,
     /// Its new bytes.
     pub(super) bytes: Zeroizing<Vec<u8>>,
-    /// How it is written if there is none yet.
+    /// How it is written, whatever is there now.
     pub(super) placing: Placing,
 }
 
@@ -38,16 +69,24 @@ impl Replacement {
         }
     }
 
-    /// Permissions and owner of what is there, so that nobody who read it before cannot any more.
-    fn placing_like(&self, path: &Path) -> Result<Placing, Error> {
-        match fs::metadata(path) {
-            Ok(found) => {
-                let owner = Some((found.uid(), found.gid()));
-                // Never wider than a key may be; a group that reads it, such as ssl-cert, goes on doing so.
-                Ok(Placing { mode: found.mode() & (self.placing.mode | 0o040) | 0o600, owner, replace: true })
+    /// That what is there is what the server has there for TLS: its name alone is not enough to replace a file.
+    fn judge(&self, path: &Path, server: u32) -> Result<(), Error> {
+        let found = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            found => found.map_err(|source| Error::File { path: path.to_owned(), source })?,
+        };
+        let refuse = |why: String| Err(Error::NotReplaced { path: path.to_owned(), why });
+        if !found.is_file() {
+            return refuse("is not a file".to_owned());
+        }
+        if ![0, server].contains(&found.uid()) {
+            return refuse(format!("belongs to user {}, neither to the server's, {server}, nor to root", found.uid()));
+        }
+        match read(path)? {
+            Some(bytes) if !self.kind.is_in(&bytes) => {
+                refuse(format!("is named as the server's {}, and is not that alone, in PEM", self.kind))
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(self.placing.replacing(true)),
-            Err(source) => Err(Error::File { path: path.to_owned(), source }),
+            _ => Ok(()),
         }
     }
 
@@ -63,7 +102,7 @@ impl Replacement {
 
     fn write(&self, log: &StatementLog) -> Result<(), Error> {
         log.note(&format!("replace file {}", self.path.display()))?;
-        put(&self.path, &self.bytes, self.placing_like(&self.path)?)
+        put(&self.path, &self.bytes, self.placing.replacing(true))
     }
 
     fn put_back(&self, log: &StatementLog) -> Result<(), Error> {
@@ -89,12 +128,15 @@ impl Replacement {
     }
 }
 
-/// Finds out, before anything is changed, that all of them can be written.
-pub(super) fn check(files: &[Replacement]) -> Result<(), Error> {
+/// Finds out, before anything is changed, that all of them may be replaced and can be written. `server` is the user that
+/// the server runs as.
+pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
     for file in files {
-        let placing = file.placing_like(&file.path)?;
+        file.judge(&file.path, server)?;
+        // A roll-back would bring it back.
+        file.judge(&file.kept(), server)?;
+        let placing = file.placing.replacing(true);
         place::check(&file.path, placing).map_err(|source| Error::File { path: file.path.clone(), source })?;
-        read(&file.path)?;
     }
     Ok(())
 }
@@ -160,7 +202,7 @@ mod tests {
     use super::*;
 
     fn replacement(path: PathBuf) -> Replacement {
-        Replacement { what: "file", path, bytes: Zeroizing::new(b"new".to_vec()), placing: Placing::SECRET }
+        Replacement { kind: Kind::Certificate, path, bytes: Zeroizing::new(b"new".to_vec()), placing: Placing::SECRET }
     }
 
     #[test]

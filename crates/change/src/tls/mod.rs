@@ -1,7 +1,7 @@
 //! `sealant cert install`: another certificate for a running server, proven from outside.
 //!
-//! The certificate is judged before anything is touched. Then the files that the server names are
-//! replaced, the server is told to read them, and a handshake from outside has to show the new
+//! The certificate is judged before anything is touched. Then the files that the server's option files or
+//! command line name are replaced, if they are what they are named for, the server is told to read them, and a handshake from outside has to show the new
 //! certificate and the proof of its key. If it does not, every file is put back, the server reads those,
 //! and another handshake shows that it serves what it served before.
 //!
@@ -11,6 +11,7 @@
 
 mod error;
 mod files;
+mod origin;
 mod run;
 mod site;
 

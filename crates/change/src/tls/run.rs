@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Error, Report, Request, SCHEMA,
-    files::{self, Replacement},
+    files::{self, Kind, Replacement},
     site::Site,
 };
 use crate::{LockPatience, Outcome, Session, StatementLog, Step};
@@ -75,7 +75,7 @@ impl<'w> Work<'w> {
         let mut site = Site::of(&mut session, target, request)?;
         let wanted = credentials.leaf().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
         let (files, authorities) = replacements(&mut site, credentials, request)?;
-        files::check(&files)?;
+        files::check(&files, site.owner.0)?;
         let before = served(&site.outside, None, request.timeout);
         // A server without TLS so far has no certificate to show.
         let before = match before {
@@ -229,13 +229,14 @@ fn replacements(
     let public = Placing { owner, ..Placing::PUBLIC };
     let secret = Placing { owner, ..Placing::SECRET };
     let mut files = vec![
-        Replacement { what: "certificate", path: site.certificate.clone(), bytes: certificate, placing: public },
-        Replacement { what: "key", path: site.key.clone(), bytes: key, placing: secret },
+        Replacement { kind: Kind::Certificate, path: site.certificate.clone(), bytes: certificate, placing: public },
+        Replacement { kind: Kind::Key, path: site.key.clone(), bytes: key, placing: secret },
     ];
     if let Some(path) = site.ca.clone() {
+        // What is no authority's certificate is found when all files are checked.
         let old = files::read(&path)?;
         let bytes = authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut site.notes);
-        files.push(Replacement { what: "authorities", path, bytes: Zeroizing::new(bytes), placing: public });
+        files.push(Replacement { kind: Kind::Authorities, path, bytes: Zeroizing::new(bytes), placing: public });
     }
     Ok((files, authorities))
 }
@@ -262,7 +263,7 @@ fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, keep: bool, notes: &mut Ve
 }
 
 fn steps(site: &Site, files: &[Replacement]) -> Vec<Step<Action>> {
-    let names = files.iter().map(|file| format!("{} {}", file.what, file.path.display()));
+    let names = files.iter().map(|file| format!("{} {}", file.kind, file.path.display()));
     let names = names.collect::<Vec<_>>().join(", ");
     let outside = &site.outside;
     vec![

@@ -8,7 +8,7 @@ use std::{
 
 use server::{Endpoint, Flavor, Target};
 
-use super::{Error, Request};
+use super::{Error, Request, origin};
 use crate::Session;
 
 /// A server whose certificate may be replaced.
@@ -20,7 +20,7 @@ pub(super) struct Site {
     pub(super) certificate: PathBuf,
     pub(super) key: PathBuf,
     pub(super) ca: Option<PathBuf>,
-    /// Whose the files are to be.
+    /// Whose the files are to be: the user and group that the server runs as.
     pub(super) owner: (u32, u32),
     /// The statement that makes the server read them.
     pub(super) reload: &'static str,
@@ -35,24 +35,18 @@ impl Site {
     pub(super) fn of(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let reload = reload(session, &server)?;
-        let datadir = session.identity().datadir.clone();
-        let place = |session: &mut Session<'_>, variable| -> Result<Option<PathBuf>, Error> {
-            let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
-            let value = rows.value(0, "Value").filter(|value| !value.is_empty());
-            // Relative names are the data directory's; a link is followed, so that what it leads to is replaced.
-            Ok(value.map(|value| datadir.join(value)).map(|path| fs::canonicalize(&path).unwrap_or(path)))
-        };
         let needed = |variable| Error::NoPlace { server: server.clone(), variable };
-        let certificate = place(session, "ssl_cert")?.ok_or_else(|| needed("ssl_cert"))?;
-        let key = place(session, "ssl_key")?.ok_or_else(|| needed("ssl_key"))?;
-        let ca = if request.keep_ca { None } else { place(session, "ssl_ca")? };
+        let mut named = |variable| origin::file(session, &server, variable);
+        let certificate = named("ssl_cert")?.ok_or_else(|| needed("ssl_cert"))?;
+        let key = named("ssl_key")?.ok_or_else(|| needed("ssl_key"))?;
+        let ca = if request.keep_ca { None } else { named("ssl_ca")? };
         apart(&certificate, &key, ca.as_deref())?;
         privilege(session, reload)?;
         let mut notes = Vec::new();
         if ca.is_none() && !request.keep_ca {
             notes.push("the server has no ssl_ca, so the authority is not installed".to_owned());
         }
-        let owner = owner(&key, &datadir)?;
+        let owner = owner(&session.identity().datadir)?;
         let outside = outside(session, target, request)?;
         Ok(Self { server, certificate, key, ca, owner, reload, outside, notes })
     }
@@ -91,10 +85,9 @@ fn privilege(session: &mut Session<'_>, reload: &str) -> Result<(), Error> {
     Err(Error::Privilege { account: crate::grants::account(session)?, missing })
 }
 
-/// The key's owner, or the data directory's if there is no key yet.
-fn owner(key: &Path, datadir: &Path) -> Result<(u32, u32), Error> {
-    let found = fs::metadata(key).or_else(|_| fs::metadata(datadir));
-    let found = found.map_err(|source| Error::File { path: key.to_owned(), source })?;
+/// User and group of the data directory: those that the server runs as.
+fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
+    let found = fs::metadata(datadir).map_err(|source| Error::File { path: datadir.to_owned(), source })?;
     Ok((found.uid(), found.gid()))
 }
 

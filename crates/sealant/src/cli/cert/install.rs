@@ -16,8 +16,8 @@ use crate::output::message::{Failure, warning};
 
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
 ///
-/// Judges the certificate first. Then replaces the files that the server names (ssl_cert, ssl_key, ssl_ca),
-/// has the server read them (ALTER INSTANCE RELOAD TLS, FLUSH SSL), and looks at it with a handshake from
+/// Judges the certificate first. Then replaces the files that the server's option files or command line name (ssl_cert,
+/// ssl_key, ssl_ca), has the server read them (ALTER INSTANCE RELOAD TLS, FLUSH SSL), and looks at it with a handshake from
 /// outside. If that does not show the new certificate, files and server are brought back to what they were.
 /// Open connections stay as they are. Run it on the server's host, as root or as the server's user.
 #[derive(Debug, Args)]
