@@ -5,8 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use age::secrecy::ExposeSecret;
-use age::x25519::Identity;
+use agefile::{Decryptor, Identity};
 use harness::{KeyringPlace, Kind, Server, ServerBuilder};
 use serde_json::Value;
 
@@ -104,8 +103,8 @@ impl Ended {
 impl Rotating {
     pub(crate) fn on(server: Server) -> Self {
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-        let identity = Identity::generate();
-        fs::write(place.path().join("identity"), identity.to_string().expose_secret()).expect("written");
+        let identity = Identity::generate().expect("an identity");
+        fs::write(place.path().join("identity"), identity.to_secret_text()).expect("written");
         Self { server, place, identity }
     }
 
@@ -125,7 +124,7 @@ impl Rotating {
     }
 
     pub(crate) fn recipient(&self) -> String {
-        self.identity.to_public().to_string()
+        self.identity.recipient().to_string()
     }
 
     /// `sealant rotate run … --yes --format json`, with a backup of this name.
@@ -162,19 +161,20 @@ impl Rotating {
     /// What is in a backup: by `age -d` where that is installed, else by the library.
     pub(crate) fn open(&self, backup: &str) -> Vec<u8> {
         let path = self.path(backup);
-        let tool = harness::cache().join("servers/peers/root/usr/bin/age");
-        if tool.exists() {
-            let output = Command::new(tool).arg("-d").arg("-i").arg(self.path("identity")).arg(&path).output();
-            let output = output.expect("age starts");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            return output.stdout;
+        match Command::new("age").arg("-d").arg("-i").arg(self.path("identity")).arg(&path).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                output.stdout
+            }
+            Err(_) => {
+                let file = fs::File::open(&path).expect("a backup");
+                let identities = std::slice::from_ref(&self.identity);
+                let mut opened = Vec::new();
+                let mut reader = Decryptor::new(file, identities).expect("it is for this identity");
+                reader.read_to_end(&mut opened).expect("whole");
+                opened
+            }
         }
-        let decryptor = age::Decryptor::new(fs::File::open(&path).expect("a backup")).expect("an age file");
-        let identities = [&self.identity as &dyn age::Identity];
-        let mut opened = Vec::new();
-        let mut reader = decryptor.decrypt(identities.into_iter()).expect("it is for this identity");
-        reader.read_to_end(&mut opened).expect("whole");
-        opened
     }
 
     /// Everything that is encrypted is opened by this backup, as `sealant verify` sees it.

@@ -32,9 +32,9 @@ fn main() -> Result<(), Failed> {
         Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options).options(speed).start()?;
     make(&server, tables)?;
     println!("{tables} encrypted tablespaces");
-    let identity = age::x25519::Identity::generate();
+    let identity = agefile::Identity::generate()?;
     for round in 0..rounds {
-        rotate(&server, &identity.to_public().to_string(), round)?;
+        rotate(&server, &identity.recipient().to_string(), round)?;
     }
     Ok(())
 }

@@ -2,14 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Read, Write},
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
-use age::x25519;
+use agefile::{Decryptor, Encryptor, Identity, KeyError, Recipient};
 use aws_lc_rs::digest::{SHA256, digest};
-use keyring::MAX_STORE_BYTES;
 use place::Placing;
 use rustix::fs::{Access, access};
 use serde::Serialize;
@@ -17,12 +15,9 @@ use zeroize::Zeroizing;
 
 use super::Error;
 
-/// What a secret key begins with; such a line must not be repeated in a message.
-const SECRET: &str = "age-secret-key-";
-
 /// Who can open the backups.
 #[derive(Clone, Default)]
-pub struct Recipients(Vec<x25519::Recipient>);
+pub struct Recipients(Vec<Recipient>);
 
 impl Recipients {
     /// Reads the recipients given on the command line.
@@ -57,11 +52,11 @@ impl Recipients {
 
     fn add(&mut self, text: &str, place: impl Fn() -> String) -> Result<(), Error> {
         let refuse = |reason: &str| Error::Recipient { place: place(), reason: reason.to_owned() };
-        if text.to_ascii_lowercase().starts_with(SECRET) {
-            return Err(refuse("that is a secret key, of which only the public half belongs here"));
-        }
-        let recipient = x25519::Recipient::from_str(text).map_err(|_| refuse("no X25519 recipient of age"))?;
-        if !self.names().contains(&recipient.to_string()) {
+        let recipient = text.parse().map_err(|error| match error {
+            KeyError::Secret => refuse(&error.to_string()),
+            error => refuse(&format!("no X25519 recipient of age: {error}")),
+        })?;
+        if !self.0.contains(&recipient) {
             self.0.push(recipient);
         }
         Ok(())
@@ -81,17 +76,13 @@ impl Recipients {
 
     /// An age file of these bytes.
     pub(super) fn seal(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
-        let recipients = self.0.iter().map(|recipient| recipient as &dyn age::Recipient);
-        let encryptor = age::Encryptor::with_recipients(recipients).map_err(|error| error.to_string())?;
-        let mut sealed = Vec::new();
-        let mut writer = encryptor.wrap_output(&mut sealed).map_err(|error| error.to_string())?;
-        writer.write_all(bytes).and_then(|()| writer.finish().map(drop)).map_err(|error| error.to_string())?;
-        Ok(sealed)
+        let mut encryptor = Encryptor::new(Vec::new(), &self.0).map_err(|error| error.to_string())?;
+        encryptor.write_all(bytes).and_then(|()| encryptor.finish()).map_err(|error| error.to_string())
     }
 }
 
 /// Secret keys that open backups.
-pub struct Identities(Vec<x25519::Identity>);
+pub struct Identities(Vec<Identity>);
 
 impl Identities {
     /// Reads a file as `age-keygen` writes it.
@@ -102,22 +93,17 @@ impl Identities {
         let refuse = |reason: String| Error::Identity { path: path.to_owned(), reason };
         let bytes = keyring::read_file(path).map_err(|error| refuse(error.to_string()))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| refuse("no text".to_owned()))?;
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let identities: Result<Vec<_>, _> = lines.map(x25519::Identity::from_str).collect();
-        match identities {
-            Ok(identities) if !identities.is_empty() => Ok(Self(identities)),
-            _ => Err(refuse("not a file of X25519 identities of age".to_owned())),
-        }
+        let identities = Identity::parse_file(text)
+            .map_err(|error| refuse(format!("not a file of X25519 identities of age: {error}")))?;
+        Ok(Self(identities))
     }
 
     /// What is in a backup.
     pub(super) fn open(&self, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
         let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
-        let decryptor = age::Decryptor::new(file).map_err(|error| refuse(error.to_string()))?;
-        let identities = self.0.iter().map(|identity| identity as &dyn age::Identity);
-        let mut reader = decryptor.decrypt(identities).map_err(|error| refuse(error.to_string()))?;
-        keyring::read(&mut reader.by_ref().take(MAX_STORE_BYTES), 0).map_err(|error| refuse(error.to_string()))
+        let mut reader = Decryptor::new(file, &self.0).map_err(|error| refuse(error.to_string()))?;
+        keyring::read(&mut reader, 0).map_err(|error| refuse(error.to_string()))
     }
 }
 
@@ -195,18 +181,18 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn recipients(identity: &x25519::Identity) -> Recipients {
-        Recipients::parse([identity.to_public().to_string().as_str()]).unwrap()
+    fn recipients(identity: &Identity) -> Recipients {
+        Recipients::parse([identity.recipient().to_string().as_str()]).unwrap()
     }
 
     #[test]
     fn what_is_sealed_is_opened_by_its_identity_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("backup");
-        let identity = x25519::Identity::generate();
+        let identity = Identity::generate().unwrap();
         place(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
         assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
-        assert!(Identities(vec![x25519::Identity::generate()]).open(&path).is_err());
+        assert!(Identities(vec![Identity::generate().unwrap()]).open(&path).is_err());
     }
 
     #[test]

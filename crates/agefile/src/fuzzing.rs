@@ -1,0 +1,106 @@
+//! What the fuzz targets reach: everything here that reads what somebody else has written.
+
+use std::io::{BufReader, Read};
+
+use crate::{
+    Decryptor, Error, Identity, PayloadFault, Recipient,
+    file_key::{FILE_KEY_BYTES, FileKey, PAYLOAD_NONCE_BYTES},
+    stream::{CHUNK_BYTES, Chunks},
+};
+
+/// Opens the seeds, which are vectors of testdata/age.
+const IDENTITY: &str = "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0";
+
+/// Any bytes as an age file.
+///
+/// # Panics
+/// If they were opened to more bytes than they are.
+pub fn file(bytes: &[u8]) {
+    let identities = Identity::parse_file(IDENTITY).unwrap_or_default();
+    if let Ok(mut decryptor) = Decryptor::new(bytes, &identities) {
+        let mut plain = Vec::new();
+        let _ = decryptor.read_to_end(&mut plain);
+        assert!(plain.len() < bytes.len());
+    }
+}
+
+/// Any text as a key, or as a file of identities.
+///
+/// # Panics
+/// If a key is not written as it was read.
+pub fn keys(text: &str) {
+    if let Ok(recipient) = text.parse::<Recipient>() {
+        assert_eq!(recipient.to_string(), text.to_ascii_lowercase());
+    }
+    if let Ok(identity) = text.parse::<Identity>() {
+        assert_eq!(identity.to_secret_text().as_str(), text.to_ascii_uppercase());
+    }
+    let _ = Identity::parse_file(text);
+}
+
+/// A payload of chunks as the input says, each of them by three bytes: flags, and how long it is. Exactly those that may be
+/// are handed out, and how it ends is what the format says.
+///
+/// # Panics
+/// If it is not.
+pub fn payload(input: &[u8]) {
+    // Enough for every order of a few, and not slow.
+    let chunks: Vec<Chunk> = input.chunks_exact(3).take(8).map(Chunk::of).collect();
+    let (Some(file_key), nonce) = (FileKey::of(&[7; FILE_KEY_BYTES]), [9; PAYLOAD_NONCE_BYTES]) else { return };
+    let Ok(key) = file_key.payload_key(&nonce) else { return };
+    let (mut sealer, mut file) = (Chunks::new(key), nonce.to_vec());
+    for chunk in &chunks {
+        let mut sealed = vec![b'f'; chunk.bytes];
+        assert!(sealer.seal(chunk.last, &mut sealed).is_ok());
+        if let (true, Some(byte)) = (chunk.damaged, sealed.last_mut()) {
+            *byte ^= 1;
+        }
+        file.extend(sealed);
+    }
+    let opened = Decryptor::of(BufReader::new(file.as_slice()), &file_key);
+    let Ok(mut decryptor) = opened else { return assert!(opened.is_err()) };
+    let mut plain = Vec::new();
+    let end = decryptor.read_to_end(&mut plain).map(drop).map_err(|error| error.into_inner());
+    let found = end.err().flatten().and_then(|error| error.downcast::<Error>().ok()).map(|error| match *error {
+        Error::Payload { chunk, fault } => (chunk, fault),
+        other => panic!("{other}"),
+    });
+    assert_eq!((plain.len(), found), expected(&chunks));
+}
+
+struct Chunk {
+    bytes: usize,
+    last: bool,
+    damaged: bool,
+}
+
+impl Chunk {
+    fn of(said: &[u8]) -> Self {
+        let [flags, low, high] = said else { return Self { bytes: 0, last: true, damaged: false } };
+        let bytes = if flags & 4 == 0 { CHUNK_BYTES } else { usize::from(u16::from_le_bytes([*low, *high])) };
+        Self { bytes, last: flags & 1 != 0, damaged: flags & 2 != 0 }
+    }
+}
+
+/// How many bytes come, and what is found behind them.
+fn expected(chunks: &[Chunk]) -> (usize, Option<(u64, PayloadFault)>) {
+    let mut bytes = 0_usize;
+    let mut number = 0_u64;
+    for (at, chunk) in chunks.iter().enumerate() {
+        let (more, full) = (at.saturating_add(1) < chunks.len(), chunk.bytes == CHUNK_BYTES);
+        let next = number.saturating_add(1);
+        if chunk.damaged || !full && (more || !chunk.last) {
+            return (bytes, Some((number, PayloadFault::Damaged)));
+        }
+        if !full && chunk.bytes == 0 && number > 0 {
+            return (bytes, Some((number, PayloadFault::Empty)));
+        }
+        bytes = bytes.saturating_add(chunk.bytes);
+        match (chunk.last, more) {
+            (true, false) => return (bytes, None),
+            (true, true) => return (bytes, Some((next, PayloadFault::Trailing))),
+            (false, _) => number = next,
+        }
+    }
+    (bytes, Some((number, PayloadFault::Truncated)))
+}

@@ -1,0 +1,226 @@
+//! The header: a version, a stanza for each recipient, a MAC.
+//!
+//! ```text
+//! age-encryption.org/v1
+//! -> X25519 SVrzdFfkPxf0LPHOUGB1gNb9E5Vr8EUDa9kxk04iQ0o
+//! 0OrTkKHpE7klNLd0k+9Uam5hkQkzMxaqKcIPRIO1sNE
+//! --- gxhoSa5BciRDt8lOpYNcx4EYtKpS0CJ06F3ZwN82VaM
+//! ```
+
+use std::io::{BufRead, Read};
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+
+use crate::{
+    error::{Error, HeaderFault},
+    file_key::{FileKey, MAC_BYTES},
+    identity::Identity,
+    recipient::Recipient,
+    x25519::{self, Stanza},
+};
+
+/// How many recipients a file may have here.
+pub const MAX_RECIPIENTS: usize = 1024;
+/// Length of a line with arguments. The longest that is specified, of a post-quantum recipient, has 1.6 kB.
+pub(crate) const MAX_LINE_BYTES: usize = 4096;
+/// Length of the header: of [`MAX_RECIPIENTS`] with 1 KiB each.
+pub(crate) const MAX_HEADER_BYTES: usize = 1 << 20;
+
+const FORMAT: &[u8] = b"age-encryption.org/";
+const VERSION: &[u8] = b"age-encryption.org/v1\n";
+const ARMOR: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
+const STANZA: &[u8] = b"-> ";
+const MAC: &[u8] = b"---";
+/// Type of the recipient that is a passphrase.
+const SCRYPT: &[u8] = b"scrypt";
+/// Columns of a body's lines but the last, which is shorter.
+const COLUMNS: usize = 64;
+
+/// A header that was read, and not yet authenticated.
+pub(crate) struct Header {
+    /// Those for X25519 recipients, each with the line it stands in.
+    stanzas: Vec<(u64, Stanza)>,
+    /// What the MAC is made over: all up to and including `---`.
+    covered: Vec<u8>,
+    mac: [u8; MAC_BYTES],
+}
+
+impl Header {
+    /// Reads it, and nothing behind it.
+    pub(crate) fn read(input: &mut impl BufRead) -> Result<Self, Error> {
+        let mut lines = Lines { input, bytes: Vec::new(), line: 0 };
+        lines.version()?;
+        let (mut stanzas, mut count, mut passphrase) = (Vec::new(), 0_usize, None);
+        loop {
+            let line = lines.next(MAX_LINE_BYTES)?;
+            let Some(arguments) = line.strip_prefix(STANZA) else {
+                let mac = mac(line).map_err(|fault| lines.at(fault))?;
+                return match (count, passphrase) {
+                    (0, _) => Err(lines.at(HeaderFault::NoStanza)),
+                    (2.., Some(line)) => Err(Error::Header { line, fault: HeaderFault::Passphrase }),
+                    _ => Ok(Self { stanzas, covered: lines.covered(), mac }),
+                };
+            };
+            let arguments = Arguments::parse(arguments).map_err(|fault| lines.at(fault))?;
+            count = count.saturating_add(1);
+            if count > MAX_RECIPIENTS {
+                return Err(lines.at(HeaderFault::TooManyStanzas));
+            }
+            let line = lines.line;
+            if matches!(arguments, Arguments::Scrypt) {
+                passphrase = Some(line);
+            }
+            let body = lines.body()?;
+            if let Arguments::X25519(share) = arguments {
+                let body = body.try_into().map_err(|_| lines.at(HeaderFault::X25519Body))?;
+                stanzas.push((line, Stanza { share, body }));
+            }
+        }
+    }
+
+    /// The file key, if one of the identities has it and the header is the one that was written with it.
+    pub(crate) fn open(&self, identities: &[Identity]) -> Result<FileKey, Error> {
+        for identity in identities {
+            for (line, stanza) in &self.stanzas {
+                let key = stanza.unwrap(identity).map_err(|fault| Error::Header { line: *line, fault })?;
+                if let Some(key) = key {
+                    key.verify_header(&self.covered, &self.mac)?;
+                    return Ok(key);
+                }
+            }
+        }
+        Err(Error::NoMatch)
+    }
+}
+
+/// The header of a file with this key.
+pub(crate) fn write(file_key: &FileKey, recipients: &[Recipient]) -> Result<Vec<u8>, Error> {
+    match recipients.len() {
+        0 => return Err(Error::NoRecipient),
+        count if count > MAX_RECIPIENTS => return Err(Error::TooManyRecipients { count }),
+        _ => {}
+    }
+    let mut header = VERSION.to_vec();
+    for recipient in recipients {
+        let Stanza { share, body } = Stanza::wrap(file_key, recipient)?;
+        let [share, body] = [share, body].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+        // 43 columns: the body is one line, and a short one.
+        header.extend_from_slice(format!("-> {} {share}\n{body}\n", x25519::TYPE).as_bytes());
+    }
+    header.extend_from_slice(MAC);
+    let mac = STANDARD_NO_PAD.encode(file_key.header_mac(&header)?);
+    header.extend_from_slice(format!(" {mac}\n").as_bytes());
+    Ok(header)
+}
+
+/// What a stanza says of itself.
+enum Arguments {
+    X25519([u8; 32]),
+    Scrypt,
+    /// Of a type that is not known here: it is for others, or only there to keep readers used to such.
+    Unknown,
+}
+
+impl Arguments {
+    fn parse(text: &[u8]) -> Result<Self, HeaderFault> {
+        let mut arguments = text.split(|byte| *byte == b' ');
+        if arguments.clone().any(|argument| argument.is_empty() || !argument.iter().all(u8::is_ascii_graphic)) {
+            return Err(HeaderFault::Argument);
+        }
+        let kind = arguments.next().unwrap_or_default();
+        if kind == SCRYPT {
+            return Ok(Self::Scrypt);
+        }
+        if kind != x25519::TYPE.as_bytes() {
+            return Ok(Self::Unknown);
+        }
+        let (Some(share), None) = (arguments.next(), arguments.next()) else {
+            return Err(HeaderFault::X25519Arguments);
+        };
+        decode(share).map(Self::X25519).ok_or(HeaderFault::X25519Share)
+    }
+}
+
+/// The MAC of a line that begins with `--- `.
+fn mac(line: &[u8]) -> Result<[u8; MAC_BYTES], HeaderFault> {
+    let rest = line.strip_prefix(MAC).ok_or(HeaderFault::Start)?;
+    rest.strip_prefix(b" ").and_then(decode).ok_or(HeaderFault::Mac)
+}
+
+/// 32 bytes in base64 that has no padding and no bits left over.
+fn decode(text: &[u8]) -> Option<[u8; 32]> {
+    STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
+/// Lines as they come, all of them kept.
+struct Lines<'r, R> {
+    input: &'r mut R,
+    bytes: Vec<u8>,
+    line: u64,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    /// The next one, without its end.
+    fn next(&mut self, limit: usize) -> Result<&[u8], Error> {
+        let begin = self.bytes.len();
+        self.line = self.line.saturating_add(1);
+        // The end of the line, and a byte that shows it is too long.
+        let room = u64::try_from(limit.saturating_add(1)).unwrap_or(u64::MAX);
+        let read = self.input.by_ref().take(room).read_until(b'\n', &mut self.bytes).map_err(Error::Read)?;
+        if self.bytes.len() > MAX_HEADER_BYTES {
+            return Err(self.at(HeaderFault::Long));
+        }
+        match self.bytes.get(begin..).and_then(|line| line.strip_suffix(b"\n")) {
+            Some(line) => Ok(line),
+            None if read > limit => Err(Error::Header { line: self.line, fault: HeaderFault::LongLine }),
+            None => Err(Error::Header { line: self.line, fault: HeaderFault::Truncated }),
+        }
+    }
+
+    fn version(&mut self) -> Result<(), Error> {
+        // Of what is no line, it is told by its first bytes what it is.
+        if let Err(error @ Error::Read(_)) = self.next(COLUMNS) {
+            return Err(error);
+        }
+        match self.bytes.as_slice() {
+            VERSION => Ok(()),
+            other if other.starts_with(ARMOR) => Err(Error::Armored),
+            cut if VERSION.starts_with(cut) && cut.len() >= FORMAT.len() => Err(self.at(HeaderFault::Truncated)),
+            other if other.starts_with(FORMAT) => Err(Error::Version),
+            _ => Err(Error::NotAge),
+        }
+    }
+
+    /// The body of a stanza.
+    fn body(&mut self) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        loop {
+            let line = match self.next(COLUMNS) {
+                Ok(line) => line,
+                Err(Error::Header { line, fault: HeaderFault::LongLine }) => {
+                    return Err(Error::Header { line, fault: HeaderFault::Body });
+                }
+                Err(error) => return Err(error),
+            };
+            let columns = line.len();
+            if STANDARD_NO_PAD.decode_vec(line, &mut body).is_err() {
+                return Err(self.at(HeaderFault::Body));
+            }
+            if columns < COLUMNS {
+                return Ok(body);
+            }
+        }
+    }
+
+    /// All up to and including the `---` of the last line.
+    fn covered(mut self) -> Vec<u8> {
+        let last = self.bytes.strip_suffix(b"\n").unwrap_or_default();
+        let begin = last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));
+        self.bytes.truncate(begin.saturating_add(MAC.len()));
+        self.bytes
+    }
+
+    fn at(&self, fault: HeaderFault) -> Error {
+        Error::Header { line: self.line, fault }
+    }
+}

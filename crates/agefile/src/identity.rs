@@ -1,0 +1,128 @@
+//! What opens a file.
+
+use std::{fmt, str::FromStr};
+
+use aws_lc_rs::agreement::{PrivateKey, X25519};
+use zeroize::Zeroizing;
+
+use crate::{
+    bech32::{self, KEY_BYTES},
+    error::{Error, IdentityFileError, KeyError},
+    recipient::Recipient,
+};
+
+/// What an identity's text begins with.
+pub(crate) const PREFIX: &str = "AGE-SECRET-KEY-";
+
+/// An X25519 secret key.
+pub struct Identity {
+    secret: Zeroizing<[u8; KEY_BYTES]>,
+    private: PrivateKey,
+    recipient: Recipient,
+}
+
+impl Identity {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`Error::Crypto`] if there are no random bytes.
+    pub fn generate() -> Result<Self, Error> {
+        let mut secret = Zeroizing::new([0; KEY_BYTES]);
+        aws_lc_rs::rand::fill(secret.as_mut())?;
+        Self::of(secret).ok_or(Error::Crypto)
+    }
+
+    /// Reads a file as `age-keygen` writes it: one identity a line, empty lines and lines that begin with `#` left out.
+    ///
+    /// # Errors
+    /// [`IdentityFileError`], which says where, but not what stands there.
+    pub fn parse_file(text: &str) -> Result<Vec<Self>, IdentityFileError> {
+        let lines = (1_u64..).zip(text.lines().map(str::trim));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let identity =
+            |(line, text): (u64, &str)| text.parse().map_err(|error| IdentityFileError::Line { line, error });
+        let identities: Vec<Self> = lines.map(identity).collect::<Result<_, _>>()?;
+        if identities.is_empty() {
+            return Err(IdentityFileError::None);
+        }
+        Ok(identities)
+    }
+
+    /// The public half.
+    #[must_use]
+    pub fn recipient(&self) -> Recipient {
+        self.recipient
+    }
+
+    /// `AGE-SECRET-KEY-1…`, as a file of identities has it.
+    #[must_use]
+    pub fn to_secret_text(&self) -> Zeroizing<String> {
+        let mut text = bech32::encode(PREFIX, &self.secret);
+        text.make_ascii_uppercase();
+        text
+    }
+
+    pub(crate) fn private(&self) -> &PrivateKey {
+        &self.private
+    }
+
+    fn of(secret: Zeroizing<[u8; KEY_BYTES]>) -> Option<Self> {
+        let private = PrivateKey::from_private_key(&X25519, secret.as_ref()).ok()?;
+        let public = private.compute_public_key().ok()?;
+        // A secret key's multiple of the base point is never of low order.
+        let recipient = Recipient::from_bytes(public.as_ref().try_into().ok()?).ok()?;
+        Some(Self { secret, private, recipient })
+    }
+}
+
+impl FromStr for Identity {
+    type Err = KeyError;
+
+    /// Reads `AGE-SECRET-KEY-1…`.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        Self::of(bech32::decode(PREFIX, text)?).ok_or(KeyError::Length)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
+    const PUBLIC: &str = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj";
+
+    #[test]
+    fn the_specifications_identity_has_its_recipient() {
+        let identity: Identity = SECRET.parse().unwrap();
+        assert_eq!(identity.recipient().to_string(), PUBLIC);
+        assert_eq!(identity.to_secret_text().as_str(), SECRET);
+        assert_eq!(format!("{identity:?}"), "Identity");
+    }
+
+    #[test]
+    fn a_file_of_age_keygen_is_read() {
+        let file = format!("# created: 2026-11-23T12:00:00Z\r\n# public key: {PUBLIC}\r\n{SECRET}\r\n\n  {SECRET}\n");
+        let read = Identity::parse_file(&file).unwrap();
+        assert_eq!(read.iter().map(|identity| identity.recipient().to_string()).collect::<Vec<_>>(), [PUBLIC; 2]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_not_repeated() {
+        let wrong = SECRET.replace("EGAEX", "EGAEQ");
+        let error = Identity::parse_file(&format!("#\n{SECRET}\n{wrong}\n")).unwrap_err();
+        assert_eq!(error, IdentityFileError::Line { line: 3, error: KeyError::Checksum });
+        assert!(!format!("{error} {error:?}").contains("GFPYY"), "{error}");
+        assert_eq!(Identity::parse_file("# nothing\n\n").unwrap_err(), IdentityFileError::None);
+        let error = Identity::parse_file(PUBLIC).unwrap_err();
+        assert_eq!(error, IdentityFileError::Line { line: 1, error: KeyError::Prefix { expected: PREFIX } });
+    }
+}

@@ -1,0 +1,82 @@
+//! Who can open a file.
+
+use std::{fmt, str::FromStr};
+
+use crate::{
+    bech32::{self, KEY_BYTES},
+    error::KeyError,
+    identity, x25519,
+};
+
+/// What a recipient's text begins with.
+pub(crate) const PREFIX: &str = "age";
+
+/// An X25519 public key: a file that is encrypted to it is opened by its [`Identity`](crate::Identity).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Recipient([u8; KEY_BYTES]);
+
+impl Recipient {
+    /// The bytes of the key.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+
+    /// A key of these bytes.
+    ///
+    /// # Errors
+    /// [`KeyError::LowOrder`].
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, KeyError> {
+        if x25519::is_low_order(&bytes) {
+            return Err(KeyError::LowOrder);
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl FromStr for Recipient {
+    type Err = KeyError;
+
+    /// Reads `age1…`.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let secret = text.as_bytes().get(..identity::PREFIX.len());
+        if secret.is_some_and(|begin| begin.eq_ignore_ascii_case(identity::PREFIX.as_bytes())) {
+            return Err(KeyError::Secret);
+        }
+        Self::from_bytes(*bech32::decode(PREFIX, text)?)
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&bech32::encode(PREFIX, &self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_of_low_order_is_no_recipient() {
+        let order_eight = [
+            0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83, 0xef, 0x5b, 0x04, 0x44,
+            0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd, 0xd0, 0x9f, 0x11, 0x57,
+        ];
+        let mut one = [0; KEY_BYTES];
+        one[0] = 1;
+        for point in [[0; KEY_BYTES], one, order_eight] {
+            assert_eq!(bech32::encode(PREFIX, &point).parse::<Recipient>(), Err(KeyError::LowOrder));
+        }
+    }
+
+    #[test]
+    fn a_secret_key_is_named_as_such() {
+        for text in ["AGE-SECRET-KEY-1QQQ", "age-secret-key-1qqq", "AGE-SECRET-KEY-PQ-1QQQ"] {
+            assert_eq!(text.parse::<Recipient>(), Err(KeyError::Secret));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The file key, wrapped for one X25519 recipient.
+
+use aws_lc_rs::{
+    aead::{Aad, Nonce},
+    agreement::{PrivateKey, UnparsedPublicKey, X25519, agree},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    bech32::KEY_BYTES,
+    error::{Error, HeaderFault},
+    file_key::{FILE_KEY_BYTES, FileKey, aead, derive},
+    identity::Identity,
+    recipient::Recipient,
+    stream::TAG_BYTES,
+};
+
+/// First argument of a stanza of this type.
+pub(crate) const TYPE: &str = "X25519";
+/// Length of the body of a stanza: the file key and its tag.
+pub(crate) const BODY_BYTES: usize = FILE_KEY_BYTES + TAG_BYTES;
+
+const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
+
+/// A stanza of the header, for one recipient that it does not name.
+pub(crate) struct Stanza {
+    /// Public half of a key pair that was made for this stanza.
+    pub(crate) share: [u8; KEY_BYTES],
+    /// The wrapped file key.
+    pub(crate) body: [u8; BODY_BYTES],
+}
+
+impl Stanza {
+    pub(crate) fn wrap(file_key: &FileKey, recipient: &Recipient) -> Result<Self, Error> {
+        let ephemeral = PrivateKey::generate(&X25519)?;
+        let public = ephemeral.compute_public_key()?;
+        let share = public.as_ref().try_into().map_err(|_| Error::Crypto)?;
+        let key = wrap_key(&ephemeral, recipient.as_bytes(), &share, recipient).ok_or(Error::Crypto)?;
+        let mut body = [0; BODY_BYTES];
+        let (sealed, tag) = body.split_at_mut(FILE_KEY_BYTES);
+        sealed.copy_from_slice(file_key.bytes());
+        let made = aead(key.as_ref())?.seal_in_place_separate_tag(zero_nonce(), Aad::empty(), sealed)?;
+        tag.copy_from_slice(made.as_ref());
+        Ok(Self { share, body })
+    }
+
+    /// The file key; `None` if this stanza is for somebody else.
+    pub(crate) fn unwrap(&self, identity: &Identity) -> Result<Option<FileKey>, HeaderFault> {
+        let recipient = identity.recipient();
+        let key = wrap_key(identity.private(), &self.share, &self.share, &recipient).ok_or(HeaderFault::LowOrder)?;
+        let mut body = Zeroizing::new(self.body);
+        let Ok(aead) = aead(key.as_ref()) else { return Ok(None) };
+        let opened = aead.open_in_place(zero_nonce(), Aad::empty(), body.as_mut());
+        Ok(opened.ok().and_then(|opened| FileKey::of(opened)))
+    }
+}
+
+/// Whether any key agreement with that point has the same result: zero.
+pub(crate) fn is_low_order(point: &[u8; KEY_BYTES]) -> bool {
+    // X25519 makes every secret a multiple of eight (RFC 7748, section 5), so one is as good as another.
+    let secret = PrivateKey::from_private_key(&X25519, &[0x42; KEY_BYTES]);
+    !secret.is_ok_and(|secret| agree(&secret, UnparsedPublicKey::new(&X25519, point), (), |_| Ok(())).is_ok())
+}
+
+/// `None` if their point is of low order: the agreement of aws-lc refuses a result that is zero (RFC 7748, section 6.1).
+fn wrap_key(
+    mine: &PrivateKey,
+    theirs: &[u8; KEY_BYTES],
+    share: &[u8; KEY_BYTES],
+    recipient: &Recipient,
+) -> Option<Zeroizing<[u8; 32]>> {
+    let salt = [*share, *recipient.as_bytes()].concat();
+    let key = |secret: &[u8]| derive(secret, &salt, LABEL).map_err(drop);
+    agree(mine, UnparsedPublicKey::new(&X25519, theirs), (), key).ok()
+}
+
+/// Every wrap key is used once.
+fn zero_nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; 12])
+}
