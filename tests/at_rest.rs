@@ -6,9 +6,8 @@ mod support;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringPlace, Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::{Audit, sealant};
@@ -285,23 +284,18 @@ const MYSQL_ALL_ON: [&str; 5] = [
 
 /// Waits until `query` answers `wanted`.
 fn until(server: &Server, query: &str, wanted: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while server.value(query).expect("an answer") != wanted {
-        assert!(Instant::now() < deadline, "{query} never became {wanted}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until(&format!("{query}: {wanted}"), limit(60), || match server.value(query).expect("an answer") {
+        value if value == wanted => Ok(()),
+        value => Err(value),
+    });
 }
 
 /// Audits until `id` is of this one status: pages reach the disk some time after the statement.
 fn until_status(server: &Server, id: &str, wanted: &str) -> Audit {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
+    wait_until(&format!("{id}: {wanted}"), limit(60), || {
         let audit = Audit::live_with(server, &["--deep"]);
-        if audit.statuses(id) == [wanted] || Instant::now() > deadline {
-            return audit;
-        }
-        std::thread::sleep(Duration::from_millis(300));
-    }
+        if audit.statuses(id) == [wanted] { Ok(audit) } else { Err(format!("{:?}", audit.findings(id))) }
+    })
 }
 
 #[test]
@@ -522,15 +516,10 @@ fn a_mariadb_that_encrypts_everything_leaves_only_what_it_cannot() {
     server.sql("SET GLOBAL innodb_encrypt_tables='ON'; CREATE TABLE demo.no (a INT) ENCRYPTED=NO").expect("made");
     Audit::live(&server).fails("rest-table-plaintext", "demo/no.ibd");
     server.sql("SET GLOBAL innodb_encrypt_tables=OFF").expect("switched off");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let audit = Audit::live(&server);
+    wait_until("a table that was decrypted does not pass", limit(60), || {
         let decrypted = |f: &&Value| f["status"] == "FAIL" && f["artefact"] == "demo/t.ibd";
-        if audit.findings("rest-table-plaintext").iter().any(decrypted) {
-            break;
-        }
-        assert!(Instant::now() < deadline, "a table that was decrypted still passes");
-    }
+        Audit::live(&server).findings("rest-table-plaintext").iter().any(decrypted)
+    });
 }
 
 #[test]

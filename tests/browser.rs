@@ -7,7 +7,6 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use harness::{KeyringPlace, Kind, Server, require};
 use serde_json::Value;
@@ -41,7 +40,7 @@ fn open(browser: &Path, profile: &Path, args: &[&str]) -> String {
         "--virtual-time-budget=5000",
     ]);
     command.arg(format!("--user-data-dir={}", profile.display())).args(args);
-    let output = harness::run(&mut command, &[], Duration::from_secs(120)).expect("the browser ends");
+    let output = harness::run(&mut command, &[], harness::limit(120)).expect("the browser ends");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

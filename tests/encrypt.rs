@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use harness::{Kind, Server, require};
+use harness::{Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
-    Ended, SUMS, arguments, clear_mysql, files_with_marker, holds_marker, log, mysql_to_be_killed, mysql_with_tables,
-    start,
+    Ended, SUMS, arguments, clear_mysql, comes_to, files_with_marker, holds_marker, log, mysql_to_be_killed,
+    mysql_with_tables, start,
 };
 use crate::support::proof::Statements;
 use crate::support::run;
@@ -134,7 +134,8 @@ fn clients_go_on_writing() {
             assert!(deadlocks <= 3, "{deadlocks}");
             written
         });
-        thread::sleep(Duration::from_millis(300));
+        let begun = || server.value("SELECT COUNT(*) > 0 FROM shop.counted").is_ok_and(|begun| begun == "1");
+        wait_until("clients write", limit(60), begun);
         let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
         stop.store(true, Ordering::Relaxed);
         (writer.join().expect("it writes"), ended)
@@ -231,6 +232,7 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
         // A run takes about four seconds here; each server is killed at four moments of it.
         for round in 0..4_u64.min(all - done) {
             let mut child = start(&server, &["--purge-binlogs"]);
+            // A moment for the kill.
             thread::sleep(Duration::from_millis(80 + (done + round) * 7919 % 1400));
             child.kill().expect("it runs or has ended");
             child.wait().expect("it ends");
@@ -248,10 +250,7 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
 /// Kills the server of a run so many milliseconds after such a statement was sent, and starts it again.
 fn kill_after(server: &mut Server, statement: &str, millis: u64) {
     let mut child = start(server, &["--purge-binlogs"]);
-    while !fs::read_to_string(log(server)).unwrap_or_default().contains(statement) {
-        assert_eq!(child.try_wait().expect("its state"), None, "it comes to that statement");
-        thread::sleep(Duration::from_millis(1));
-    }
+    comes_to(server, &mut child, statement);
     thread::sleep(Duration::from_millis(millis));
     server.kill();
     assert!(!child.wait().expect("it ends").success());
@@ -288,6 +287,7 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &["--purge-binlogs"]);
+        // A moment for the kill.
         thread::sleep(Duration::from_millis(300 + moment * 4409 % 2500));
         server.kill();
         // A fast machine may be through.
@@ -398,6 +398,7 @@ fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
         let added = ["--option-file", option_file.to_str().expect("ASCII")];
         for round in first..all.min(first + 4) {
             let mut child = start(&server, &added);
+            // A moment for the kill.
             thread::sleep(Duration::from_millis(50 + chance.below(1500)));
             if round % 2 == 0 {
                 child.kill().expect("it runs or has ended");

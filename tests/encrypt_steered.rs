@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{Kind, Replication, Server, require};
+use harness::{Kind, Replication, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
-    Ended, SUMS, clear_mysql, files_with_marker, log, mysql_to_be_killed, mysql_with_tables, start,
+    Ended, SUMS, clear_mysql, comes_to, files_with_marker, mysql_to_be_killed, mysql_with_tables, start,
 };
 use crate::support::proof::Statements;
 use crate::support::{run, sealant};
@@ -31,16 +31,12 @@ fn steer(server: &Server, verb: &str) -> std::process::Output {
     run(["encrypt", verb, "--state-dir", server.dir().to_str().expect("ASCII")])
 }
 
+#[track_caller]
 fn wait_for(server: &Server, what: &str, seen: impl Fn(&Value) -> bool) -> Value {
-    let began = Instant::now();
-    loop {
+    wait_until(what, limit(60), || {
         let state = status(server);
-        if seen(&state) {
-            return state;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}: {state}");
-        thread::sleep(Duration::from_millis(20));
-    }
+        if seen(&state) { Ok(state) } else { Err(state) }
+    })
 }
 
 fn ended(child: Child) -> (Option<i32>, Value) {
@@ -69,6 +65,7 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
     wait_for(&server, "it works", |state| state["step"].as_u64() > Some(2));
     assert!(steer(&server, "pause").status.success());
     let paused = wait_for(&server, "it is paused", |state| state["activity"] == "paused");
+    // Nothing happens meanwhile.
     thread::sleep(Duration::from_millis(1200));
     assert_eq!(status(&server)["step"], paused["step"], "it stays where it is");
     assert!(steer(&server, "resume").status.success());
@@ -90,14 +87,18 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
     wait_for(&server, "it is at the table", |state| {
         state["what"].as_str().is_some_and(|what| what.contains("shop.t "))
     });
-    thread::sleep(Duration::from_millis(500));
+    let waits =
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock%'";
+    wait_until("it waits for the lock", limit(60), || server.value(waits).is_ok_and(|count| count != "0"));
     let asked = Instant::now();
     let pid = child.id().to_string();
     // A signal asks for the same as `sealant encrypt cancel`.
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     let (code, report) = ended(child);
     assert_eq!((code, report["canceled"].as_bool()), (Some(3), Some(true)));
-    assert!(asked.elapsed() < Duration::from_secs(20), "it ends at once, not when the lock is free");
+    // The lock is still held, and the statement would have waited for it for a minute.
+    let soon = limit(20).min(Duration::from_secs(50));
+    assert!(asked.elapsed() < soon, "it ends at once, not when the lock is free");
     drop(holder);
     assert_eq!(
         server
@@ -262,10 +263,8 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &BY_GH_OST);
-        while !std::fs::read_to_string(log(&server)).unwrap_or_default().contains("gh-ost --database") {
-            assert_eq!(child.try_wait().expect("its state"), None, "it comes to gh-ost");
-            thread::sleep(Duration::from_millis(5));
-        }
+        comes_to(&server, &mut child, "gh-ost --database");
+        // A moment for the kill.
         thread::sleep(Duration::from_millis(chance.below(6000)));
         match round % 3 {
             0 => child.kill().expect("it runs"),

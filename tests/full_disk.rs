@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use harness::{KeyringPlace, Kind, Server, require};
 
-use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, clear_mysql, files_with_marker, log, start};
+use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, clear_mysql, comes_to, files_with_marker, start};
 use crate::support::proof::Proof;
 use crate::support::rotation::{Rotating, TABLES, encrypting};
 use crate::support::tmpfs::Tmpfs;
@@ -81,12 +81,9 @@ fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
     at.make_tables();
     let before = at.server.sql(SUMS).expect("sums");
     let mut child = start(&at.server, &["--purge-binlogs"]);
-    while !fs::read_to_string(log(&at.server)).unwrap_or_default().contains("ALTER TABLE") {
-        assert_eq!(child.try_wait().expect("its state"), None, "it comes to that statement");
-        sleep(Duration::from_millis(1));
-    }
+    comes_to(&at.server, &mut child, "ALTER TABLE");
     at.fill(0);
-    // Some statements wait for room, as the server has them.
+    // The disk is full so long: some statements wait for room, as the server has them, others fail.
     sleep(Duration::from_secs(8));
     at.make_room();
     let code = child.wait().expect("it ends").code();

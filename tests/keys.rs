@@ -5,10 +5,8 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use harness::{Kind, Server, require};
+use harness::{Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::proof::Proof;
@@ -59,15 +57,13 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     at.server
         .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
         .expect("set");
-    let began = Instant::now();
-    let mut report = sound(&keys(&at.server, &state, &[]));
     let master = |report: &Value| key(report, &format!("-{}", at.newest())).clone();
     // Page 0 of new tables is on disk a moment later: enc, zip, written, general, mysql.
-    while master(&report)["used_by"]["tablespace"]["files"].as_u64().unwrap_or(0) < 5 {
-        assert!(began.elapsed() < Duration::from_secs(60), "{report:#}");
-        sleep(Duration::from_millis(100));
-        report = sound(&keys(&at.server, &state, &[]));
-    }
+    let report = wait_until("page 0 of every table", limit(60), || {
+        let report = sound(&keys(&at.server, &state, &[]));
+        let found = master(&report)["used_by"]["tablespace"]["files"].as_u64().unwrap_or(0) >= 5;
+        if found { Ok(report) } else { Err(format!("{report:#}")) }
+    });
     assert!(!state.exists(), "nothing is written unless asked");
     assert_eq!(report["back_end"]["path"], at.keyring().to_str().expect("ASCII"));
     let master = key(&report, &format!("-{}", at.newest()));

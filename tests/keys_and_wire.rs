@@ -8,11 +8,9 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, KeyKind, Profile};
-use harness::{KeyringPlace, Kind, Replication, Server, require};
+use harness::{KeyringPlace, Kind, Replication, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::Audit;
@@ -32,11 +30,8 @@ fn flushed(server: &Server, table: &str, statements: &str) {
 fn encrypted_in_the_background(server: &Server) {
     let is_so = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
         WHERE NAME = 'mysql/innodb_table_stats' AND MIN_KEY_VERSION = 1 AND ROTATING_OR_FLUSHING = 0";
-    let began = Instant::now();
-    while server.value(is_so).expect("a count") != "1" {
-        assert!(began.elapsed() < Duration::from_secs(60), "mysql.innodb_table_stats is not encrypted");
-        sleep(Duration::from_millis(50));
-    }
+    let is_so = || server.value(is_so).expect("a count") == "1";
+    wait_until("mysql.innodb_table_stats is encrypted", limit(60), is_so);
 }
 
 fn encrypted_mysql(place: KeyringPlace) -> Option<Server> {
@@ -572,14 +567,12 @@ fn clients_in_clear_are_named_and_others_are_not() {
         let mut client = Command::new(&server.binaries().client);
         client.args(["--no-defaults", "--host=127.0.0.1", "--password=x", "--get-server-public-key"]);
         client.args([format!("--port={}", server.port()), format!("--user={user}"), format!("--ssl-mode={mode}")]);
-        client.args(["-e", "SELECT SLEEP(20)"]).stdout(Stdio::null()).stderr(Stdio::null());
+        client.args(["-e", "SELECT SLEEP(600)"]).stdout(Stdio::null()).stderr(Stdio::null());
         client.spawn().expect("the client starts")
     };
     let mut clients = [connect("clear", "DISABLED"), connect("safe", "REQUIRED")];
     let waiting = "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
-    while server.value(waiting).expect("counted") != "2" {
-        sleep(Duration::from_millis(50));
-    }
+    wait_until("both clients", limit(60), || server.value(waiting).expect("counted") == "2");
     let audit = Audit::live(&server);
     for client in &mut clients {
         client.kill().expect("ended");

@@ -5,7 +5,6 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use harness::vm::Machine;
 use harness::{Kind, Server, require};
@@ -120,7 +119,7 @@ fn a_key_is_served_exactly_or_not_at_all() {
 #[test]
 fn a_mariadb_comes_back_with_its_volume_and_stays_down_without_its_key() {
     let Some(machine) = Machine::new() else { return };
-    let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(Duration::from_secs(1800));
+    let machine = machine.disk(256).expect("room").systemd().memory_mib(1024).limit(harness::limit(1800));
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
     let ran = machine.run(&[COMMON, include_str!("vm/mariadb-boot.sh")].concat()).expect("it runs");
     assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
@@ -135,7 +134,7 @@ fn a_mysql_comes_back_with_its_volume_and_stays_down_without_the_stick_that_has_
     let Some(machine) = Machine::new() else { return };
     let server = Server::builder(Kind::MySql97).prepare().expect("a data directory");
     let machine = machine.disk(400).and_then(|m| m.disk(16)).expect("room");
-    let machine = machine.systemd().memory_mib(1536).limit(Duration::from_secs(3600));
+    let machine = machine.systemd().memory_mib(1536).limit(harness::limit(3600));
     let machine = machine
         .program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant")
         .and_then(|m| m.installed(&binaries.daemon))

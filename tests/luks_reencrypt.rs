@@ -6,7 +6,6 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use harness::vm::Machine;
 
@@ -131,7 +130,7 @@ fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
 /// Runs a power cut: `part` half way, `stuck` in the last commit.
 fn power_cut(what: &str) {
     let Some(machine) = Machine::new() else { return };
-    let machine = machine.disk(48).expect("room").limit(Duration::from_secs(600));
+    let machine = machine.disk(48).expect("room").limit(harness::limit(600));
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
     let script = format!("what={what}\n{}", include_str!("vm/reencrypt.sh"));
     let ran = machine.run(&script).expect("it runs");

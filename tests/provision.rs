@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, TlsFiles, require};
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, TlsFiles, limit, require, wait_until};
 use tempfile::TempDir;
 
 use crate::support::moving::Receiving;
@@ -79,13 +79,8 @@ fn assert_follows(source: &Server, new: &Server, load: Load) {
     drop(load);
     source.sql("INSERT INTO bank.journal VALUES (99, 1, 'after the copy')").expect("written");
     let count = "SELECT COUNT(*) FROM bank.journal WHERE writer = 99";
-    for _ in 0..600 {
-        if new.value(count).expect("it answers") == "1" {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    assert_eq!(new.value(count).expect("it answers"), "1", "a row that was written after the copy");
+    let has_come = || new.value(count).expect("it answers") == "1";
+    wait_until("a row that was written after the copy", limit(60), has_come);
     assert_eq!(checksums(source), checksums(new));
 }
 
@@ -154,14 +149,10 @@ fn refuses(desk: &Desk, source: &Server, new: &Server, why: &str) {
 
 /// A log that a replica is being sent stays, so it is tried until none is.
 fn purge(source: &Server) {
-    for _ in 0..100 {
+    wait_until("no binary log is in use", limit(60), || {
         source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
-        if source.sql("SHOW BINARY LOGS").expect("listed").lines().count() == 1 {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    panic!("a binary log is in use");
+        source.sql("SHOW BINARY LOGS").expect("listed").lines().count() == 1
+    });
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use harness::{Kind, Server, require};
+use harness::{Kind, Server, limit, require, wait_until};
 
 use crate::support::moving::{Receiving, send, tree};
 use crate::support::proof::Proof;
@@ -169,16 +169,10 @@ fn journal_bytes(into: &Path) -> u64 {
 /// Waits until more is noted than there was, or than what is left of that when the journal begins anew.
 #[track_caller]
 fn wait_for_chunks(into: &Path, mut before: u64) {
-    let began = Instant::now();
-    loop {
+    wait_until("chunks come", limit(60), || {
         let now = journal_bytes(into);
-        if now > before {
-            return;
-        }
-        before = now;
-        assert!(began.elapsed() < Duration::from_secs(60), "nothing comes");
-        sleep(Duration::from_millis(5));
-    }
+        now > std::mem::replace(&mut before, now)
+    });
 }
 
 #[test]
@@ -196,6 +190,7 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
         sender.args(["--bwlimit", "8MiB", "--compress", "none", "--keyring", text(&keyring)]);
         let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
         wait_for_chunks(&into, before);
+        // A moment for the kill: some more have come, and not all.
         sleep(Duration::from_millis(1500));
         sender.kill().expect("it runs");
         sender.wait().expect("it ends");

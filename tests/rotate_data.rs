@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use harness::{Kind, Server, require};
+use harness::{Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::chance::{Random, number};
@@ -69,11 +69,10 @@ fn mysql() -> Rotating {
     at.server
         .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
         .expect("set");
-    let began = Instant::now();
-    while fingerprints(at.server.datadir()).len() < TABLESPACES {
-        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", fingerprints(at.server.datadir()));
-        sleep(Duration::from_millis(50));
-    }
+    wait_until("page 0 of every tablespace", limit(60), || {
+        let found = fingerprints(at.server.datadir());
+        if found.len() < TABLESPACES { Err(format!("{found:?}")) } else { Ok(()) }
+    });
     at
 }
 
@@ -122,9 +121,7 @@ fn a_table_that_stays_locked_is_told_and_done_by_the_next_run() {
     let at = mysql();
     let lock = Statements::begin(&at.server, "LOCK TABLES demo.parent READ; DO SLEEP(600)");
     let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'";
-    while at.server.value(waiting).expect("a count") == "0" {
-        sleep(Duration::from_millis(20));
-    }
+    wait_until("the lock", limit(60), || at.server.value(waiting).expect("a count") != "0");
     let more = ["--data-keys", "--lock-wait", "1", "--lock-tries", "2"];
     let ended = at.run("one.age", &more);
     assert_eq!(ended.code, Some(3), "{}\n{}", ended.stdout, ended.stderr);
@@ -168,6 +165,7 @@ fn killed_at_any_moment_the_same_command_finishes() {
         let before = fingerprints(at.server.datadir());
         let mut command = at.command(&backup, &["--data-keys"]);
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        // A moment for the kill.
         sleep(Duration::from_micros(random.below(usual)));
         if round % 2 == 0 {
             running.kill().expect("it is a child");
@@ -225,9 +223,10 @@ fn mariadb(kind: Kind) -> Rotating {
     let open = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES s \
         LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
         WHERE s.NAME NOT IN ('innodb_temporary', 'demo/clear') AND (e.SPACE IS NULL OR e.MIN_KEY_VERSION = 0)";
-    while server.value(open).expect("a count") != "0" {
-        sleep(Duration::from_millis(100));
-    }
+    wait_until("all is encrypted", limit(120), || match server.value(open).expect("a count").as_str() {
+        "0" => Ok(()),
+        count => Err(format!("{count} tablespaces are not")),
+    });
     Rotating::on(server)
 }
 
@@ -274,6 +273,7 @@ fn every_table_of_mariadb_moves_to_the_key() {
         let mut random = Random::of(4);
         let mut command = at.command("two.age", &["--mariadb-key-id", "2"]);
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        // A moment for the kill.
         sleep(Duration::from_millis(random.below(1500)));
         running.kill().expect("it is a child");
         let ended_before = running.wait().expect("it ends").success();

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use harness::{Kind, require};
+use harness::{Kind, limit, require, wait_until};
 
 use crate::support::chance::{Random, number};
 use crate::support::proof::{Proof, Statements};
@@ -57,9 +57,7 @@ fn begin() -> (Rotating, Duration) {
 fn nothing_is_lost(at: &Rotating, backup: &str) {
     // A server goes on with what a client that is gone has sent.
     let at_it = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER INSTANCE%'";
-    while at.server.value(at_it).expect("a count") != "0" {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("the server is through", limit(60), || at.server.value(at_it).expect("a count") == "0");
     Proof::mysql(&[at.server.datadir()], Some(&at.keyring())).is_sound();
     let live = fs::read_to_string(at.keyring()).expect("a keyring");
     for left in at.left().iter().filter(|left| left.starts_with(backup)) {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::vm::Machine;
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, limit, require, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -36,14 +36,10 @@ impl Sleeper {
         stat.contains(") T ")
     }
 
-    /// How long it takes until it runs again.
-    fn thawed_after(&self) -> Duration {
-        let start = Instant::now();
-        while self.is_stopped() {
-            assert!(start.elapsed() < Duration::from_secs(20), "it never runs again");
-            thread::sleep(Duration::from_millis(1));
-        }
-        start.elapsed()
+    /// Waits until it runs again.
+    #[track_caller]
+    fn thawed(&self) {
+        wait_until("it runs again", limit(30), || !self.is_stopped());
     }
 }
 
@@ -66,20 +62,17 @@ fn watchdog(sleeper: &Sleeper, limit_ms: u64) -> Child {
 fn freeze(sleeper: &Sleeper, watchdog: &mut Child) {
     watchdog.stdin.as_mut().expect("piped").write_all(b"f").expect("it listens");
     sleeper.send(Signal::STOP);
-    let start = Instant::now();
-    while !sleeper.is_stopped() {
-        assert!(start.elapsed() < Duration::from_secs(20), "it does not stop, or did not stay so");
-        thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("it stops, and stays so", limit(20), || sleeper.is_stopped());
 }
 
 #[test]
 fn the_watchdog_lets_a_server_go_when_its_time_is_up() {
     let sleeper = Sleeper::new();
     let mut watchdog = watchdog(&sleeper, 4000);
+    let began = Instant::now();
     freeze(&sleeper, &mut watchdog);
-    let after = sleeper.thawed_after();
-    assert!(after > Duration::from_millis(1500), "too early: {after:?}");
+    sleeper.thawed();
+    assert!(began.elapsed() >= Duration::from_secs(4), "too early: {:?}", began.elapsed());
     assert_eq!(watchdog.wait().expect("it ends").code(), Some(3));
 }
 
@@ -92,10 +85,11 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         kill_process(Pid::from_child(&watchdog), signal).expect("it runs");
     }
+    // Nothing happens meanwhile.
     thread::sleep(Duration::from_millis(100));
     assert!(sleeper.is_stopped());
     drop(watchdog.stdin.take());
-    sleeper.thawed_after();
+    sleeper.thawed();
     assert_eq!(watchdog.wait().expect("it ends").code(), Some(0));
 }
 
@@ -262,6 +256,7 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
         child.args(["snapshot", "create", "--max-freeze", "20s", "--datadir"]).arg(server.datadir());
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         while child.try_wait().expect("waited").is_none() && !is_stopped(&server) {
+            // It stands still for a few milliseconds only.
             thread::sleep(Duration::from_micros(200));
         }
         hit += u32::from(is_stopped(&server));
@@ -300,6 +295,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
         create.args(["snapshot", "create", "--max-freeze", "3s", "--datadir"]).arg(server.datadir());
         let mut create = create.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         while create.try_wait().expect("waited").is_none() && !is_stopped(&server) {
+            // It stands still for a few milliseconds only.
             thread::sleep(Duration::from_micros(200));
         }
         if !is_stopped(&server) {
@@ -309,11 +305,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
         }
         let pid = Pid::from_child(&create);
         kill_process(pid, Signal::STOP).expect("it runs");
-        let start = Instant::now();
-        while is_stopped(&server) {
-            assert!(start.elapsed() < Duration::from_secs(10), "the watchdog does nothing");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the watchdog lets it go", limit(20), || !is_stopped(&server));
         server.value("SELECT 1").expect("it runs");
         kill_process(pid, Signal::CONT).expect("it is there");
         let ended = create.wait_with_output().expect("it ends");
@@ -467,9 +459,10 @@ fn an_interrupted_send_releases_the_copy_and_a_killed_one_is_found() {
         let receiving = Receiving::begin(&target.path().join("data"), &[]);
         let slow = ["--bwlimit", "1MiB", "--compress", "none", "--max-freeze", "20s"];
         let mut sender = send_live(&server, &receiving.code, &slow).stderr(Stdio::piped()).spawn().expect("it starts");
-        while snapshot("list", server.datadir(), &[])[0]["freeze_ms"].is_null() {
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the copy is made", limit(60), || match snapshot("list", server.datadir(), &[]) {
+            listed if listed[0]["freeze_ms"].is_null() => Err(listed),
+            _ => Ok(()),
+        });
         assert_eq!(snapshot("list", server.datadir(), &[])[0]["state"], "in-use");
         kill_process(Pid::from_child(&sender), signal).expect("it runs");
         let mut said = String::new();
@@ -501,7 +494,7 @@ fn live_and_a_source_exclude_each_other() {
 #[ignore = "takes minutes, the machine being emulated: make soak"]
 fn logical_volumes_in_a_machine_of_their_own() {
     let Some(machine) = Machine::new() else { return };
-    let machine = machine.memory_mib(1024).limit(Duration::from_secs(900)).disk(900).expect("room");
+    let machine = machine.memory_mib(1024).limit(limit(900)).disk(900).expect("room");
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
     let ran = machine.run(include_str!("vm/lvm.sh")).expect("it runs");
     assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);

@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringPlace, Kind, Server, limit, require, wait_until};
 use transfer::hash::Hash;
 
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
@@ -89,9 +89,7 @@ fn a_transfer_that_was_cut_off_goes_on() {
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
     let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
     let journal = target.path().join(".sealant-staging/journal");
-    while fs::metadata(&journal).map_or(0, |metadata| metadata.len()) < 600 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("ten chunks", limit(60), || fs::metadata(&journal).is_ok_and(|metadata| metadata.len() >= 600));
     sender.kill().expect("it runs");
     sender.wait().expect("it ends");
     let (code, stderr) = receiving.end();
@@ -115,9 +113,7 @@ fn a_source_that_changes_is_named_and_not_committed() {
     let mut sender = support::sealant();
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
     let sender = sender.stderr(Stdio::piped()).spawn().expect("it starts");
-    while !target.path().join(".sealant-staging/journal").exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the journal", limit(60), || target.path().join(".sealant-staging/journal").exists());
     File::options().write(true).open(&changing).and_then(|file| file.write_all_at(b"x", 100)).expect("written");
     let sent = sender.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&sent.stderr);
@@ -463,11 +459,8 @@ fn broken_off_and_resumed(source: &Path, into: &Path, keys: &Path, password: &Pa
     let mut sender = support::sealant();
     sender.arg("send").arg(source).arg(&receiving.code).args(&options).args(["--bwlimit", "2MiB"]);
     let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
-    let began = Instant::now();
     let journal = into.join(".sealant-staging/journal");
-    while fs::metadata(&journal).map_or(0, |journal| journal.len()) < 8 * 60 && began.elapsed().as_secs() < 30 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("eight chunks", limit(60), || fs::metadata(&journal).is_ok_and(|journal| journal.len() >= 8 * 60));
     sender.kill().and_then(|()| sender.wait()).expect("killed");
     assert_eq!(receiving.end().0, 1);
     let report = moves(source, into, &options);
@@ -585,12 +578,10 @@ fn a_large_transfer_that_goes_on_takes_little_memory() {
     sender.arg("send").arg(&source).arg(&receiving.code).stderr(Stdio::null());
     let mut sender = sender.spawn().expect("it starts");
     // By then it has the claims, and looks whether they are true.
-    let began = Instant::now();
-    while read_bytes(receiving.pid()) < claims + (64 << 20) {
-        assert!(sender.try_wait().expect("asked").is_none(), "it ended: {:?}", receiving.end());
-        assert!(began.elapsed() < Duration::from_secs(300), "the claims are not looked at");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the claims are looked at", limit(300), || {
+        assert!(sender.try_wait().expect("asked").is_none(), "it ended");
+        read_bytes(receiving.pid()) >= claims + (64 << 20)
+    });
     let peaks = [sender.id(), receiving.pid()].map(peak_memory);
     sender.kill().and_then(|()| sender.wait()).expect("it was there");
     receiving.kill();

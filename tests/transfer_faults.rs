@@ -21,6 +21,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use harness::{limit, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
 use transfer::manifest::Manifest;
@@ -36,7 +38,8 @@ use crate::support::tmpfs::Tmpfs;
 use crate::support::{leave_out, sealant};
 
 /// No process takes longer than this for anything here.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Seconds until a process has ended, or said something.
+const SECONDS: u64 = 60;
 /// Bytes of one record of the journal.
 const RECORD_BYTES: u64 = 60;
 const MIB: usize = 1 << 20;
@@ -161,6 +164,10 @@ impl Running {
         self.child.try_wait().expect("a process").is_some()
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it is there");
+    }
+
     fn said(&self) -> String {
         fs::read_to_string(&self.stderr).expect("stderr")
     }
@@ -168,11 +175,7 @@ impl Running {
     /// Its exit code; that it ends at all is part of every test.
     #[track_caller]
     fn code(&mut self) -> Option<i32> {
-        let until = Instant::now() + PATIENCE;
-        while !self.is_over() {
-            assert!(Instant::now() < until, "it hangs: {}", self.said());
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_until("its end", limit(SECONDS), || if self.is_over() { Ok(()) } else { Err(self.said()) });
         self.child.wait().expect("an end").code()
     }
 
@@ -226,7 +229,7 @@ impl Place {
             let _ = BufReader::new(stdout).read_line(&mut line);
             let _ = tell.send(line);
         });
-        let line = told.recv_timeout(PATIENCE).expect("a line, or the end");
+        let line = told.recv_timeout(limit(SECONDS)).expect("a line, or the end");
         (running, line.trim().parse().ok())
     }
 
@@ -410,9 +413,7 @@ fn a_disk_that_fills_up() {
     place.target = disk.0.join("target");
     let (mut receiver, code) = place.receive(&[]);
     let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "10MiB"]);
-    while place.chunks() < 3 && !sender.is_over() {
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("some chunks", 60, || place.chunks() >= 3);
     let mut ballast = File::create(disk.0.join("ballast")).expect("a file");
     while ballast.write_all(&[1; 4096]).is_ok() {}
     receiver.failed(1, "No space left");
@@ -438,9 +439,7 @@ fn a_source_that_is_another_at_the_second_try() {
     let (mut receiver, code) = place.receive(&[]);
     let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "8MiB"]);
     // Both are sent side by side: then all of the small one is there, and not all of the large one.
-    while place.chunks() < 7 && !sender.is_over() {
-        thread::sleep(Duration::from_millis(1));
-    }
+    until("some chunks", 60, || place.chunks() >= 7);
     sender.kill();
     receiver.failed(1, "");
     let small = File::options().write(true).open(file("small")).expect("a file");
@@ -679,10 +678,14 @@ fn a_second_sender_does_not_wait() {
     let code = code.expect("a code");
     let mut first = place.send(&code, &["--bwlimit", "4MiB"]);
     until("some chunks", 60, || place.chunks() > 1);
+    // The first one does not get on meanwhile, so that the second one would wait for it.
+    first.signal(Signal::STOP);
     let began = Instant::now();
     let mut second = place.send(&code, &[]);
     second.failed(1, "127.0.0.1");
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}: {}", began.elapsed(), second.said());
+    assert!(began.elapsed() < limit(9), "{:?}: {}", began.elapsed(), second.said());
+    assert!(!first.is_over());
+    first.signal(Signal::CONT);
     assert_eq!((first.code(), receiver.code()), (Some(0), Some(0)), "{}{}", first.said(), receiver.said());
 }
 
@@ -976,7 +979,7 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
     let zeros = vec![0; MIB];
     let place = Place::new();
     let (mut receiver, code) = place.receive(&["--streams", "64"]);
-    let mut rogue = Rogue::pair_by(&code.expect("a code"), PATIENCE, |mut hello| {
+    let mut rogue = Rogue::pair_by(&code.expect("a code"), limit(SECONDS), |mut hello| {
         // The last field is how many connections it wants.
         hello.last_mut().into_iter().for_each(|last| *last = STREAMS);
         hello
@@ -1126,7 +1129,7 @@ fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
     });
     assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
     // A stranger has ten seconds, and was not waited for.
-    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    assert!(began.elapsed() < limit(9), "{:?}", began.elapsed());
     assert_same(&place.source(), &place.target);
     drop((held, anonymous, known));
 }

@@ -18,6 +18,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use harness::limit;
 use keyring::OwnKeyring;
 use tempfile::TempDir;
 use transfer::TransferError;
@@ -34,7 +35,7 @@ use crate::peer::{Rogue, Tls, hear, say_bytes};
 use crate::support::chance::{Random, number};
 
 /// A session that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SECONDS: u64 = 20;
 /// How long is waited for an answer to what was changed, which may never come.
 const BRIEF: Duration = Duration::from_millis(30);
 const ROOT: Root = Root { mode: 0o700, uid: 0, gid: 0 };
@@ -244,8 +245,8 @@ impl Place {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             advertise: Vec::new(),
             streams: 2,
-            expiry: PATIENCE,
-            patience: PATIENCE,
+            expiry: limit(SECONDS),
+            patience: limit(SECONDS),
             owner: None,
             allow: Vec::new(),
             anew: true,
@@ -259,7 +260,7 @@ impl Place {
             let _ = tell.send(receiver.run(&Progress::default()));
         });
         send(&code);
-        let outcome = told.recv_timeout(PATIENCE / 2);
+        let outcome = told.recv_timeout(limit(SECONDS) / 2);
         assert!(!matches!(outcome, Err(mpsc::RecvTimeoutError::Timeout)), "the receiver hangs");
         assert!(receiving.join().is_ok(), "the receiver panicked");
         outcome.expect("no panic, so it told")
@@ -319,7 +320,7 @@ const DRAINED: u8 = 37;
 
 /// Goes through a script. What was changed before, in this part, may be why an answer does not come.
 fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
-    let patience = |is_changed| if is_changed { BRIEF } else { PATIENCE };
+    let patience = |is_changed| if is_changed { BRIEF } else { limit(SECONDS) };
     let mut data = None;
     for (at, part) in script.parts.iter().enumerate() {
         if part.is_data && data.is_none() {

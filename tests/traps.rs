@@ -8,7 +8,7 @@ use std::fs;
 
 use harness::certs::{Authority, Profile};
 use harness::galera::Cluster;
-use harness::{KeyringPlace, Kind, Replication, Server, require};
+use harness::{KeyringPlace, Kind, Replication, Server, limit, require, wait_until};
 
 use crate::support::Audit;
 
@@ -152,13 +152,11 @@ fn trap_06_a_sort_spills_rows_of_an_encrypted_table() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .expect("the client starts");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let audit = loop {
+    let audit = wait_until("rest-tmpfile-spill: FAIL", limit(60), || {
         let audit = Audit::live(&server);
-        if audit.statuses("rest-tmpfile-spill").contains(&"FAIL") || std::time::Instant::now() > deadline {
-            break audit;
-        }
-    };
+        let fails = audit.statuses("rest-tmpfile-spill").contains(&"FAIL");
+        if fails { Ok(audit) } else { Err(format!("{:?}", audit.findings("rest-tmpfile-spill"))) }
+    });
     client.kill().expect("the client is ended");
     client.wait().expect("the client is ended");
     audit.fails("rest-tmpfile-spill", "");

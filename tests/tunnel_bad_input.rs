@@ -12,8 +12,9 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use harness::certs::{Authority, Profile};
-use harness::{Kind, Server, require};
+use harness::{Kind, Server, limit, require};
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair};
+use rustix::io::ioctl_fionread;
 use time::OffsetDateTime;
 
 use crate::support::rotation::end;
@@ -125,10 +126,11 @@ fn certificates_that_end_while_they_are_in_use_are_told() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
     let (place, ports) = (Place::new(), [free_port(), free_port()]);
-    for name in ["far", "app"] {
-        dated(&place, &format!("{name}-short"), -DAY, 10);
-    }
     let _far = place.far(&server, ports[0], &[]);
+    for name in ["far", "app"] {
+        let soon = i64::try_from(limit(15).as_secs()).expect("seconds");
+        dated(&place, &format!("{name}-short"), -DAY, soon);
+    }
     let far = format!("localhost:{}", ports[0]);
     let socket = place.path("short");
     let args = ["--listen", socket.to_str().expect("ASCII"), "--far", &far, "--warm-max", "0"];
@@ -138,7 +140,6 @@ fn certificates_that_end_while_they_are_in_use_are_told() {
     let _short = place.end("far", "far-short", &["--listen", &listen, "--server", &address]);
     let ask = || ask(&server, &socket);
     assert!(ask().0, "{}", near.log());
-    sleep(Duration::from_secs(10));
     assert!(eventually(|| ask().1.contains("it says that our certificate has expired")), "{}", ask().1);
     warns(&place.near(&[ports[1]], &[]), &server, "its certificate has expired", "sealant cert renew");
 }
@@ -291,9 +292,11 @@ fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
         for guest in &mut guests {
             guest.0.stdin.as_mut().expect("piped").write_all(&[1, 2]).expect("written");
         }
-        sleep(Duration::from_secs(1));
+        let is_read = |guest: &Openssl| ioctl_fionread(guest.0.stdin.as_ref().expect("piped")).expect("a pipe") == 0;
+        assert!(eventually(|| guests.iter().all(is_read)));
     }
     assert!(eventually(|| far.log().contains("no place here")), "{}", far.log());
+    // Little more happens meanwhile.
     sleep(Duration::from_secs(1));
     assert!(far.log().matches("127.0.0.1:").count() < 12, "{}", far.log());
 }

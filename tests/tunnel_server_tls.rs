@@ -8,10 +8,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
-use harness::{Kind, Replication, Server, require};
+use harness::{Kind, Replication, Server, limit, require};
 
 use crate::support::rotation::end;
 use crate::support::tunnel::{End, Near, Place, driver, eventually, free_port};
@@ -99,7 +98,7 @@ fn large(place: &Place, server: &Server, near: &Near) {
         assert!(body.len() == 20 << 20 && body.bytes().all(|byte| byte == b'y'), "{compress:?}");
     }
     let mut client = near.client(server, "root", "");
-    let answer = harness::run(&mut client, b"SELECT SLEEP(0.3), 7", Duration::from_secs(20)).expect("answered");
+    let answer = harness::run(&mut client, b"SELECT SLEEP(0.3), 7", limit(20)).expect("answered");
     assert_eq!(answer.stdout, b"0\t7\n", "a client that ends its own side first still gets its answer");
 }
 
@@ -247,7 +246,7 @@ fn impostor(real: u16) -> (thread::JoinHandle<Vec<Vec<u8>>>, u16) {
         // The far end tries it when it starts, then comes the client.
         let each = |stream: std::io::Result<TcpStream>| {
             let mut stream = stream.expect("a connection");
-            stream.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
+            stream.set_read_timeout(Some(limit(20))).expect("set");
             let mut greeting = [0; 1000];
             let count = TcpStream::connect(("127.0.0.1", real)).expect("it is up").read(&mut greeting).expect("greets");
             stream.write_all(&greeting[..count]).expect("taken");

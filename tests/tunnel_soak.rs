@@ -64,6 +64,7 @@ fn nothing_is_mixed_up_and_nothing_grows() {
         }
         // Whatever ends this ends the clients, too.
         let _stopped = Stopping(&stop);
+        // Until both ends have what they need for so many clients.
         thread::sleep(Duration::from_secs(5));
         let before: Vec<[u64; 2]> = ways.iter().map(Way::memory_kib).collect();
         let began = Instant::now();
@@ -72,6 +73,7 @@ fn nothing_is_mixed_up_and_nothing_grows() {
             let way = chance.below(ways.len() as u64);
             ways[usize::try_from(way).expect("small")].fault(&place, chance.below(6));
             faults += 1;
+            // A moment for the next fault.
             thread::sleep(Duration::from_millis(500 + chance.below(1500)));
         }
         (before, faults)
@@ -160,6 +162,7 @@ impl Way {
                 client.spawn().expect("the client starts")
             })
             .collect();
+        // A moment for the kill.
         thread::sleep(Duration::from_millis(150));
         for mut client in clients {
             client.kill().expect("it is ours");

@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::galera::Cluster;
-use harness::{Kind, Server, ServerBuilder, require};
+use harness::{Kind, Server, ServerBuilder, limit, require, wait_until, within};
 use serde_json::Value;
 
 use crate::support::proof::{Proof, Statements, flip, write};
@@ -103,6 +103,7 @@ fn every_page_size_and_checksum_is_proven_in_every_state() {
         server.sql(&format!("{} {tables} {CHANGES}", rows(500))).expect("tables are made");
         proof(&server).is_sound();
         let statements = Statements::begin(&server, &load(200));
+        // A moment for the kill.
         sleep(Duration::from_millis(700));
         proof(&server).is_sound();
         server.kill();
@@ -268,11 +269,7 @@ fn a_single_page_that_a_setting_left_in_the_clear_is_not_damaged() {
     for (setting, id) in [("OFF", 700), ("ON", 1500)] {
         let change = format!("UPDATE demo.source SET name = 'x' WHERE id = {id}");
         server.sql(&format!("SET GLOBAL innodb_encrypt_tables = {setting}; {change}")).expect("it writes");
-        let limit = Instant::now() + Duration::from_secs(20);
-        while server.value(written).expect("it answers") != "1" {
-            assert!(Instant::now() < limit, "it does not write all out");
-            sleep(Duration::from_millis(50));
-        }
+        wait_until("all is written out", limit(60), || server.value(written).expect("it answers") == "1");
     }
     server.stop().expect("it stops");
     let proof = proof(&server);
@@ -323,16 +320,16 @@ fn watch(server: &Server, undo: &[PathBuf; 3]) {
     let _statements = Statements::begin(server, &rewrite(60));
     let keys = server.dir().join("keys.txt");
     let bytes = || undo.each_ref().map(|path| length(path));
-    let (limit, mut before, mut seen) = (Instant::now() + Duration::from_secs(20), bytes(), 0);
-    while seen < 3 && Instant::now() < limit {
-        sleep(Duration::from_millis(5));
+    let (mut before, mut seen) = (bytes(), 0);
+    let _ = within(limit(20), || {
         let now = bytes();
         if now.iter().zip(before).any(|(now, before)| *now < before) {
             Proof::mariadb(&undo.each_ref().map(PathBuf::as_path), Some(&keys)).is_sound();
             seen += 1;
         }
         before = now;
-    }
+        seen == 3
+    });
     assert!(seen > 0, "no undo tablespace was shortened");
 }
 
@@ -415,9 +412,7 @@ fn a_cluster_node_that_joined_is_proven() {
     let tables = "CREATE TABLE demo.enc LIKE demo.source; INSERT INTO demo.enc SELECT * FROM demo.source";
     cluster.nodes[0].sql(&format!("{} {tables}", rows(500))).expect("tables are made");
     let arrived = "SELECT COUNT(*) = 500 FROM demo.enc";
-    while cluster.nodes[1].value(arrived).map_or(true, |there| there != "1") {
-        sleep(Duration::from_millis(50));
-    }
+    wait_until("rows on the other node", limit(60), || cluster.nodes[1].value(arrived).is_ok_and(|there| there == "1"));
     for node in &mut cluster.nodes {
         Proof::mariadb(&[node.datadir()], Some(&keys)).is_sound();
         node.stop().expect("it stops");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, limit, require, wait_until};
 
 use crate::support::proof::{Proof, Statements, flip, write};
 
@@ -44,6 +44,7 @@ fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
     server.sql(&format!("{} {table}", rows(10_000))).expect("tables are made");
     for (step, wait) in [("Y", 60), ("N", 60)] {
         let alter = Statements::begin(&server, &format!("ALTER TABLESPACE ts ENCRYPTION='{step}'"));
+        // A moment for the kill.
         sleep(Duration::from_millis(wait));
         proof(&server).is_sound();
         server.kill();
@@ -52,9 +53,8 @@ fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
         server.start().expect("it starts and goes on");
         proof(&server).is_sound();
         // Refused while the server itself goes on with what it had begun.
-        while server.sql(&format!("ALTER TABLESPACE ts ENCRYPTION='{step}'")).is_err() {
-            sleep(Duration::from_millis(50));
-        }
+        let alter = format!("ALTER TABLESPACE ts ENCRYPTION='{step}'");
+        wait_until("the server is through", limit(120), || server.sql(&alter));
     }
     server.stop().expect("it stops");
     proof(&server).is_complete();
@@ -109,12 +109,10 @@ fn tables_of_one_server_are_proven_in_another() {
     let discard = MOVED.map(|(name, _)| format!("ALTER TABLE {name} DISCARD TABLESPACE;")).concat();
     to.sql(&format!("CREATE DATABASE demo; USE demo; {tables} {discard}")).expect("tables are made");
     let names = MOVED.map(|(name, _)| name).join(", ");
-    let export = Statements::begin(&from, &format!("USE demo; FLUSH TABLES {names} FOR EXPORT; DO SLEEP(60)"));
+    let export = Statements::begin(&from, &format!("USE demo; FLUSH TABLES {names} FOR EXPORT; DO SLEEP(600)"));
     let [source, target] = [&from, &to].map(|server| server.datadir().join("demo"));
     let exported = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
-    while from.value(exported).expect("it answers") == "0" {
-        sleep(Duration::from_millis(20));
-    }
+    wait_until("the export", limit(60), || from.value(exported).expect("it answers") != "0");
     for (name, _) in MOVED {
         for ending in ["ibd", "cfg", "cfp"] {
             let file = format!("{name}.{ending}");

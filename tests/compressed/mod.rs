@@ -4,7 +4,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use aws_lc_rs::{
     digest::{SHA256, digest},
@@ -54,7 +53,7 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn log_in(port: u16, user: &str, password: &str, method: Method) -> (Self, Entry) {
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("connected");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        stream.set_read_timeout(Some(harness::limit(20))).expect("set");
         let (plain, challenge) = (Vec::new(), Vec::new());
         let mut client = Self { stream, method, compresses: false, enters: true, outer: 0, inner: 0, plain, challenge };
         let greeting = client.packet();

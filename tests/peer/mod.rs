@@ -19,7 +19,8 @@ use transfer::pairing::{PairingCode, Side};
 use transfer::wire::message::{TOKEN_BYTES, VERSION};
 use transfer::wire::{Control, Data, HEADER_BYTES, frame};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Seconds that an answer has.
+const SECONDS: u64 = 20;
 
 /// A TLS connection.
 pub(crate) type Tls = StreamOwned<ClientConnection, TcpStream>;
@@ -39,7 +40,7 @@ impl Rogue {
 
     /// The same over a network that may be why it fails.
     pub(crate) fn try_pair(code: &PairingCode) -> Option<Self> {
-        Self::pair_by(code, PATIENCE, |hello| hello)
+        Self::pair_by(code, harness::limit(SECONDS), |hello| hello)
     }
 
     /// The same with something else in place of the first frame.
@@ -59,7 +60,7 @@ impl Rogue {
         control.sock.set_read_timeout(Some(patience)).expect("a time limit");
         let (kind, body) = hear(&mut control)?;
         let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { return None };
-        control.sock.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        control.sock.set_read_timeout(Some(harness::limit(SECONDS))).expect("a time limit");
         Some(Self { control, address, config, token })
     }
 
@@ -136,7 +137,7 @@ pub(crate) fn hear(from: &mut Tls) -> Option<(u8, Vec<u8>)> {
 }
 
 pub(crate) fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Option<Tls> {
-    connect_within(address, config, PATIENCE)
+    connect_within(address, config, harness::limit(SECONDS))
 }
 
 fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, patience: Duration) -> Option<Tls> {

@@ -165,6 +165,17 @@ pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
     bytes.windows(MARKER.len()).any(|window| window == MARKER)
 }
 
+/// Waits until a run that goes on has written something into its log of statements.
+#[track_caller]
+pub(crate) fn comes_to(server: &Server, child: &mut Child, statement: &str) {
+    harness::wait_until(statement, harness::limit(120), || {
+        let log = fs::read_to_string(log(server)).unwrap_or_default();
+        let has_come = log.contains(statement);
+        assert!(has_come || child.try_wait().expect("its state").is_none(), "it ended before: {log}");
+        if has_come { Ok(()) } else { Err(log) }
+    });
+}
+
 pub(crate) fn start(server: &Server, more: &[&str]) -> Child {
     let log = log(server);
     let mut command = sealant();

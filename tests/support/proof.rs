@@ -4,8 +4,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use harness::Server;
 use serde_json::Value;
@@ -89,11 +87,7 @@ impl Statements {
     pub(crate) fn hold(server: &Server, statements: &str) -> Self {
         let holding = Self::begin(server, &format!("{statements}; SELECT SLEEP(600)"));
         let sleeping = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
-        let began = Instant::now();
-        while server.value(sleeping).expect("a count") == "0" {
-            assert!(began.elapsed() < Duration::from_secs(60), "{statements}: not done");
-            sleep(Duration::from_millis(20));
-        }
+        harness::wait_until(statements, harness::limit(60), || server.value(sleeping).expect("a count") != "0");
         holding
     }
 }

@@ -7,7 +7,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use harness::{Kind, Server};
 use tempfile::TempDir;
@@ -113,13 +112,11 @@ impl Load {
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
         // Minutes: each commit waits for the disk, which other tests fill.
-        for _ in 0..18_000 {
-            if self.acknowledged().iter().zip(&then).all(|(now, then)| *now >= then + by) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the server does not commit any more: {then:?}, {:?}", self.acknowledged());
+        harness::wait_until("the server commits", harness::limit(180), || {
+            let now = self.acknowledged();
+            let go_on = now.iter().zip(&then).all(|(now, then)| *now >= then + by);
+            if go_on { Ok(()) } else { Err(format!("{then:?}, {now:?}")) }
+        });
     }
 }
 

@@ -6,16 +6,17 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStr
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
-use harness::Server;
+use harness::{Server, limit, within};
 use rustix::net::{AddressFamily, SocketType};
 use tempfile::TempDir;
 
 use super::sealant;
 
-const LIMIT: Duration = Duration::from_secs(20);
+/// Seconds until something has come.
+const SECONDS: u64 = 60;
 
 /// A directory with certificates and sockets; its path is short enough for a socket.
 pub(crate) struct Place(pub(crate) TempDir);
@@ -66,7 +67,9 @@ impl Place {
 
     /// An end with the certificate of that name.
     pub(crate) fn end(&self, end: &str, name: &str, args: &[&str]) -> End {
-        End::start(self, &format!("{end}{}", free_port()), self.command(end, name, args))
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        End::start(self, &format!("{end}{number}"), self.command(end, name, args))
     }
 
     /// An end by that command, when it says that it is ready.
@@ -171,12 +174,12 @@ impl End {
 
     /// How it ended, if it does so in time.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        let mut status = None;
-        eventually(|| {
-            status = self.child.try_wait().expect("it is ours");
-            status.is_some()
-        });
-        status
+        within(limit(SECONDS), || self.child.try_wait().expect("it is ours")).ok()
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.child.try_wait().expect("it is ours").is_some()
     }
 
     /// Open descriptors.
@@ -239,21 +242,14 @@ impl Near {
 
 /// The first byte of the first packet: 10 for a greeting, 255 for an error.
 pub(crate) fn first_byte(stream: &mut UnixStream) -> Option<u8> {
-    let _ = stream.set_read_timeout(Some(LIMIT));
+    let _ = stream.set_read_timeout(Some(limit(SECONDS)));
     let mut head = [0; 5];
     stream.read_exact(&mut head).ok().map(|()| head[4])
 }
 
 /// Whether something comes true in time.
-pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> bool {
-    let began = Instant::now();
-    while began.elapsed() < LIMIT {
-        if condition() {
-            return true;
-        }
-        sleep(Duration::from_millis(20));
-    }
-    false
+pub(crate) fn eventually(condition: impl FnMut() -> bool) -> bool {
+    within(limit(SECONDS), condition).is_ok()
 }
 
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
@@ -277,9 +273,11 @@ pub(crate) fn driver(name: &str) -> Option<Command> {
             command
         }
         "node" => {
-            // It looks for modules beside the program.
-            let program = installed.join("node/smoke.mjs");
-            fs::copy(source.join("smoke.mjs"), &program).expect("copied");
+            // It looks for modules beside the program, which other tests run meanwhile.
+            let (program, copy) = ("smoke.mjs", format!(".smoke-{}.mjs", std::process::id()));
+            let [program, copy] = [program, &copy].map(|name| installed.join("node").join(name));
+            fs::copy(source.join("smoke.mjs"), &copy).expect("copied");
+            fs::rename(copy, &program).expect("renamed");
             let mut command = Command::new("node");
             command.arg(program);
             command
