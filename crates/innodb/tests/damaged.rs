@@ -113,9 +113,16 @@ fn flag_and_information_disagree() {
 #[test]
 fn percona_scheme_is_recognised() {
     let mut bytes = encrypted();
-    bytes[10390..10393].copy_from_slice(b"PSC");
-    let page0 = Page0::parse(&bytes).unwrap();
-    assert_eq!(page0.encryption, Encryption::PerconaKeyring { magic: "PSC".to_owned() });
+    for (magic, scheme_at, scheme) in [("PSC", 3, 0), ("PSC", 3, 1), ("PSB", 3, 1), ("PSA", 11, 0), ("PSA", 11, 1)] {
+        bytes[10390..10402].fill(0);
+        bytes[10390..10393].copy_from_slice(magic.as_bytes());
+        bytes[10390 + scheme_at] = scheme;
+        let page0 = Page0::parse(&bytes).unwrap();
+        assert_eq!(page0.encryption, Encryption::PerconaKeyring { magic: magic.to_owned(), scheme });
+        assert_eq!(page0.declares_encryption(), scheme == 1, "{magic} {scheme}");
+    }
+    let noted: Encryption = serde_json::from_str(r#"{"kind":"percona-keyring","magic":"PSC"}"#).unwrap();
+    assert!(noted.is_declared(), "facts from before the scheme was noted");
 }
 
 #[test]

@@ -185,27 +185,26 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Files that hold copies of other files' pages come last, when the keys of those are known.
-    fn phases(&self) -> [Vec<usize>; 2] {
+    /// Files that hold copies of other files' pages come after those, when their keys are known: system
+    /// tablespaces, and then doublewrite files, which hold copies of their pages too.
+    fn phases(&self) -> [Vec<usize>; 3] {
         let mut largest_first: Vec<usize> = (0..self.plan.files.len()).collect();
         largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
-        let (last, first): (Vec<usize>, Vec<usize>) =
-            largest_first.into_iter().partition(|index| self.file(*index).is_some_and(|file| self.holds_copies(file)));
-        [first, last]
+        let mut phases = <[Vec<usize>; 3]>::default();
+        for index in largest_first {
+            let phase = match self.file(index).map(|file| file.subject) {
+                Some(Subject::Known(FileKind::Doublewrite)) => &mut phases[2],
+                Some(Subject::Known(FileKind::Tablespace)) if self.is_system(index) => &mut phases[1],
+                _ => &mut phases[0],
+            };
+            phase.push(index);
+        }
+        phases
     }
 
-    fn holds_copies(&self, file: &PlannedFile) -> bool {
-        let system = || {
-            let group = self.plan.groups.get(&data_directory(&file.path));
-            group.is_some_and(|group| {
-                group.system.iter().any(|index| self.file(*index).is_some_and(|f| f.path == file.path))
-            })
-        };
-        match file.subject {
-            Subject::Known(FileKind::Doublewrite) => true,
-            Subject::Known(FileKind::Tablespace) => system(),
-            _ => false,
-        }
+    fn is_system(&self, index: usize) -> bool {
+        let group = self.file(index).and_then(|file| self.plan.groups.get(&data_directory(&file.path)));
+        group.is_some_and(|group| group.system.contains(&index))
     }
 
     fn file(&self, index: usize) -> Option<&'a PlannedFile> {

@@ -70,8 +70,9 @@ pub(super) fn state_of_temporary(content: &Content) -> Option<State> {
 #[must_use]
 pub fn promise_of(scan: &TablespaceScan) -> Promise {
     match &scan.page0.encryption {
+        Encryption::MariaDb { scheme: 0, .. } | Encryption::PerconaKeyring { scheme: 0, .. } => Promise::None,
         Encryption::MySql { flag_set: true, .. } | Encryption::PerconaKeyring { .. } => Promise::Full,
-        Encryption::MariaDb { scheme: 0, .. } | Encryption::MySql { .. } => Promise::None,
+        Encryption::MySql { .. } => Promise::None,
         Encryption::MariaDb { min_key_version, .. } if min_key_version.0 == 0 => Promise::Begun,
         Encryption::MariaDb { .. } => Promise::Full,
         Encryption::None if scan.page0.disagreement == Some(Disagreement::FlagWithoutInfo) => Promise::Full,
@@ -218,7 +219,9 @@ fn binary_log_words(encryption: &BinlogEncryption) -> String {
     match encryption {
         BinlogEncryption::Clear => "log in clear".to_owned(),
         BinlogEncryption::MySql { .. } => "magic fd 62 69 6e: encrypted log".to_owned(),
-        BinlogEncryption::MariaDb { .. } => "a Start_encryption event follows the format event".to_owned(),
+        BinlogEncryption::MariaDb { .. } => {
+            "a Start_encryption event follows the format event".to_owned()
+        }
         BinlogEncryption::Mislabelled => {
             "magic fd 62 69 6e of an encrypted log, and clear text from byte 512 on".to_owned()
         }
@@ -261,6 +264,9 @@ fn promise(encryption: &Encryption) -> String {
         }
         Encryption::MariaDb { scheme, key_id, min_key_version, .. } => {
             format!("encryption scheme {scheme}, key {key_id}, oldest key version {}", min_key_version.0)
+        }
+        Encryption::PerconaKeyring { scheme: 0, .. } => {
+            "no encryption (a record of Percona's keyring encryption, scheme 0)".to_owned()
         }
         Encryption::PerconaKeyring { .. } => "Percona's keyring encryption, which is not supported".to_owned(),
     }

@@ -79,6 +79,17 @@ impl SpaceFlags {
         self.0 & 0x1000 != 0
     }
 
+    /// MySQL 5.7: `ibtmp1`, or a table of a session with compressed rows. None of the bits that
+    /// MariaDB 10.1 used otherwise is set.
+    ///
+    /// Source: `fsp0types.h` of 5.7 (`FSP_FLAGS_POS_TEMPORARY`); `ibtmp1` of Percona Server 5.7.22
+    /// has 0x1000.
+    #[must_use]
+    pub const fn mysql_temporary_before_8(self) -> bool {
+        const SIZES: u32 = 0x3ff;
+        !self.is_full_crc32() && self.0 & !SIZES == 0x1000
+    }
+
     /// MariaDB: declared PAGE_COMPRESSED (algorithm in full_crc32, bit 16 in the older format).
     #[must_use]
     pub const fn mariadb_page_compressed(self) -> bool {

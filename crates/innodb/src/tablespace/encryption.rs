@@ -43,10 +43,13 @@ pub enum Encryption {
         mode: MariaDbMode,
     },
     /// Percona's "keyring encryption" (magics PSA, PSB, PSC; removed in 8.0.31): recognised
-    /// only. A table with ENCRYPTION='N' can carry `PSC` too.
+    /// only. A table with ENCRYPTION='N' carries the record too, with scheme 0.
     PerconaKeyring {
         /// The magic.
         magic: String,
+        /// 0: pages are not to be encrypted, 1: they are.
+        #[serde(default = "encrypting")]
+        scheme: u8,
     },
 }
 
@@ -92,6 +95,11 @@ pub enum Disagreement {
 
 const MARIADB_MAGIC: &[u8] = b"s\x0e\x0cREt";
 
+/// The scheme of records that were noted before it was: what they promised then.
+const fn encrypting() -> u8 {
+    1
+}
+
 impl Encryption {
     /// Reads the information at its place on page 0.
     pub(crate) fn parse(page: &[u8], flags: SpaceFlags, at: usize) -> (Self, Option<Disagreement>) {
@@ -102,9 +110,9 @@ impl Encryption {
                 let disagreement = (!flags.mysql_encryption()).then_some(Disagreement::InfoWithoutFlag);
                 return (found, disagreement);
             }
-            if let Some(magic) = info.get(..3).filter(|magic| is_percona(magic)) {
-                let magic = String::from_utf8_lossy(magic).into_owned();
-                return (Self::PerconaKeyring { magic }, None);
+            if let Some(found) = Self::percona(info) {
+                let unknown = matches!(found, Self::PerconaKeyring { scheme: 2.., .. });
+                return (found, unknown.then_some(Disagreement::UnknownInfo));
             }
         }
         if let Some(found) = Self::mariadb(mariadb) {
@@ -155,6 +163,17 @@ impl Encryption {
         })
     }
 
+    /// The record of Percona Server. The scheme follows the magic; in `PSA` (5.7) the length of the
+    /// vector (2 bytes), the space id (4) and an offset (2) stand between.
+    ///
+    /// Source: `fil0crypt.cc` of Percona Server 8.0 (`fil_space_read_crypt_data_v1` to `_v3`); `PSC`
+    /// with scheme 0 confirmed on Percona Server 8.0.27.
+    fn percona(info: &[u8]) -> Option<Self> {
+        let magic = info.get(..3).filter(|magic| is_percona(magic))?;
+        let [scheme] = info.array_at(if magic == b"PSA" { 11 } else { 3 })?;
+        Some(Self::PerconaKeyring { magic: String::from_utf8_lossy(magic).into_owned(), scheme })
+    }
+
     const fn scheme_against_mode(&self) -> Option<Disagreement> {
         match self {
             Self::MariaDb { scheme: 0, mode: MariaDbMode::On, .. }
@@ -165,13 +184,13 @@ impl Encryption {
     }
 
     /// Whether page 0 promises that the other pages are encrypted. MySQL: by flag or
-    /// information; MariaDB: by scheme. Percona's scheme counts as a promise.
+    /// information; MariaDB and Percona's keyring encryption: by scheme.
     #[must_use]
     pub const fn is_declared(&self) -> bool {
         match self {
             Self::None => false,
-            Self::MySql { .. } | Self::PerconaKeyring { .. } => true,
-            Self::MariaDb { scheme, .. } => *scheme != 0,
+            Self::MySql { .. } => true,
+            Self::MariaDb { scheme, .. } | Self::PerconaKeyring { scheme, .. } => *scheme != 0,
         }
     }
 }

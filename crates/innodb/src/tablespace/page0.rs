@@ -182,6 +182,9 @@ fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -
         Family::MariaDbFullCrc32
     } else if has_mysql_magic(page, info_at) || server_version(header).is_some() {
         Family::MySql
+    } else if flags.mysql_temporary_before_8() && !has_mariadb_magic(page, info_at) {
+        // MySQL 5.7 writes ffffffff there, too. Seen on Percona Server 5.7.22.
+        Family::Undetermined
     } else if has_mariadb_magic(page, info_at) || header.previous == u32::MAX || flags.mariadb_page_compressed() {
         Family::MariaDbLegacy
     } else {
@@ -212,6 +215,7 @@ fn kind(space_id: SpaceId, flags: SpaceFlags, family: Family) -> TablespaceKind 
         (FIRST_SESSION_TEMPORARY..FIRST_UNDO, Family::MySql) => TablespaceKind::SessionTemporary,
         (_, Family::MySql) if flags.mysql_temporary() => TablespaceKind::SessionTemporary,
         (_, Family::MySql) if flags.mysql_shared() => TablespaceKind::General,
+        (_, Family::Undetermined) if flags.mysql_temporary_before_8() => TablespaceKind::GlobalTemporary,
         _ => TablespaceKind::FilePerTable,
     }
 }

@@ -121,7 +121,7 @@ impl Scanner {
             key_versions: BTreeMap::new(),
             undo_pages: 0,
             index_pages: 0,
-            copies: CopyCounter::new(page0.family == Family::MySql),
+            copies: CopyCounter::new(matches!(page0.family, Family::MySql | Family::Undetermined)),
             found: TablespaceScan {
                 kind: page0.kind,
                 page0,

@@ -86,9 +86,14 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
 }
 
 /// Damage in a temporary tablespace is forgiven, so that it is one must not follow from a damaged
-/// flag.
+/// flag. Before 8.0, and for tables of a session, nothing but the flag says so.
 fn without_doubtful_kind(mut page0: Page0) -> Page0 {
-    if page0.checksum == Checksum::Mismatch && page0.kind == TablespaceKind::SessionTemporary {
+    let by_flag = match page0.kind {
+        TablespaceKind::SessionTemporary => true,
+        TablespaceKind::GlobalTemporary => page0.family == Family::Undetermined,
+        _ => false,
+    };
+    if page0.checksum == Checksum::Mismatch && by_flag {
         page0.kind = TablespaceKind::FilePerTable;
     }
     page0
@@ -96,6 +101,12 @@ fn without_doubtful_kind(mut page0: Page0) -> Page0 {
 
 pub(super) const fn is_temporary(kind: TablespaceKind) -> bool {
     matches!(kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary)
+}
+
+/// Whether encryption information is what an earlier use left in a temporary tablespace, whose flags
+/// say that there is none.
+fn is_left_over(page0: &Page0) -> bool {
+    is_temporary(page0.kind) && page0.disagreement == Some(Disagreement::InfoWithoutFlag)
 }
 
 fn opener<'a>(
@@ -107,6 +118,7 @@ fn opener<'a>(
 ) -> (Opener<'a>, Option<KeyAsked>) {
     let at = Some(crate::bytes::as_u64(info_at));
     match &page0.encryption {
+        Encryption::MySql { .. } if is_left_over(page0) => (Opener::None, None),
         Encryption::MySql { .. } => {
             let Some(wrapped) = WrappedKey::parse(bytes.range(info_at, bytes.len())) else {
                 tally.bad_key_info(at, "the encryption information is cut off");
@@ -130,7 +142,8 @@ fn opener<'a>(
                 (Opener::Closed, None)
             }
         },
-        Encryption::PerconaKeyring { magic } => {
+        Encryption::PerconaKeyring { scheme: 0, .. } => (Opener::None, None),
+        Encryption::PerconaKeyring { magic, .. } => {
             tally.find(Some(0), at, Check::Unknown, format!("Percona's keyring encryption ({magic}) is not supported"));
             (Opener::Unknown, None)
         }
@@ -211,7 +224,7 @@ fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut T
     let contradiction = match page0.disagreement {
         // MySQL 9.7 that is killed while it rotates its master key goes on with that at its next start,
         // and then writes the information into these, too.
-        Some(Disagreement::InfoWithoutFlag) if is_temporary(page0.kind) => {
+        Some(Disagreement::InfoWithoutFlag) if is_left_over(page0) => {
             let detail = "encryption information without the flag, in a file that is made anew at every start";
             return tally.find(Some(0), Some(crate::bytes::as_u64(info_at)), Check::Stale, detail);
         }
@@ -228,13 +241,13 @@ fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut T
 /// Source: formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and
 /// the pitfall of "Page encryption": MariaDB's minimum key version is 0 until the encryption
 /// threads are through.
-const fn expected(page0: &Page0, in_progress: bool) -> Expected {
+fn expected(page0: &Page0, in_progress: bool) -> Expected {
     let either = match (&page0.encryption, page0.kind) {
         (Encryption::MariaDb { min_key_version, .. }, _) if min_key_version.0 == 0 => true,
         (_, TablespaceKind::Undo | TablespaceKind::System) => true,
         _ => in_progress,
     };
-    match (page0.declares_encryption(), either) {
+    match (page0.declares_encryption() && !is_left_over(page0), either) {
         (false, _) => Expected::Clear,
         (true, true) => Expected::Either,
         (true, false) => Expected::Encrypted,

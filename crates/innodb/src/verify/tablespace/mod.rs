@@ -19,8 +19,8 @@ use std::{
 };
 
 use crate::{
-    bytes::{all_zero, as_u64, as_usize},
-    crypt::mysql::TablespaceKey,
+    bytes::{Bytes, all_zero, as_u64, as_usize},
+    crypt::{self, mysql::TablespaceKey},
     error::ScanError,
     ids::{Lsn, PageNo, SpaceId},
     keys::KeySource,
@@ -90,6 +90,41 @@ enum Expected {
 #[derive(Debug, Default)]
 pub struct Scratch {
     rebuilt: Vec<u8>,
+}
+
+/// A page under a scheme that only its name is known of: its type says whether it is encrypted, and
+/// no check of it is known.
+fn judge_unknown(page: &[u8]) -> Judgement {
+    let sealed = crypt::mysql::is_encrypted(page);
+    let mut judgement = Judgement::new(if sealed { State::Encrypted } else { State::Clear });
+    if !sealed && page.be32(PAGE_NO) != Some(0) {
+        judgement.mixed();
+    }
+    judgement
+}
+
+/// Where a page's number stands.
+const PAGE_NO: usize = 4;
+
+/// A tablespace with a doublewrite area of its own, whose copies are of its own pages too.
+struct OwnAndOthers<'o> {
+    space: SpaceId,
+    own: Owner,
+    others: &'o dyn Owners,
+}
+
+impl Owners for OwnAndOthers<'_> {
+    fn owner(&self, space: SpaceId) -> Option<Owner> {
+        if space == self.space { Some(self.own.clone()) } else { self.others.owner(space) }
+    }
+
+    fn owners(&self, space: SpaceId) -> Vec<Owner> {
+        if space == self.space { vec![self.own.clone()] } else { self.others.owners(space) }
+    }
+
+    fn knows_all(&self) -> bool {
+        self.others.knows_all()
+    }
 }
 
 /// Bad pages of a file that stay the same are read again at most this often in all.
@@ -246,11 +281,16 @@ impl<'a> TablespaceVerifier<'a> {
         part: &mut Part,
     ) -> Judgement {
         let number = self.first_page.saturating_add(index);
+        // Before the test for zeros: a slot that was never used is allocated too.
+        if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
+            if head::is_mariadb(self.page0.family) {
+                return copy::judge(page, false, self.owners, scratch);
+            }
+            let owners = OwnAndOthers { space: self.page0.space_id, own: self.owner(), others: self.owners };
+            return copy::judge(page, true, &owners, scratch);
+        }
         if all_zero(page) {
             return self.judge_zero(source, number, part);
-        }
-        if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
-            return copy::judge(page, self.page0.family == Family::MySql, self.owners, scratch);
         }
         let mut judgement = self.judge_page(number, page, scratch);
         if judgement.state == State::Empty && !judgement.is_bad() {
@@ -280,7 +320,7 @@ impl<'a> TablespaceVerifier<'a> {
 
     fn judge_page(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
         match (&self.opener, self.page0.family) {
-            (Opener::Unknown, _) => Judgement::new(State::Encrypted),
+            (Opener::Unknown, _) => judge_unknown(page),
             (_, Family::MySql | Family::Undetermined) => self.judge_mysql(number, page, scratch),
             (_, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) => self.judge_mariadb(number, page, scratch),
         }

@@ -9,6 +9,7 @@ use crate::{
         header::{HEADER_BYTES, PageHeader},
         types::PageType,
     },
+    tablespace::Encryption,
     verify::{
         Check,
         tablespace::{
@@ -51,6 +52,9 @@ impl TablespaceVerifier<'_> {
                 let detail = "encrypted since the newest checkpoint, but page 0 does not say so yet: the key is in the \
                     redo log alone";
                 judgement.note(Check::Unknown, detail);
+            }
+            Opener::None if matches!(self.page0.encryption, Encryption::PerconaKeyring { .. }) => {
+                judgement.note(Check::Unknown, "encrypted, and page 0 holds a record of Percona's keyring encryption");
             }
             Opener::None => {
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no encryption information");
