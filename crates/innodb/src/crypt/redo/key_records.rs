@@ -85,6 +85,9 @@ impl<'c> KeyRecords<'c> {
                 Some(cipher) if cipher.open(&mut block).is_ok() => {}
                 _ => return Found::Key,
             }
+            if all_zero(&block) {
+                return Found::End;
+            }
             if !block_holds(&block, false) {
                 return Found::Key;
             }

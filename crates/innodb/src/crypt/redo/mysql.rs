@@ -1,7 +1,10 @@
 //! MySQL's redo log blocks: 512 bytes, of which all but the header is encrypted.
 //!
 //! One key and initialisation vector for the whole log, wrapped like a tablespace's.
-//! Source: formats, "Redo" of MySQL, confirmed on MySQL 9.7.
+//! What 8.0 writes ahead behind the end of the log (`innodb_log_write_ahead_size`) are zeros, which are
+//! encrypted like all others: such a block opens to nothing, without a number or a checksum.
+//!
+//! Source: formats, "Redo" of MySQL, confirmed on MySQL 9.7; the zeros on Percona Server 8.0.27.
 
 use std::fmt;
 

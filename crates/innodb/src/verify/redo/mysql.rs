@@ -258,12 +258,17 @@ impl Judge<'_> {
         }
     }
 
-    fn encrypted(&mut self, block: &[u8]) -> Option<(Check, String)> {
+    fn encrypted(&mut self, block: &[u8]) -> (Lie, Option<(Check, String)>) {
         let mut fault = None;
         for cipher in &self.ciphers {
             let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { continue };
-            if cipher.open(&mut opened).is_ok() && block_holds(&opened, true) {
-                return None;
+            let opens = cipher.open(&mut opened).is_ok();
+            // Zeros that were written ahead of the log's end.
+            if opens && all_zero(&opened) {
+                return (Lie::Empty, None);
+            }
+            if opens && block_holds(&opened, true) {
+                return (Lie::Encrypted, None);
             }
             fault.get_or_insert_with(|| {
                 let expected = crc32c(opened.range(0, CHECKSUM));
@@ -271,10 +276,10 @@ impl Judge<'_> {
             });
         }
         if self.all_tried {
-            return fault.map(|detail| (Check::OpenedChecksum, detail));
+            return (Lie::Encrypted, fault.map(|detail| (Check::OpenedChecksum, detail)));
         }
         self.closed = self.closed.saturating_add(1);
-        None
+        (Lie::Encrypted, None)
     }
 }
 
@@ -282,7 +287,8 @@ impl BlockJudge for Judge<'_> {
     fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
         let number = block.be32(0).map(|number| number & 0x7fff_ffff).filter(|number| *number != 0);
         if is_encrypted(block) {
-            return Judged { lie: Lie::Encrypted, number, fault: self.encrypted(block) };
+            let (lie, fault) = self.encrypted(block);
+            return Judged { lie, number, fault };
         }
         let fault = (!block_holds(block, true)).then(|| {
             let expected = crc32c(block.range(0, CHECKSUM));
