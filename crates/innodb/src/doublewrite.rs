@@ -1,4 +1,5 @@
-//! MySQL's doublewrite files, `#ib_<page size>_<n>.dblwr` (8.0.20 and newer).
+//! MySQL's doublewrite files, `#ib_<page size>_<n>.dblwr` (8.0.20 and newer), and the parallel one of
+//! Percona Server 5.7 to 8.0.19, `xb_doublewrite`.
 //!
 //! A slot holds a page as it was last written there and stays until it is overwritten.
 //! From 8.0.23 on it is the page as in the data file; before, the clear page even of an
@@ -11,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::{all_zero, as_usize, bump},
+    bytes::{all_zero, as_u64, as_usize, bump},
     error::ScanError,
     ids::SpaceId,
     page::{header::PageHeader, state::PageState},
@@ -46,10 +47,10 @@ pub struct DoublewriteScan {
 }
 
 /// Page sizes there are, in bytes.
-pub(crate) const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
+const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
 const EVIDENCE: usize = 8;
 /// Bytes read to find the page size by trial.
-pub(crate) const TRIAL_BYTES: usize = 1 << 20;
+const TRIAL_BYTES: usize = 1 << 20;
 
 /// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
 #[must_use]
@@ -73,10 +74,7 @@ pub fn scan<R: ReadAt + ?Sized>(
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
-    let page_bytes = match page_bytes.filter(|size| PAGE_SIZES.contains(size)) {
-        Some(page_bytes) => page_bytes,
-        None => page_bytes_by_trial(fill(source, 0, &mut vec![0; TRIAL_BYTES])?),
-    };
+    let page_bytes = slot_bytes(source, page_bytes, file_bytes)?;
     let slot_bytes = u64::from(page_bytes);
     let mut copies = CopyCounter::new(true);
     let mut clear_slots = Vec::new();
@@ -103,9 +101,32 @@ pub fn scan<R: ReadAt + ?Sized>(
     })
 }
 
+/// Bytes of a slot: those of the file's name if it has any, else by trial on the first part of the
+/// file that was written to. Percona Server gives each of its parts to one buffer pool, so that the
+/// first may be unused.
+pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
+    source: &R,
+    named: Option<u32>,
+    file_bytes: u64,
+) -> Result<u32, ScanError> {
+    if let Some(page_bytes) = named.filter(|size| PAGE_SIZES.contains(size)) {
+        return Ok(page_bytes);
+    }
+    let mut buf = vec![0; TRIAL_BYTES];
+    let mut offset = 0;
+    while offset < file_bytes {
+        let bytes = fill(source, offset, &mut buf)?;
+        if !all_zero(bytes) {
+            return Ok(page_bytes_by_trial(bytes));
+        }
+        offset = offset.saturating_add(as_u64(TRIAL_BYTES));
+    }
+    Ok(page_bytes_by_trial(&[]))
+}
+
 /// The size at whose multiples most slots begin with a page header; the smallest of the
 /// equally good ones, because headers at every 16 KiB are also headers at every 32 KiB.
-pub(crate) fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
+fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
     let mut best = (0, 0, 16384);
     for size in PAGE_SIZES {
         let (headers, written) = headers(bytes, as_usize(u64::from(size)));

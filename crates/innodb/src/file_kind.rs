@@ -15,7 +15,7 @@ pub enum FileKind {
     Tablespace,
     /// Redo log.
     Redo,
-    /// MySQL doublewrite file.
+    /// Doublewrite file of MySQL, or Percona Server's parallel one.
     Doublewrite,
     /// Binary or relay log, clear so far as its magic tells (MariaDB's can be encrypted).
     Binlog,
@@ -55,7 +55,12 @@ const EXPORT_KEY_BYTES: u64 = 100;
 /// the last part of its path, `file_bytes` its length.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<FileKind> {
-    by_content(head, file_bytes).or_else(|| by_name(name))
+    let kind = by_content(head, file_bytes).or_else(|| by_name(name));
+    // The first slot of a doublewrite file can hold the first page of a tablespace.
+    match kind {
+        Some(FileKind::Tablespace) if by_name(name) == Some(FileKind::Doublewrite) => Some(FileKind::Doublewrite),
+        kind => kind,
+    }
 }
 
 fn by_content(head: &[u8], file_bytes: u64) -> Option<FileKind> {
@@ -127,6 +132,8 @@ fn by_name(name: &str) -> Option<FileKind> {
         ("ib_logfile", FileKind::Redo),
         ("ibdata", FileKind::Tablespace),
         ("ibtmp", FileKind::Tablespace),
+        // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path names another.
+        ("xb_doublewrite", FileKind::Doublewrite),
         ("aria_log.", FileKind::AriaLog),
         ("galera.cache", FileKind::GaleraCache),
         ("gcache.page.", FileKind::GaleraCache),

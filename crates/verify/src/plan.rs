@@ -252,8 +252,6 @@ fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> 
 fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject> {
     let kind = file_kind::recognise(head, name, bytes);
     match kind {
-        // A copy of a first page can be in its first slot.
-        Some(FileKind::Tablespace) if is_doublewrite_name(name) => Some(Subject::Known(FileKind::Doublewrite)),
         Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
             // An empty file is not yet anything.
             Some(if bytes == 0 { Subject::Unidentified } else { Subject::HeadlessTablespace })
@@ -272,10 +270,6 @@ fn is_log_name(name: &str) -> bool {
     const DIGITS: usize = 6;
     let number = name.rsplit_once('.').map_or("", |(_, number)| number);
     number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_doublewrite_name(name: &str) -> bool {
-    name.ends_with(".dblwr") || name.ends_with(".bdblwr")
 }
 
 #[cfg(test)]

@@ -102,6 +102,10 @@ pub(super) fn of_variables<'v>(
             places.push(Place { log: Some(log), ..Place::new(absolute(value), Role::Log, name, Extent::File) });
         }
     }
+    for (name, role) in DATA_FILES {
+        let Some(value) = variable(name) else { continue };
+        places.push(Place::new(absolute(value), *role, name, Extent::File));
+    }
     for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
         let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
         places.push(Place::new(absolute(value), role, name, Extent::File));
@@ -171,6 +175,10 @@ const DIRECTORIES: &[(&str, Role, &[&str])] = &[
     ("slave_load_tmpdir", Role::Temporary, &["SQL_LOAD"]),
     ("aria_log_dir_path", Role::Redo, &["aria_log"]),
 ];
+
+/// Variables that name a file of data. Percona Server 5.7 to 8.0.19 lets its parallel doublewrite file
+/// have any name.
+const DATA_FILES: &[(&str, Role)] = &[("innodb_parallel_doublewrite_path", Role::Doublewrite)];
 
 /// Sort runs, binary log caches, DDL buffers, temporary tables.
 const TEMPORARY: &[&str] = &["#sql", "ib", "MY", "ML", "mysql_temptable", "Innodb Merge"];

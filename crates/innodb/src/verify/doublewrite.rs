@@ -1,14 +1,16 @@
-//! Doublewrite files of MySQL, `#ib_<page size>_<n>.dblwr`: every slot checked as what it is, a
-//! copy of a page, with the key of the tablespace it belongs to.
+//! Doublewrite files of MySQL, `#ib_<page size>_<n>.dblwr`, and the parallel one of Percona Server,
+//! `xb_doublewrite`: every slot checked as what it is, a copy of a page, with the key of the
+//! tablespace it belongs to.
 //!
-//! Clear copies of pages of encrypted tablespaces are reported as mixed: before 8.0.23 the server
-//! wrote them so, and slots keep their content. Slots that the server never filled are empty.
+//! Clear copies of pages of encrypted tablespaces are reported as mixed: before 8.0.23, and by Percona
+//! Server unless `innodb_parallel_dblwr_encrypt` is on, the server wrote them so, and slots keep their
+//! content. Slots that the server never filled are empty.
 //!
 //! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
 use crate::{
     bytes::{as_u64, as_usize},
-    doublewrite::{PAGE_SIZES, TRIAL_BYTES, page_bytes_by_trial},
+    doublewrite,
     error::ScanError,
     read::{ReadAt, fill, length},
     verify::{
@@ -30,11 +32,7 @@ pub fn verify<R: ReadAt + ?Sized>(
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
-    let page_bytes = match page_bytes.filter(|size| PAGE_SIZES.contains(size)) {
-        Some(page_bytes) => page_bytes,
-        None => page_bytes_by_trial(fill(source, 0, &mut vec![0; TRIAL_BYTES])?),
-    };
-    let slot_bytes = u64::from(page_bytes);
+    let slot_bytes = u64::from(doublewrite::slot_bytes(source, page_bytes, file_bytes)?);
     let mut slot = vec![0; as_usize(slot_bytes)];
     let mut scratch = Scratch::default();
     let mut part = Part::default();

@@ -16,14 +16,17 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Medium,
     explanation: "Every page is written to the doublewrite buffer before its place, and the copy stays until its slot \
         is used again. Copies from before a tablespace was encrypted, of its still clear pages, of tables dropped or \
-        rebuilt since, and on MySQL before 8.0.23 of every encrypted page, are clear. Judged by the type and space id \
+        rebuilt since, and on MySQL before 8.0.23 and Percona Server before 8.0.20 of every encrypted page, are clear. Judged by the type and space id \
         of each slot, joined with the tablespaces; copies of tablespaces that are clear themselves are no news here. \
-        MySQL from 8.0.20 on keeps the slots in #ib_*.dblwr files, older servers and MariaDB inside ibdata1.",
+        MySQL from 8.0.20 on keeps the slots in #ib_*.dblwr files, older servers and MariaDB inside ibdata1, Percona \
+        Server before 8.0.20 in xb_doublewrite (innodb_parallel_doublewrite_path) too, clear unless \
+        innodb_parallel_dblwr_encrypt is on.",
     applies: "every server with an encrypted tablespace",
     fix: "let the server write: slots are used again; then scan again. Slots that are only used when the buffer pool has no \
         room may keep their pages for very long: SET GLOBAL innodb_fast_shutdown = 0, stop the server, see in its log that \
         it stopped cleanly, move the #ib_*.dblwr files away, start it, which makes new ones, and destroy the old. Until then \
-        innodb_doublewrite_dir on an encrypted disk",
+        innodb_doublewrite_dir on an encrypted disk. Percona Server before 8.0.20: innodb_parallel_dblwr_encrypt = ON under \
+        [mysqld]; a clean stop removes xb_doublewrite",
     cost: "none; new files and a change of innodb_doublewrite_dir need a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
     judge,
@@ -176,7 +179,8 @@ fn no_bytes() -> Unseen {
         what: "slots of the doublewrite buffer".to_owned(),
         why: "no server tells what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
         remedy:
-            "run on the server's host as a user who can read #ib_*.dblwr, or ibdata1 before MySQL 8.0.20 and on MariaDB"
+            "run on the server's host as a user who can read #ib_*.dblwr, or before 8.0.20 ibdata1 and, of Percona \
+            Server, xb_doublewrite; on MariaDB ibdata1"
                 .to_owned(),
     }
 }

@@ -181,6 +181,7 @@ fn server_file(head: &[u8], name: &str) -> Option<Found> {
         K::Binlog => Found::layer("binlog", innodb::binlog::recognise(&head).ok().map(|found| found.is_clear())),
         K::BinlogEncrypted => Found::layer("binlog", Some(false)),
         K::Redo => Found::layer("redo", redo_is_clear(head)),
+        K::Doublewrite => Found::layer("doublewrite", slots_are_clear(head, name)),
         K::MyisamData | K::Archive | K::Csv => Found::layer("table", Some(true)),
         K::AriaLog => Found::layer("aria log", Some(true)),
         K::ExportKey => Found { holds_keys: true, ..Found::layer("keyring", None) },
@@ -194,8 +195,17 @@ fn tablespace_is_clear(head: &[u8]) -> Option<bool> {
         Encryption::None => true,
         Encryption::MySql { flag_set, .. } => !flag_set,
         Encryption::MariaDb { scheme, .. } => scheme == 0,
+        Encryption::PerconaKeyring { scheme: 0, .. } => true,
         Encryption::PerconaKeyring { .. } => return None,
     })
+}
+
+fn slots_are_clear(head: &[u8], name: &str) -> Option<bool> {
+    let scan = innodb::doublewrite::scan(&head, innodb::doublewrite::page_bytes_of_name(name), u64::MAX).ok()?;
+    match (scan.copies.clear_data + scan.copies.mislabelled, scan.copies.encrypted) {
+        (0, 0) => None,
+        (clear, _) => Some(clear > 0),
+    }
 }
 
 fn redo_is_clear(head: &[u8]) -> Option<bool> {

@@ -8,6 +8,7 @@ use innodb::{PageError, PageNo, ScanError, doublewrite, galera, redo};
 
 use super::{Candidate, fill};
 use crate::facts::files::Content;
+use crate::facts::host::Role;
 
 /// Pages besides page 0 that are read of a tablespace that promises nothing.
 const CLEAR_SAMPLE: u32 = 6;
@@ -35,12 +36,18 @@ pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
         file_kind::recognise(page.get(..count)?, "", file.size_bytes)
     })?;
     // The first slot of a doublewrite file can hold the first page of a tablespace.
-    let slots = kind == FileKind::Tablespace && file_kind::recognise(&[], file.name, 0) == Some(FileKind::Doublewrite);
+    let slots = kind == FileKind::Tablespace && is_doublewrite(file);
     as_kind(file, if slots { FileKind::Doublewrite } else { kind })
 }
 
 pub(super) fn by_name(file: &Candidate<'_>) -> Option<Content> {
-    as_kind(file, file_kind::recognise(&[], file.name, file.size_bytes)?)
+    let kind = file_kind::recognise(&[], file.name, file.size_bytes);
+    as_kind(file, kind.or_else(|| is_doublewrite(file).then_some(FileKind::Doublewrite))?)
+}
+
+/// By its name, or because a variable says so.
+fn is_doublewrite(file: &Candidate<'_>) -> bool {
+    file.role == Role::Doublewrite || file_kind::recognise(&[], file.name, 0) == Some(FileKind::Doublewrite)
 }
 
 /// ELF header: magic, and type `ET_CORE` (4) at byte 16. Source: `elf(5)`.
@@ -187,7 +194,6 @@ fn or_unreadable(scanned: Result<Content, ScanError>) -> Content {
 mod tests {
     use super::super::testing::recognised;
     use super::*;
-    use crate::facts::host::Role;
 
     #[test]
     fn damaged_tablespaces_are_unidentified() {
@@ -208,6 +214,10 @@ mod tests {
         page[54..58].copy_from_slice(&0x4021_u32.to_be_bytes());
         assert!(matches!(recognised("t.ibd", Role::Data, &page), Content::Tablespace { .. }));
         assert!(matches!(recognised("#ib_16384_0.dblwr", Role::Data, &page), Content::Doublewrite { .. }));
+        assert!(matches!(recognised("xb_doublewrite", Role::Data, &page), Content::Doublewrite { .. }));
+        assert!(matches!(recognised("xb_doublewrite", Role::Data, &[0; 65536]), Content::Doublewrite { .. }));
+        assert!(matches!(recognised("parallel", Role::Doublewrite, &page), Content::Doublewrite { .. }));
+        assert!(matches!(recognised("parallel", Role::Doublewrite, &[0; 65536]), Content::Doublewrite { .. }));
     }
 
     #[test]

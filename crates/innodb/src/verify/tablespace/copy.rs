@@ -89,7 +89,7 @@ pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: 
     let mut judgement = Judgement::new(State::Clear);
     let owner = owners.owner(header.space_id);
     if owner.is_some_and(|owner| owner.encrypted) && header.page_no.0 != 0 {
-        judgement.mixed();
+        judgement.clear_copy = true;
     }
     match sound_bytes(slot) {
         Some((page_bytes, zip)) => {

@@ -33,6 +33,8 @@ pub(crate) struct Judgement {
     pub(crate) problems: Vec<(Check, String)>,
     pub(crate) notes: Vec<(Check, String)>,
     pub(crate) mixed: bool,
+    /// A clear copy of a page of an encrypted tablespace.
+    pub(crate) clear_copy: bool,
     /// LSN of the page, if a key opened it and it is sound.
     pub(crate) opened_lsn: Option<Lsn>,
     /// MariaDB: the key version of an encrypted page.
@@ -41,7 +43,15 @@ pub(crate) struct Judgement {
 
 impl Judgement {
     pub(crate) const fn new(state: State) -> Self {
-        Self { state, problems: Vec::new(), notes: Vec::new(), mixed: false, opened_lsn: None, trial: None }
+        Self {
+            state,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            mixed: false,
+            clear_copy: false,
+            opened_lsn: None,
+            trial: None,
+        }
     }
 
     pub(crate) fn bad(&mut self, check: Check, detail: impl Into<String>) {

@@ -285,6 +285,6 @@ fn note_owner(slot: &[u8], owners: &dyn Owners, judgement: &mut Judgement) {
     let encrypted = owners.owner(header.space_id).is_some_and(|owner| owner.encrypted);
     let exempt = header.page_no.0 == 0 || header.page_type == PageType::XDES;
     if encrypted && !exempt {
-        judgement.mixed();
+        judgement.clear_copy = true;
     }
 }

@@ -16,8 +16,9 @@ use crate::{
 pub struct Part {
     tally: Tally,
     versions: BTreeMap<KeyVersion, Version>,
-    mixed: Vec<(u64, u64)>,
-    mixed_left_out: u64,
+    mixed: Runs,
+    /// Clear copies of pages of encrypted tablespaces.
+    clear_copies: Runs,
     /// The extent descriptor page last looked at, opened, by page number.
     pub(super) descriptor: Option<(u64, Option<Vec<u8>>)>,
 }
@@ -48,7 +49,10 @@ impl Part {
             State::Encrypted => bump(&mut units.encrypted),
         }
         if !bad && judgement.mixed {
-            self.mixed_page(index);
+            self.mixed.push(index);
+        }
+        if !bad && judgement.clear_copy {
+            self.clear_copies.push(index);
         }
         if let Some((version, trial)) = judgement.trial
             && (self.versions.len() < MAX_KEPT || self.versions.contains_key(&version))
@@ -69,30 +73,14 @@ impl Part {
         self.tally.find(Some(first), Some(offset), Check::Read, detail);
     }
 
-    fn mixed_page(&mut self, index: u64) {
-        if let Some((_, last)) = self.mixed.last_mut()
-            && index == last.saturating_add(1)
-        {
-            *last = index;
-        } else if self.mixed.len() < MAX_KEPT {
-            self.mixed.push((index, index));
-        } else {
-            bump(&mut self.mixed_left_out);
-        }
-    }
-
     /// Adds what another thread found.
     pub fn merge(&mut self, other: Self) {
         self.tally.merge(other.tally);
         for (version, pages) in other.versions {
             self.versions.entry(version).or_default().merge(pages);
         }
-        self.mixed.extend(other.mixed);
-        coalesce(&mut self.mixed);
-        let beyond = as_u64(self.mixed.len().saturating_sub(MAX_KEPT));
-        self.mixed.truncate(MAX_KEPT);
-        self.mixed_left_out = self.mixed_left_out.saturating_add(beyond);
-        self.mixed_left_out = self.mixed_left_out.saturating_add(other.mixed_left_out);
+        self.mixed.merge(other.mixed);
+        self.clear_copies.merge(other.clear_copies);
     }
 
     /// Adds everything to the tally of the file; returns the key asked for, with its versions.
@@ -100,9 +88,58 @@ impl Part {
         tally.merge(self.tally);
         let key = conclude_versions(key, self.versions, tally);
         if tally.units.encrypted > 0 {
-            conclude_mixed(self.mixed, self.mixed_left_out, page_bytes, tally);
+            self.mixed.conclude(("is in the clear", "are in the clear"), page_bytes, tally);
         }
+        // They are a leak wherever they lie, also where nothing around them is encrypted.
+        let words = (
+            "holds a clear copy of a page of an encrypted tablespace",
+            "hold clear copies of pages of encrypted tablespaces",
+        );
+        self.clear_copies.conclude(words, page_bytes, tally);
         key
+    }
+}
+
+/// Runs of pages next to each other, by their first and last.
+#[derive(Debug, Default)]
+struct Runs {
+    kept: Vec<(u64, u64)>,
+    left_out: u64,
+}
+
+impl Runs {
+    fn push(&mut self, index: u64) {
+        if let Some((_, last)) = self.kept.last_mut()
+            && index == last.saturating_add(1)
+        {
+            *last = index;
+        } else if self.kept.len() < MAX_KEPT {
+            self.kept.push((index, index));
+        } else {
+            bump(&mut self.left_out);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.kept.extend(other.kept);
+        coalesce(&mut self.kept);
+        let beyond = as_u64(self.kept.len().saturating_sub(MAX_KEPT));
+        self.kept.truncate(MAX_KEPT);
+        self.left_out = self.left_out.saturating_add(beyond).saturating_add(other.left_out);
+    }
+
+    /// Notes what they are, in words for one page and for several.
+    fn conclude(self, words: (&str, &str), page_bytes: u64, tally: &mut Tally) {
+        for (first, last) in self.kept {
+            let detail = match last.saturating_sub(first) {
+                0 => format!("page {first} {}", words.0),
+                more => format!("pages {first} to {last} ({}) {}", more.saturating_add(1), words.1),
+            };
+            tally.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
+        }
+        if self.left_out > 0 {
+            tally.find(None, None, Check::Mixed, format!("{} more runs of pages {}", self.left_out, words.1));
+        }
     }
 }
 
@@ -187,17 +224,4 @@ fn coalesce(runs: &mut Vec<(u64, u64)>) {
         }
         joins
     });
-}
-
-fn conclude_mixed(runs: Vec<(u64, u64)>, left_out: u64, page_bytes: u64, tally: &mut Tally) {
-    for (first, last) in runs {
-        let detail = match last.saturating_sub(first) {
-            0 => format!("page {first} is in the clear"),
-            more => format!("pages {first} to {last} ({}) are in the clear", more.saturating_add(1)),
-        };
-        tally.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
-    }
-    if left_out > 0 {
-        tally.find(None, None, Check::Mixed, format!("{left_out} more runs of pages are in the clear"));
-    }
 }
