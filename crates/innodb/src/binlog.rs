@@ -28,12 +28,19 @@ pub enum BinlogEncryption {
         /// Name of the master key in the keyring, `MySQLReplicationKey_<uuid>_<n>`.
         key_id: Option<String>,
     },
-    /// MariaDB (and Percona 5.7): a start-encryption event, then encrypted events.
+    /// MariaDB: a start-encryption event, then encrypted events.
     #[serde(rename = "mariadb")]
     MariaDb {
         /// Scheme, 1.
         scheme: u8,
         /// Version of key 1.
+        key_version: KeyVersion,
+    },
+    /// Percona Server 5.7: the same with a start-encryption event of its own type.
+    Percona {
+        /// Scheme, 1.
+        scheme: u8,
+        /// Version of the key in the keyring, `percona_binlog:<version>`.
         key_version: KeyVersion,
     },
     /// MySQL's magic of an encrypted log, and clear text behind the header. MariaDB's logs are not
@@ -106,7 +113,12 @@ pub(crate) const MAGIC_CLEAR: &[u8] = b"\xfebin";
 pub(crate) const MAGIC_ENCRYPTED: &[u8] = b"\xfdbin";
 pub(crate) const EVENT_HEADER_BYTES: usize = 19;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
+/// MariaDB's start-encryption event.
 pub(crate) const START_ENCRYPTION: u8 = 164;
+/// That of Percona Server 5.7, and of 8.0 before 8.0.14 (`START_5_7_ENCRYPTION_EVENT`).
+///
+/// Source: seen on Percona Server 5.7.22.
+pub(crate) const START_ENCRYPTION_PERCONA: u8 = 159;
 const QUERY: u8 = 2;
 /// Bytes that stand before the encrypted stream in MySQL's logs.
 pub const MYSQL_HEADER_BYTES: usize = 512;
@@ -166,7 +178,7 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
             return Ok(found);
         }
         found.event(event, offset, source)?;
-        if event.kind == START_ENCRYPTION {
+        if matches!(event.kind, START_ENCRYPTION | START_ENCRYPTION_PERCONA) {
             found.encrypted_from = Some(next);
             return Ok(found);
         }
@@ -309,10 +321,13 @@ fn clear_header(head: &[u8], file_bytes: u64) -> BinlogHead {
                 let created = body.le32(52).filter(|created| *created != 0);
                 found.created = created.or_else(|| (event.timestamp != 0).then_some(event.timestamp));
             }
-            START_ENCRYPTION => {
+            START_ENCRYPTION | START_ENCRYPTION_PERCONA => {
                 let [scheme] = body.array_at(0).unwrap_or_default();
-                found.encryption =
-                    BinlogEncryption::MariaDb { scheme, key_version: KeyVersion(body.le32(1).unwrap_or(0)) };
+                let key_version = KeyVersion(body.le32(1).unwrap_or(0));
+                found.encryption = match event.kind {
+                    START_ENCRYPTION => BinlogEncryption::MariaDb { scheme, key_version },
+                    _ => BinlogEncryption::Percona { scheme, key_version },
+                };
                 break;
             }
             _ if found.server_version.is_none() => break,

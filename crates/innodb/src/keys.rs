@@ -13,6 +13,11 @@ pub trait KeySource: Sync {
     /// `MySQLReplicationKey_<server uuid>_<id>`. The bootstrap key of id 0 is not asked for.
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; MASTER_KEY_BYTES]>>;
 
+    /// MySQL: the key called `name`, whatever its length: `percona_binlog:<version>` has 16 bytes.
+    fn mysql_of_any_length(&self, name: &str) -> Option<Zeroizing<Vec<u8>>> {
+        self.mysql(name).map(|key| Zeroizing::new(key.to_vec()))
+    }
+
     /// MySQL: every server's InnoDB master key of this number, for the information of 5.7.11, which
     /// does not say whose key it is.
     fn mysql_numbered(&self, number: MasterKeyId) -> Vec<Zeroizing<[u8; MASTER_KEY_BYTES]>>;

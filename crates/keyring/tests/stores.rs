@@ -26,6 +26,8 @@ fn kinds_of_all_samples() {
         ("keyring/mysql97-64k-component-file.json", StoreKind::ComponentFile, true, 1),
         ("keyring/synthetic-plugin-file-v1.0", StoreKind::PluginFileV1, true, 6),
         ("keyring/synthetic-plugin-file-v2.0", StoreKind::PluginFileV2, true, 6),
+        ("keyring/percona57-plugin-file", StoreKind::PluginFileV1, true, 5),
+        ("keyring/percona80-plugin-file", StoreKind::PluginFileV2, true, 8),
         ("keyring/mariadb1011-keyfile", StoreKind::MariaDbPlain, true, 3),
         ("keyring/mariadb1011-ctr-keyfile", StoreKind::MariaDbPlain, true, 3),
         ("keyring/mariadb-redo-versions-keyfile", StoreKind::MariaDbPlain, true, 3),

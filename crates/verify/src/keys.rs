@@ -103,6 +103,11 @@ impl KeySource for Keys {
         self.mysql.iter().find_map(|keyring| fixed(keyring.get(name)?.as_bytes()))
     }
 
+    fn mysql_of_any_length(&self, name: &str) -> Option<Zeroizing<Vec<u8>>> {
+        let key = self.mysql.iter().find_map(|keyring| keyring.get(name))?;
+        Some(Zeroizing::new(key.as_bytes().to_vec()))
+    }
+
     fn mysql_numbered(&self, wanted: MasterKeyId) -> Vec<Zeroizing<[u8; 32]>> {
         let keys = self.mysql.iter().flat_map(MysqlKeyring::iter);
         keys.filter(

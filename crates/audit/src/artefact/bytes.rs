@@ -161,8 +161,9 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
             vec![at(0, "fe62696e".to_owned(), "magic of a log in clear".to_owned())]
         }
         Content::BinaryLog { log, .. } => {
-            let magic =
-                if matches!(log.encryption, BinlogEncryption::MariaDb { .. }) { "fe62696e" } else { "fd62696e" };
+            let by_event =
+                matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. });
+            let magic = if by_event { "fe62696e" } else { "fd62696e" };
             vec![at(0, magic.to_owned(), binary_log_words(&log.encryption))]
         }
         Content::AriaData { scan } => {
@@ -219,7 +220,7 @@ fn binary_log_words(encryption: &BinlogEncryption) -> String {
     match encryption {
         BinlogEncryption::Clear => "log in clear".to_owned(),
         BinlogEncryption::MySql { .. } => "magic fd 62 69 6e: encrypted log".to_owned(),
-        BinlogEncryption::MariaDb { .. } => {
+        BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. } => {
             "a Start_encryption event follows the format event".to_owned()
         }
         BinlogEncryption::Mislabelled => {

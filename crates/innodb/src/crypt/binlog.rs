@@ -1,12 +1,14 @@
-//! Encryption of binary and relay logs: MySQL's whole log, and MariaDB's event by event.
+//! Encryption of binary and relay logs: MySQL's whole log, and MariaDB's and Percona Server 5.7's event
+//! by event.
 //!
 //! MySQL wraps a random password in a header of 512 bytes; key and counter of the log follow from
 //! it, and everything behind the header is one stream in counter mode. MariaDB seals each event by
 //! itself with a key of its key file, under a nonce of the log and the event's own offset; only
-//! its length stays readable.
+//! its length stays readable. Percona Server 5.7 took this over with a key of the keyring, and seals the
+//! nonce with the offset before it uses them.
 //!
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
-//! MySQL 9.7 and MariaDB 10.11 (both modes) confirmed on testdata.
+//! MySQL 9.7, MariaDB 10.11 (both modes) and Percona Server 5.7.22 confirmed on testdata.
 
 mod events_key;
 mod run;
@@ -216,7 +218,7 @@ impl Drop for MySqlStream {
     }
 }
 
-/// Mode of operation of MariaDB's events; which one is not stored
+/// How events are sealed; which of MariaDB's modes it is, is not stored
 /// (`file_key_management_encryption_algorithm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventMode {
@@ -224,9 +226,11 @@ pub enum EventMode {
     Cbc,
     /// `aes_ctr`.
     Ctr,
+    /// Percona Server 5.7: CBC, the initialisation vector of which is sealed itself.
+    Percona,
 }
 
-/// What opens and seals the events of an encrypted MariaDB log.
+/// What opens and seals the events of an encrypted log of MariaDB or Percona Server 5.7.
 #[derive(Debug)]
 pub struct MariaDbEvents {
     key: Aes,
@@ -235,7 +239,7 @@ pub struct MariaDbEvents {
 }
 
 impl MariaDbEvents {
-    /// `key` is that of id 1 in the version the start-encryption event names, used as it is.
+    /// `key` is the one the start-encryption event names, used as it is: id 1 of MariaDB's key file.
     ///
     /// # Errors
     /// [`KeyLength`] if it has not 16, 24 or 32 bytes.
@@ -266,6 +270,10 @@ impl MariaDbEvents {
         let mut iv = [0; BLOCK];
         let bytes = self.nonce.iter().chain(position.range(0, 4));
         iv.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        if self.mode == EventMode::Percona {
+            // Cannot fail: it is one block.
+            let _ = self.key.ecb_seal(&mut iv);
+        }
         EventPieces { events: self, iv, chain: iv, done: 0, event_bytes }
     }
 }
@@ -299,7 +307,7 @@ impl EventPieces<'_> {
     pub fn open(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
         self.next(piece, |this, body, last| match this.events.mode {
             EventMode::Ctr => this.count(body),
-            EventMode::Cbc => {
+            EventMode::Cbc | EventMode::Percona => {
                 let after = last_block(body);
                 if last {
                     this.mask_rest(body)?;
@@ -318,7 +326,7 @@ impl EventPieces<'_> {
     pub fn seal(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
         self.next(piece, |this, body, last| match this.events.mode {
             EventMode::Ctr => this.count(body),
-            EventMode::Cbc => {
+            EventMode::Cbc | EventMode::Percona => {
                 if last {
                     this.mask_rest(body)?;
                 }
@@ -404,7 +412,7 @@ mod tests {
 
     #[test]
     fn pieces_do_what_the_whole_does() {
-        for mode in [EventMode::Cbc, EventMode::Ctr] {
+        for mode in [EventMode::Cbc, EventMode::Ctr, EventMode::Percona] {
             let events = MariaDbEvents::new(&[3; 32], [7; NONCE_BYTES], mode).unwrap();
             for bytes in [19, 20, 35, 36, 37, 1000, 4096] {
                 let clear = event(bytes);

@@ -9,15 +9,16 @@
 //! compressed transactions and compressed events of MariaDB are covered by the checksum of the
 //! whole and not unpacked.
 //!
-//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB.
-//! Start-encryption events of Percona Server 5.7 are known from documentation only (no bytes):
-//! such logs are `unverifiable`.
+//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; logs of
+//! Percona Server 5.7.22 confirmed on testdata.
 
 mod chain;
 mod format;
 mod log;
 mod place;
 mod resume;
+
+use zeroize::Zeroizing;
 
 pub use self::place::first_event;
 use crate::{
@@ -180,52 +181,83 @@ fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySo
     }
 }
 
-/// MariaDB's log behind its start-encryption event.
+/// The log of MariaDB or Percona Server 5.7 behind its start-encryption event.
 fn sealed<R: ReadAt + ?Sized>(
     clear: &Log<'_, R>,
     mut chain: Chain,
     start: StartEncryption,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
-    const KEY_ID: u32 = 1;
     let mut buf = [0; START_BODY_BYTES as usize];
     let body = clear.bytes(start.at.saturating_add(as_u64(EVENT_HEADER_BYTES)), &mut buf)?;
     let [scheme] = body.array_at(0).unwrap_or_default();
     let version = KeyVersion(body.le32(1).unwrap_or(0));
     let nonce: [u8; NONCE_BYTES] = body.array_at(5).unwrap_or_default();
     let offset = Some(start.at);
-    if chain.mysql || scheme != 1 {
-        let detail = if chain.mysql { "encryption of Percona Server 5.7" } else { "encryption of another scheme" };
-        chain.tally.find(Some(1), offset, Check::Unknown, format!("{detail} is not known"));
+    if scheme != 1 {
+        chain.tally.find(Some(1), offset, Check::Unknown, format!("encryption of scheme {scheme} is not known"));
         walk_sealed(clear, &mut chain, start.next)?;
         return Ok(chain.tally.finish(None));
     }
-    let asked = Some(KeyAsked::MariaDb { key_id: KEY_ID, versions: vec![version] });
-    let key = keys.mariadb(KEY_ID, version);
+    let LogKey { name, asked, key, store_given } = LogKey::of(chain.mysql, version, keys);
+    let modes: &[EventMode] = if chain.mysql { &[EventMode::Percona] } else { &[EventMode::Cbc, EventMode::Ctr] };
     let events = match &key {
-        Some(key) => opener(clear, &mut chain, start, key, nonce)?,
+        Some(key) => opener(clear, &mut chain, start, key, nonce, modes)?,
         None => None,
     };
     if let Some(events) = events {
         let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
         chain.walk(&log, start.next)?;
-        return Ok(chain.tally.finish(asked));
+        return Ok(chain.tally.finish(Some(asked)));
     }
     walk_sealed(clear, &mut chain, start.next)?;
     let any = chain.tally.units.encrypted > 0;
     if !start.sound {
         chain.tally.bad_key_info(offset, "the start-encryption event fails its checksum");
-    } else if key.is_none() && keys.has_mariadb() {
-        chain.tally.find(None, offset, Check::Key, format!("no version {version} of key {KEY_ID}"));
+    } else if key.is_none() && store_given {
+        chain.tally.find(None, offset, Check::Key, format!("no {name}"));
     } else if key.is_some() && any {
-        chain.tally.find(None, offset, Check::KeyOpens, format!("key {KEY_ID} version {version} opens no event"));
+        chain.tally.find(None, offset, Check::KeyOpens, format!("{name} opens no event"));
     } else if any {
         chain.tally.unproven();
     }
-    Ok(chain.tally.finish(asked))
+    Ok(chain.tally.finish(Some(asked)))
 }
 
-/// What opens the events: of the two modes the one in which some event opens. Where a length is
+/// The key that a start-encryption event names.
+struct LogKey {
+    /// What messages call it.
+    name: String,
+    asked: KeyAsked,
+    key: Option<Zeroizing<Vec<u8>>>,
+    /// Whether a store of the kind that holds it was given.
+    store_given: bool,
+}
+
+impl LogKey {
+    /// MariaDB: of the key file. Percona Server 5.7: of the keyring, in which 5.7.20 had it without a
+    /// version.
+    ///
+    /// Source: `binlog_crypt_data.cc` of Percona Server 5.7; the name with a version confirmed on 5.7.22.
+    fn of(percona: bool, version: KeyVersion, keys: &dyn KeySource) -> Self {
+        const KEY_ID: u32 = 1;
+        const UNVERSIONED: &str = "percona_binlog";
+        if percona {
+            let name = format!("{UNVERSIONED}:{version}");
+            let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(UNVERSIONED));
+            let asked = KeyAsked::MysqlBinlog { name: name.clone() };
+            return Self { name: format!("key {name}"), asked, key, store_given: keys.has_mysql() };
+        }
+        Self {
+            name: format!("key {KEY_ID} version {version}"),
+            asked: KeyAsked::MariaDb { key_id: KEY_ID, versions: vec![version] },
+            key: keys.mariadb(KEY_ID, version),
+            store_given: keys.has_mariadb(),
+        }
+    }
+}
+
+/// What opens the events: of the modes there are the one in which some event opens. Where a length is
 /// damaged, one behind it may.
 fn opener<R: ReadAt + ?Sized>(
     clear: &Log<'_, R>,
@@ -233,9 +265,10 @@ fn opener<R: ReadAt + ?Sized>(
     start: StartEncryption,
     key: &[u8],
     nonce: [u8; NONCE_BYTES],
+    modes: &[EventMode],
 ) -> Result<Option<MariaDbEvents>, ScanError> {
-    for mode in [EventMode::Cbc, EventMode::Ctr] {
-        let Ok(events) = MariaDbEvents::new(key, nonce, mode) else { return Ok(None) };
+    for mode in modes {
+        let Ok(events) = MariaDbEvents::new(key, nonce, *mode) else { return Ok(None) };
         let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
         let broken = !reaches_the_end(clear, start.next)?;
         if any_opens(&log, chain, start.next)? || (broken && chain.search(&log, start.next)?.is_some()) {

@@ -46,7 +46,7 @@ pub(crate) fn samples(directory: &str) -> Vec<(String, Vec<u8>)> {
 /// Keys of one of the sample stores, read as simply as possible: the tests of `keyring` prove its
 /// own reading.
 pub(crate) struct SampleKeys {
-    mysql: Option<BTreeMap<String, Zeroizing<[u8; 32]>>>,
+    mysql: Option<BTreeMap<String, Zeroizing<Vec<u8>>>>,
     mariadb: Option<BTreeMap<u32, Zeroizing<Vec<u8>>>>,
 }
 
@@ -57,10 +57,26 @@ impl SampleKeys {
         let file: serde_json::Value = serde_json::from_slice(&text).expect("the sample is JSON");
         let elements = file["elements"].as_array().expect("it has elements");
         let keys = elements.iter().filter_map(|element| {
-            let key = unhex(element["data"].as_str()?).try_into().ok()?;
+            let key = unhex(element["data"].as_str()?);
             Some((element["data_id"].as_str()?.to_owned(), Zeroizing::new(key)))
         });
         Self { mysql: Some(keys.collect()), mariadb: None }
+    }
+
+    /// The file of MySQL's plug-in: five lengths of 8 bytes, then name, type, user and masked key.
+    pub(crate) fn plugin(name: &str) -> Self {
+        const MASK: &[u8] = b"*305=Ljt0*!@$Hnm(*-9-w;:";
+        let file = sample(&format!("keyring/{name}"));
+        let mut keys = BTreeMap::new();
+        let mut rest = &file[24..];
+        while !rest.starts_with(b"EOF") {
+            let length = |n: usize| u64::from_le_bytes(rest[8 * n..8 * n + 8].try_into().expect("eight")) as usize;
+            let (id, key_at) = (length(1), 40 + length(1) + length(2) + length(3));
+            let key = rest[key_at..key_at + length(4)].iter().zip(MASK.iter().cycle()).map(|(byte, mask)| byte ^ mask);
+            keys.insert(String::from_utf8_lossy(&rest[40..40 + id]).into_owned(), Zeroizing::new(key.collect()));
+            rest = &rest[length(0)..];
+        }
+        Self { mysql: Some(keys), mariadb: None }
     }
 
     /// MariaDB's plain key file.
@@ -87,6 +103,12 @@ impl SampleKeys {
         self
     }
 
+    /// The same store without one key.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.mysql.iter_mut().for_each(|keys| _ = keys.remove(name));
+        self
+    }
+
     /// The same store with a key under one more name.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         if let Some(keys) = &mut self.mysql {
@@ -99,13 +121,17 @@ impl SampleKeys {
 
 impl KeySource for SampleKeys {
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; 32]>> {
+        self.mysql_of_any_length(name).and_then(|key| fixed(&key))
+    }
+
+    fn mysql_of_any_length(&self, name: &str) -> Option<Zeroizing<Vec<u8>>> {
         self.mysql.as_ref()?.get(name).cloned()
     }
 
     fn mysql_numbered(&self, number: MasterKeyId) -> Vec<Zeroizing<[u8; 32]>> {
         let ending = format!("-{number}");
         let keys = self.mysql.iter().flatten();
-        keys.filter(|(name, _)| name.ends_with(&ending)).map(|(_, key)| key.clone()).collect()
+        keys.filter(|(name, _)| name.ends_with(&ending)).filter_map(|(_, key)| fixed(key)).collect()
     }
 
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
@@ -119,6 +145,10 @@ impl KeySource for SampleKeys {
     fn has_mariadb(&self) -> bool {
         self.mariadb.is_some()
     }
+}
+
+fn fixed(key: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
+    key.try_into().ok().map(Zeroizing::new)
 }
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -142,6 +172,8 @@ pub(crate) fn keys_of(name: &str) -> SampleKeys {
             let key = "INNODBKey-95b2f013-e4cd-11f1-8c02-02fc00000001-2";
             SampleKeys::component("mysql97-component-file.json").renamed(key, "INNODBKey-951-2")
         }
+        _ if file.starts_with("percona57-") => SampleKeys::plugin("percona57-plugin-file"),
+        _ if file.starts_with("percona80-") => SampleKeys::plugin("percona80-plugin-file"),
         _ if file.starts_with("mariadb1011-ctr-") => SampleKeys::key_file("mariadb1011-ctr-keyfile"),
         _ if file.starts_with("mariadb") => SampleKeys::key_file("mariadb1011-keyfile"),
         _ => panic!("no keys are known for {name}"),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use innodb::{
     Lsn,
+    binlog::{self, BinlogEncryption},
     crypt::{
         mysql::UnwrapError,
         redo::{key_records::KeyRecords, mysql::BlockCipher},
@@ -72,6 +73,12 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
     }
+    if is_sealed_by_events(head) {
+        return Ok(Some(
+            "its events are encrypted with a key of this side itself, so that there is nothing to wrap; leave it out with \
+             --exclude",
+        ));
+    }
     let Ok(page0) = Page0::parse(head) else { return Ok(None) };
     Ok(match page0.encryption {
         Encryption::MySql { .. } if page0.checksum == Checksum::Mismatch => {
@@ -84,9 +91,15 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
         Encryption::MariaDb { scheme: 1.., .. } => {
             Some("MariaDB encrypts with the keys of its key file themselves, so that there is nothing to wrap")
         }
-        Encryption::PerconaKeyring { .. } => Some("it has the keyring scheme that Percona Server removed"),
+        Encryption::PerconaKeyring { scheme: 1.., .. } => Some("it has the keyring scheme that Percona Server removed"),
         _ => None,
     })
+}
+
+/// Whether it is a binary log of MariaDB or Percona Server 5.7, which seal each event.
+fn is_sealed_by_events(head: &[u8]) -> bool {
+    let log = binlog::recognise(&head).ok();
+    log.is_some_and(|log| matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. }))
 }
 
 fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<bool, TransferError> {
@@ -178,6 +191,28 @@ mod tests {
             assert!(Wrapped::find(&head).is_some(), "{sample}");
             let reason = obstacle(&source, &head, &plan.entries[0].entry.path).unwrap();
             assert_eq!(reason.is_some_and(|reason| reason.contains("5.7.11")), refused, "{sample}: {reason:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_other_key_opens_is_refused_and_what_is_clear_is_not() {
+        let testdata = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
+        for (sample, refused) in [
+            ("tablespace/percona80-16k-clear.ibd.zst", None),
+            ("binlog/percona57-encrypted-4-events", Some("nothing to wrap")),
+            ("binlog/mariadb1011-encrypted-14-events", Some("nothing to wrap")),
+            ("binlog/mysql97-clear", None),
+            ("binlog/mysql97-encrypted-7-events", None),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let bytes = std::fs::read(format!("{testdata}/{sample}")).unwrap();
+            let bytes = if sample.ends_with(".zst") { zstd::decode_all(&*bytes).unwrap() } else { bytes };
+            std::fs::write(directory.path().join("file"), bytes).unwrap();
+            let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+            let source = SourceFile::open(&plan, 0).unwrap();
+            let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
+            assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
+            assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
         }
     }
 

@@ -242,11 +242,17 @@ fn lost(cx: &Context<'_>) -> Option<Ruling> {
 
 /// Encrypted binary logs whose master key no key file holds.
 fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
-    let known = |key: &str| keys.stores.iter().any(|store| store.replication_keys.iter().any(|known| known == key));
+    // Percona Server 5.7.20 had the key without a version.
+    let is_key = |entry: &str, key: &str| entry == key || key.strip_prefix(entry).is_some_and(|v| v.starts_with(':'));
+    let known = |key: &str| keys.stores.iter().flat_map(|store| &store.entries).any(|entry| is_key(&entry.id, key));
     for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {
         let Content::BinaryLog { log, .. } = &file.content else { continue };
-        let BinlogEncryption::MySql { key_id: Some(key), .. } = &log.encryption else { continue };
-        if !keys.stores.is_empty() && !known(key) {
+        let key = match &log.encryption {
+            BinlogEncryption::MySql { key_id: Some(key), .. } => key.clone(),
+            BinlogEncryption::Percona { key_version, .. } => format!("percona_binlog:{key_version}"),
+            _ => continue,
+        };
+        if !keys.stores.is_empty() && !known(&key) {
             let message = format!("{} needs {key}, which no key file holds", file.name);
             let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
                 .fix(format!("put the key file with {key} back before the server restarts"));
@@ -419,6 +425,18 @@ mod tests {
         assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "demo/t.ibd"));
         let foreign = space(2, "11111111-e4cd-11f1-8c02-02fc00000001");
         assert_eq!(mysql().file("demo/t.ibd", foreign).file(KEYRING, json(&[2])).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn a_log_of_percona_5_7_needs_a_key_of_its_own_name() {
+        let encryption = BinlogEncryption::Percona { scheme: 1, key_version: innodb::KeyVersion(0) };
+        let log = innodb::binlog::BinlogHead { encryption, server_version: None, created: None, file_bytes: 9 };
+        let made = || mysql().file("binlog.000001", Content::BinaryLog { log: log.clone(), events: None });
+        let failures = |made: Made| made.judge(&CHECK).iter().filter(|found| found.status == Fail).count();
+        assert_eq!(failures(made().file(KEYRING, json(&[1, 2]))), 1);
+        let keyring = include_bytes!("../../../../../testdata/keyring/percona57-plugin-file");
+        let summary = inspect(keyring).unwrap();
+        assert_eq!(failures(made().file("keyring", Content::KeyStore { summary })), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From event to event: each gives its own length, and where the next begins.
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION},
+    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA},
     bytes::{Bytes, as_u64, bump},
     error::ScanError,
     read::{ReadAt, length},
@@ -336,8 +336,8 @@ impl Chain {
         })
     }
 
-    /// The second event of MariaDB's log, if it says that all others are sealed. One that lost its
-    /// type still has the length and scheme.
+    /// The second event of a log of MariaDB or Percona Server 5.7, if it says that all others are sealed.
+    /// One that lost its type still has the length and scheme.
     fn start_encryption<R: ReadAt + ?Sized>(
         &self,
         log: &Log<'_, R>,
@@ -353,8 +353,8 @@ impl Chain {
         let long_enough = body == START_BODY_BYTES || body == START_BODY_BYTES.saturating_add(CHECKSUM_BYTES);
         let bytes = log.event(at, event, MAX_DESCRIPTION_BYTES)?.unwrap_or_default();
         let scheme: Option<[u8; 1]> = bytes.array_at(EVENT_HEADER_BYTES);
-        let named = event.kind == START_ENCRYPTION;
-        let is_one = if sound { named } else { long_enough && (named || (!self.mysql && scheme == Some([1]))) };
+        let named = event.kind == if self.mysql { START_ENCRYPTION_PERCONA } else { START_ENCRYPTION };
+        let is_one = if sound { named } else { long_enough && (named || scheme == Some([1])) };
         Ok(is_one.then(|| StartEncryption { at, next: at.saturating_add(u64::from(event.bytes)), sound }))
     }
 

@@ -37,8 +37,7 @@ pub(super) struct Description {
     /// The checksum algorithm of the events that follow; 0 none, 1 CRC-32.
     algorithm: u8,
     relay: bool,
-    /// A server of the MySQL family, whose start-encryption events (Percona Server 5.7) name keys
-    /// that are not MariaDB's.
+    /// A server of the MySQL family, whose start-encryption events are those of Percona Server 5.7.
     pub(super) mysql: bool,
 }
 
@@ -84,9 +83,10 @@ fn version_number(version: &str) -> Option<[u32; 3]> {
 /// Whether servers write events of this type. Types of newer versions may be missing, so an
 /// unknown one is no damage.
 ///
-/// Source: `binlog_event.h` (MySQL up to 9.x: 42), MariaDB `log_event.h` (from 160).
+/// Source: `binlog_event.h` (MySQL up to 9.x: 42), MariaDB `log_event.h` (from 160), Percona Server 5.7
+/// (159).
 pub(super) const fn known_type(kind: u8) -> bool {
-    matches!(kind, 1..=50 | 160..=180)
+    matches!(kind, 1..=50 | 159..=180)
 }
 
 #[cfg(test)]

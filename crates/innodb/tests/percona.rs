@@ -1,0 +1,300 @@
+//! What only Percona Server writes: a record that says nothing, a parallel doublewrite file, binary
+//! logs sealed with a key of the keyring, an encrypted system tablespace; and what 5.7 and 8.0 before
+//! 8.0.30 wrote otherwise than newer servers.
+
+mod common;
+
+use common::{SampleKeys, keys_of, sample};
+use innodb::{
+    Lsn, SpaceId,
+    crypt::{mysql::WrappedKey, redo::key_records::KeyRecords, redo::mysql::BlockCipher},
+    doublewrite,
+    keys::{KeySource, NoKeys},
+    tablespace::{Depth, Family, Page0, ScanOptions, TablespaceKind, scan},
+    verify::{
+        Check, FileReport, KeyAsked, Units, Verdict, binlog,
+        doublewrite::verify as verify_doublewrite,
+        redo::{RedoReport, key_info, verify as verify_redo},
+        tablespace::{NoOwners, Options, Owner, Owners, Part, Scratch, TablespaceVerifier},
+    },
+};
+
+const PAGE: usize = 16384;
+/// Where MySQL's and Percona's encryption information stands in pages of 16 KiB.
+const INFO: usize = 10390;
+
+fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
+    let options = Options {
+        keys,
+        export_key: None,
+        continues: None,
+        pages_elsewhere: 0,
+        checkpoint: None,
+        live: false,
+        owners: &NoOwners,
+    };
+    let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
+    let mut part = Part::default();
+    verifier.verify(bytes, 0, &mut bytes.to_vec(), &mut Scratch::default(), &mut part);
+    verifier.finish([part])
+}
+
+fn checks(report: &FileReport) -> Vec<(Option<u64>, Check)> {
+    report.findings.iter().map(|finding| (finding.unit, finding.check)).collect()
+}
+
+mod redo {
+    use super::*;
+
+    const FIRST_ZERO: usize = 794;
+    const BLOCK: usize = 512;
+
+    /// The file with the write-ahead says nothing of its key; the header of the other one does.
+    fn proof(log: &[u8], keys: &dyn KeySource) -> RedoReport {
+        let key = key_info(&sample("redo/percona80-header")).expect("it has the key");
+        verify_redo(log, keys, Some(&key)).expect("it is a redo log")
+    }
+
+    #[test]
+    fn zeros_written_ahead_of_the_end_are_no_damage() {
+        let report = proof(&sample("redo/percona80-write-ahead"), &keys_of("percona80-redo")).file;
+        assert_eq!(report.verdict, Verdict::Ok, "{report:#?}");
+        assert_eq!(report.units, Units { total: 828, encrypted: 822, clear: 0, empty: 6, bad: 0 });
+        assert_eq!(report.findings, []);
+    }
+
+    #[test]
+    fn what_opens_to_something_else_is_damage() {
+        let keys = keys_of("percona80-redo");
+        let mut log = sample("redo/percona80-write-ahead");
+        log[FIRST_ZERO * BLOCK + 300] ^= 1;
+        let report = proof(&log, &keys).file;
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1));
+        assert_eq!(checks(&report), [(Some(794), Check::OpenedChecksum)]);
+
+        let mut log = sample("redo/percona80-write-ahead");
+        let zeros = log[FIRST_ZERO * BLOCK..(FIRST_ZERO + 1) * BLOCK].to_vec();
+        log[700 * BLOCK..701 * BLOCK].copy_from_slice(&zeros);
+        let report = proof(&log, &keys).file;
+        assert_eq!(checks(&report), [(Some(700), Check::AllocatedZero)], "inside the log");
+    }
+
+    #[test]
+    fn zeros_written_ahead_hold_no_wrapped_key() {
+        let header = sample("redo/percona80-header");
+        let log = sample("redo/percona80-write-ahead");
+        let mut only_zeros = log[..4 * BLOCK].to_vec();
+        only_zeros.extend(&log[FIRST_ZERO * BLOCK..(FIRST_ZERO + 6) * BLOCK]);
+        let key: WrappedKey = key_info(&header).expect("it has the key").key;
+        let cipher = BlockCipher::new(&key.unwrap(&keys_of("percona80-redo")).expect("it opens")).expect("a cipher");
+        let mut records = KeyRecords::new(Lsn(0), Some(&cipher));
+        assert!(!records.search(&only_zeros, &mut || {}).expect("read"));
+    }
+}
+
+mod record_without_encryption {
+    use super::*;
+
+    #[test]
+    fn the_scheme_decides_and_not_the_record() {
+        let bytes = sample("tablespace/percona80-16k-clear.ibd");
+        assert_eq!(&bytes[INFO..INFO + 4], b"PSC\0");
+        for keys in [&NoKeys as &dyn KeySource, &keys_of("percona80-")] {
+            let report = tablespace(&bytes, keys);
+            assert_eq!(report.verdict, Verdict::Clear, "{report:#?}");
+            assert_eq!(report.units, Units { total: 10, encrypted: 0, clear: 9, empty: 1, bad: 0 });
+        }
+    }
+
+    #[test]
+    fn damage_in_it_is_seen() {
+        let mut bytes = sample("tablespace/percona80-16k-clear.ibd");
+        bytes[4 * PAGE + 200] ^= 1;
+        assert_eq!(checks(&tablespace(&bytes, &NoKeys)), [(Some(4), Check::Checksum)]);
+    }
+
+    #[test]
+    fn under_the_removed_scheme_pages_are_counted_as_they_are() {
+        let mut bytes = sample("tablespace/percona80-16k-clear.ibd");
+        bytes[INFO + 3] = 1;
+        let report = tablespace(&bytes, &NoKeys);
+        assert_eq!((report.units.encrypted, report.units.clear), (0, 9));
+        assert!(report.findings.iter().any(|finding| finding.check == Check::Unknown), "{report:#?}");
+    }
+}
+
+mod binary_log {
+    use super::*;
+
+    const LOGS: [(&str, u64); 2] = [("percona57-encrypted-4-events", 2), ("percona57-encrypted-24-events", 22)];
+
+    fn log(name: &str) -> Vec<u8> {
+        sample(&format!("binlog/{name}"))
+    }
+
+    #[test]
+    fn events_open_with_the_key_of_the_keyring() {
+        for (name, encrypted) in LOGS {
+            let report = binlog::verify(&log(name), &keys_of(name)).expect("a log");
+            assert_eq!(report.verdict, Verdict::Ok, "{name}: {report:#?}");
+            assert_eq!(report.units, Units { total: encrypted + 2, encrypted, clear: 2, empty: 0, bad: 0 }, "{name}");
+            assert_eq!(report.key, Some(KeyAsked::MysqlBinlog { name: "percona_binlog:0".to_owned() }));
+        }
+    }
+
+    #[test]
+    fn without_the_key_nothing_is_damaged_and_nothing_clear() {
+        for (name, encrypted) in LOGS {
+            for (keys, verdict) in [
+                (&NoKeys as &dyn KeySource, Verdict::Unverifiable),
+                (&SampleKeys::plugin("percona80-plugin-file"), Verdict::MissingKey),
+                (&keys_of(name).all_wrong(), Verdict::WrongKey),
+                (&SampleKeys::key_file("mariadb1011-keyfile"), Verdict::Unverifiable),
+            ] {
+                let report = binlog::verify(&log(name), keys).expect("a log");
+                assert_eq!(
+                    (report.verdict, report.units.encrypted, report.units.bad),
+                    (verdict, encrypted, 0),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_of_5_7_20_has_no_version() {
+        let keys = keys_of("percona57-").renamed("percona_binlog:0", "percona_binlog").without("percona_binlog:0");
+        assert_eq!(binlog::verify(&log(LOGS[1].0), &keys).expect("a log").verdict, Verdict::Ok);
+    }
+
+    #[test]
+    fn damage_is_named_by_its_event() {
+        let (name, _) = LOGS[1];
+        let mut bytes = log(name);
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        let report = binlog::verify(&bytes, &keys_of(name)).expect("a log");
+        assert_eq!(checks(&report), [(Some(23), Check::OpenedChecksum)]);
+        let report = binlog::verify(&log(name)[..last], &keys_of(name)).expect("a log");
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Truncated, 0));
+    }
+}
+
+mod temporary_tablespace {
+    use super::*;
+
+    /// `ibtmp1` of a server that was killed: allocated pages are zero.
+    fn ibtmp1() -> Vec<u8> {
+        sample("tablespace/percona57-ibtmp1")
+    }
+
+    #[test]
+    fn it_is_one_and_its_zeros_are_no_damage() {
+        let found = scan(&ibtmp1(), Depth::All, &ScanOptions::default()).expect("a tablespace");
+        assert_eq!((found.kind, found.page0.family), (TablespaceKind::GlobalTemporary, Family::Undetermined));
+        assert!(!found.page0.declares_encryption());
+        let report = tablespace(&ibtmp1(), &NoKeys);
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Clear, 0), "{report:#?}");
+    }
+
+    #[test]
+    fn what_an_earlier_use_left_in_place_of_a_record_is_none() {
+        let info = &sample("tablespace/percona57-16k-encrypted.ibd")[INFO..INFO + 115];
+        for left in [&[0x5a; 115][..], info] {
+            let mut bytes = ibtmp1();
+            bytes[INFO..INFO + left.len()].copy_from_slice(left);
+            for keys in [&NoKeys as &dyn KeySource, &keys_of("percona57-"), &keys_of("percona57-").emptied()] {
+                let report = tablespace(&bytes, keys);
+                assert_eq!((report.verdict, report.units.encrypted), (Verdict::Clear, 0), "{report:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_flag_does_not_make_a_table_temporary() {
+        let mut bytes = sample("tablespace/percona57-16k-clear.ibd");
+        bytes[56] |= 0x10;
+        bytes[5 * PAGE..6 * PAGE].fill(0);
+        let report = tablespace(&bytes, &NoKeys);
+        assert_eq!(report.verdict, Verdict::Damaged, "{report:#?}");
+    }
+}
+
+mod system_tablespace {
+    use super::*;
+
+    #[test]
+    fn copies_of_its_own_pages_are_opened_with_its_own_key() {
+        let bytes = sample("tablespace/percona80-ibdata1-encrypted");
+        let report = tablespace(&bytes, &keys_of("percona80-"));
+        assert_eq!(report.verdict, Verdict::Ok, "{report:#?}");
+        let stale = report.findings.iter().filter(|finding| finding.check == Check::Stale);
+        assert_eq!(stale.count(), 0, "{report:#?}");
+
+        let mut damaged = bytes;
+        damaged[65 * PAGE + 5000] ^= 1;
+        let report = tablespace(&damaged, &keys_of("percona80-"));
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1));
+    }
+
+    #[test]
+    fn that_of_5_7_is_clear_and_sound() {
+        let report = tablespace(&sample("tablespace/percona57-ibdata1"), &NoKeys);
+        assert_eq!((report.verdict, report.findings.len()), (Verdict::Clear, 0), "{report:#?}");
+    }
+}
+
+mod parallel_doublewrite {
+    use super::*;
+
+    /// Tablespaces that `xb_doublewrite` holds pages of: 24 is the clear table.
+    struct Encrypted(Vec<u32>);
+
+    impl Owners for Encrypted {
+        fn owner(&self, space: SpaceId) -> Option<Owner> {
+            let encrypted = self.0.contains(&space.0);
+            Some(Owner { page_bytes: PAGE, encrypted, key: None, opened_from: Lsn(0) })
+        }
+    }
+
+    #[test]
+    fn clear_copies_of_encrypted_pages_are_listed() {
+        let bytes = sample("doublewrite/percona57-parallel");
+        let report = verify_doublewrite(&bytes, None, &Encrypted(vec![23, 25, 26, 31])).expect("read");
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Clear, 0), "{report:#?}");
+        assert_eq!((report.units.clear, report.units.encrypted), (120, 0));
+        let listed: Vec<&str> = report.findings.iter().map(|finding| finding.detail.as_str()).collect();
+        assert!(!listed.is_empty() && listed.iter().all(|words| words.contains("encrypted tablespace")), "{listed:?}");
+        let clear = verify_doublewrite(&bytes, None, &Encrypted(Vec::new())).expect("read");
+        assert_eq!(clear.findings, []);
+    }
+
+    #[test]
+    fn they_are_counted_by_tablespace() {
+        let bytes = sample("doublewrite/percona57-parallel");
+        let found = doublewrite::scan(&bytes, None, u64::MAX).expect("read");
+        assert_eq!((found.page_bytes, found.copies.slots, found.copies.empty), (16384, 240, 128));
+        assert_eq!(found.copies.of(SpaceId(23)).map(|pages| pages.clear_data), Some(5));
+    }
+
+    #[test]
+    fn a_damaged_copy_is_found() {
+        let mut bytes = sample("doublewrite/percona57-parallel");
+        let slot = bytes.chunks(PAGE).position(|slot| slot[37] == 23 && slot[24..26] == [0x45, 0xbf]).expect("one");
+        bytes[slot * PAGE + 4000] ^= 1;
+        let report = verify_doublewrite(&bytes, None, &NoOwners).expect("read");
+        assert_eq!(checks(&report), [(Some(slot as u64), Check::Checksum)]);
+    }
+}
+
+/// The real record of MySQL 5.7.12 and newer; so far only synthetic ones were read.
+#[test]
+fn encrypted_tables_of_5_7_open() {
+    for name in ["percona57-16k-encrypted.ibd", "percona57-16k-encrypted-kbs8.ibd", "percona57-16k-encrypted-zlib.ibd"]
+    {
+        let bytes = sample(&format!("tablespace/{name}"));
+        let page0 = Page0::parse(&bytes).expect(name);
+        assert_eq!(&bytes[page0.info_offset()..page0.info_offset() + 3], b"lCB", "{name}");
+        assert_eq!(tablespace(&bytes, &keys_of(name)).verdict, Verdict::Ok, "{name}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Directories of Percona Server 5.7 and 8.0, put together from the sample files: what is healthy is
+//! proven, what is clear is called clear, every leak and every damage is found where it is.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::proof::{Proof, flip};
+use crate::support::sealant;
+
+/// Files of a killed server: where they lie in the data directory, and the sample.
+const FILES_57: [(&str, &str); 9] = [
+    ("ibdata1", "tablespace/percona57-ibdata1"),
+    ("ibtmp1", "tablespace/percona57-ibtmp1"),
+    ("xb_doublewrite", "doublewrite/percona57-parallel"),
+    ("binlog.000001", "binlog/percona57-encrypted-4-events"),
+    ("binlog.000003", "binlog/percona57-encrypted-24-events"),
+    ("demo/enc.ibd", "tablespace/percona57-16k-encrypted.ibd"),
+    ("demo/enc_kb8.ibd", "tablespace/percona57-16k-encrypted-kbs8.ibd"),
+    ("demo/enc_zlib.ibd", "tablespace/percona57-16k-encrypted-zlib.ibd"),
+    ("demo/plain.ibd", "tablespace/percona57-16k-clear.ibd"),
+];
+/// Those of a server that was stopped, with all of its own encryption on.
+const FILES_80: [(&str, &str); 4] = [
+    ("ibdata1", "tablespace/percona80-ibdata1-encrypted"),
+    ("ib_logfile0", "redo/percona80-header"),
+    ("ib_logfile1", "redo/percona80-write-ahead"),
+    ("demo/plain.ibd", "tablespace/percona80-16k-clear.ibd"),
+];
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+fn keyring(name: &str) -> PathBuf {
+    testdata().join("keyring").join(name)
+}
+
+fn data_directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::create_dir(directory.path().join("demo")).expect("made");
+    for (name, sample) in files {
+        let plain = fs::read(testdata().join(sample));
+        let bytes = plain.unwrap_or_else(|_| {
+            let packed = fs::File::open(testdata().join(format!("{sample}.zst"))).expect("the sample is there");
+            zstd::decode_all(packed).expect("it is whole")
+        });
+        fs::write(directory.path().join(name), bytes).expect("written");
+    }
+    directory
+}
+
+fn proof(directory: &Path, keys: &str) -> Proof {
+    Proof::mysql(&[directory], Some(&keyring(keys)))
+}
+
+/// Verdicts by file, those of healthy files left out.
+fn unsound(proof: &Proof) -> Vec<(String, String)> {
+    let text = |file: &Value, field: &str| file[field].as_str().expect("text").to_owned();
+    let files = proof.files().iter().filter(|file| file["verdict"] != "ok" && file["verdict"] != "clear");
+    files.map(|file| (text(file, "path"), text(file, "verdict"))).collect()
+}
+
+/// Results of an audit of bytes alone: check, artefact, status.
+fn audited(directory: &Path, copy: &str) -> Vec<(String, String, String)> {
+    let mut audit = sealant();
+    audit.args(["audit", "--deep", "--no-host", "--format", "json", "--offline"]).arg(directory);
+    let output = audit.arg("--keyring-copy").arg(keyring(copy)).output().expect("it ends");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let text = |finding: &Value, field: &str| finding[field].as_str().unwrap_or_default().to_owned();
+    let findings = report["findings"].as_array().expect("findings").iter();
+    findings.map(|found| (text(found, "id"), text(found, "artefact"), text(found, "status"))).collect()
+}
+
+#[track_caller]
+fn is(found: &[(String, String, String)], check: &str, expected: &[(&str, &str)]) {
+    let of_check = found.iter().filter(|(id, ..)| id == check);
+    let of_check: Vec<(&str, &str)> =
+        of_check.map(|(_, artefact, status)| (artefact.as_str(), status.as_str())).collect();
+    assert_eq!(of_check, expected, "{check}");
+}
+
+#[test]
+fn a_killed_5_7_is_healthy_and_its_leak_is_told() {
+    let directory = data_directory(&FILES_57);
+    let found = proof(directory.path(), "percona57-plugin-file");
+    found.is_complete();
+    assert_eq!(unsound(&found), []);
+    for (file, verdict) in
+        [("binlog.000003", "ok"), ("ibtmp1", "clear"), ("xb_doublewrite", "clear"), ("enc.ibd", "ok")]
+    {
+        assert_eq!(found.verdict(file), verdict, "{file}");
+    }
+    assert_eq!(found.file("ibtmp1")["tablespace"], "global-temporary");
+    assert_eq!(found.file("xb_doublewrite")["findings"][0]["check"], "mixed", "{:#}", found.json);
+
+    let found = audited(directory.path(), "percona57-plugin-file");
+    is(&found, "rest-doublewrite-plaintext", &[("xb_doublewrite", "FAIL")]);
+    is(&found, "rest-binlog-plaintext", &[("server", "PASS")]);
+    is(&found, "rest-table-plaintext", &[("demo/plain.ibd", "FAIL")]);
+    is(&found, "rest-page-damaged", &[("server", "PASS")]);
+    is(&found, "key-cannot-open", &[("server", "PASS")]);
+}
+
+#[test]
+fn an_8_0_with_its_own_encryption_is_healthy() {
+    let directory = data_directory(&FILES_80);
+    let found = proof(directory.path(), "percona80-plugin-file");
+    found.is_complete();
+    for (file, verdict) in [("ibdata1", "ok"), ("ib_logfile1", "ok"), ("plain.ibd", "clear")] {
+        assert_eq!(found.verdict(file), verdict, "{file}");
+    }
+
+    let found = audited(directory.path(), "percona80-plugin-file");
+    is(&found, "rest-table-plaintext", &[("demo/plain.ibd", "FAIL")]);
+    is(&found, "rest-page-plaintext", &[("server", "PASS")]);
+    is(&found, "rest-page-damaged", &[("server", "PASS")]);
+}
+
+#[test]
+fn a_flipped_bit_is_found_in_its_file_alone() {
+    for (files, keys, changes) in [
+        (
+            &FILES_57[..],
+            "percona57-plugin-file",
+            &[
+                ("demo/enc.ibd", 70_000),
+                ("demo/enc_kb8.ibd", 36_000),
+                ("demo/plain.ibd", 70_000),
+                ("binlog.000003", 30_000),
+            ][..],
+        ),
+        (
+            &FILES_80,
+            "percona80-plugin-file",
+            &[("ibdata1", 1_070_000), ("ib_logfile1", 300_000), ("demo/plain.ibd", 70_000)],
+        ),
+    ] {
+        for (file, at) in changes {
+            let directory = data_directory(files);
+            flip(&directory.path().join(file), *at, 1);
+            let path = directory.path().join(file).to_string_lossy().into_owned();
+            assert_eq!(unsound(&proof(directory.path(), keys)), [(path, "damaged".to_owned())], "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_file_is_found_in_its_file_alone() {
+    let directory = data_directory(&FILES_57);
+    for (file, left) in [("demo/enc.ibd", 6 * 16384), ("binlog.000003", 39_000), ("ibdata1", 700 * 16384)] {
+        let path = directory.path().join(file);
+        let whole = fs::read(&path).expect("read");
+        fs::write(&path, &whole[..left]).expect("written");
+        let expected = [(path.to_string_lossy().into_owned(), "truncated".to_owned())];
+        assert_eq!(unsound(&proof(directory.path(), "percona57-plugin-file")), expected, "{file}");
+        fs::write(&path, &whole).expect("written");
+    }
+}
+
+#[test]
+fn with_another_keyring_nothing_is_damaged_and_nothing_clear() {
+    let directory = data_directory(&FILES_57);
+    let found = proof(directory.path(), "percona80-plugin-file");
+    let closed: Vec<String> = unsound(&found).into_iter().map(|(_, verdict)| verdict).collect();
+    assert_eq!(closed, ["missing-key"; 5], "{:#}", found.json);
+    assert_eq!(found.verdict("plain.ibd"), "clear");
+    let found = proof(data_directory(&FILES_80).path(), "percona57-plugin-file");
+    assert_eq!((found.verdict("ibdata1"), found.verdict("ib_logfile1")), ("missing-key", "missing-key"));
+}
