@@ -6,6 +6,7 @@ use std::fs;
 
 use harness::{KeyringPlace, Kind, Server, require};
 
+use crate::support::Audit;
 use crate::support::chance::number;
 use crate::support::proof::{Proof, Statements};
 use crate::support::rotation::{Rotating, encrypting, end, mode};
@@ -306,3 +307,29 @@ fn secrets_in(keyring: &str) -> Vec<String> {
     let is_key = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     keyring.split('"').filter(is_key).map(str::to_owned).collect()
 }
+
+/// Files of the redo log that are not in use any more, and spare ones, keep the header of their time: the key in the
+/// newest header opens them.
+#[test]
+fn after_a_rotation_an_audit_finds_nothing_that_lags() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let load = Statements::begin(&at.server, "CALL demo.busy()");
+    for (backup, more) in [("one.age", "--master-key"), ("two.age", "--redo"), ("three.age", "--master-key")] {
+        // Several files of the log hold a checkpoint, each with a header of its own.
+        at.server.sql(REDO).expect("the log goes on");
+        at.run(backup, &[more]).is_done();
+        Audit::live(&at.server).passes("key-wrap-lag");
+    }
+    drop(load);
+    Audit::live_with(&at.server, &["--deep"]).passes("key-wrap-lag");
+    // By hand, the header of the log follows with the next checkpoint, as it does where the finding sends.
+    at.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+    at.run("four.age", &["--redo"]).is_done();
+    Audit::live(&at.server).passes("key-wrap-lag");
+}
+
+/// Fills and leaves files of the redo log.
+const REDO: &str = "CREATE TABLE demo.fill (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(8000)) CHARACTER SET latin1;
+    INSERT INTO demo.fill (v) SELECT REPEAT('x', 8000) FROM demo.enc LIMIT 700;
+    UPDATE demo.fill SET v = REPEAT('y', 8000); DROP TABLE demo.fill";

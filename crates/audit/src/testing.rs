@@ -284,6 +284,7 @@ pub(crate) fn redo(encrypted: u64, clear: u64) -> Content {
             format_id: 6,
             creator: None,
             start_lsn: None,
+            checkpoint_lsn: None,
             declared_encrypted: None,
             key: None,
             names_clear: false,

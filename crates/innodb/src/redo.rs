@@ -18,6 +18,7 @@ use crate::{
     randomness::looks_random,
     read::{ReadAt, chunks, fill, length},
     tablespace::{Encryption, MySqlMagic},
+    verify::redo::checkpoint_lsn,
 };
 
 /// Layout of a redo log file.
@@ -99,6 +100,10 @@ pub struct RedoScan {
     pub creator: Option<String>,
     /// Redo log position at the start of the file, where the header has it.
     pub start_lsn: Option<Lsn>,
+    /// MySQL: the newest checkpoint that the header holds. A file that is used again keeps the key of an earlier
+    /// use in its header until it gets one, so that the newest of all files tells which key counts.
+    #[serde(default)]
+    pub checkpoint_lsn: Option<Lsn>,
     /// MariaDB: whether the header says encrypted; MySQL: `None`, see the blocks.
     pub declared_encrypted: Option<bool>,
     /// Which key. MySQL writes it only into files that held a checkpoint, so a file
@@ -142,7 +147,11 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<RedoScan, 
         return Err(ScanError::EmptyFile);
     }
     let mut buf = vec![0; as_usize(BLOCKS_BEGIN)];
-    let mut found = header(fill(source, 0, &mut buf)?, file_bytes);
+    let head = fill(source, 0, &mut buf)?;
+    let mut found = header(head, file_bytes);
+    if found.format == RedoFormat::MySql {
+        found.checkpoint_lsn = checkpoint_lsn(head);
+    }
     let from = match found.format {
         RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => PHYS_BEGINS,
         _ => BLOCKS_BEGIN,
@@ -185,6 +194,7 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
         format,
         format_id,
         start_lsn: head.be64(8).filter(|_| recognised).map(Lsn),
+        checkpoint_lsn: None,
         creator: creator.filter(|_| recognised),
         names_clear: format == RedoFormat::MariaDbPhys && declared_encrypted == Some(true),
         declared_encrypted,

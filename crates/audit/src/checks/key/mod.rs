@@ -23,8 +23,9 @@ pub(super) mod wrap_lag;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+use innodb::Lsn;
 use innodb::redo::RedoKey;
-use innodb::tablespace::{Encryption, MySqlMagic};
+use innodb::tablespace::{Encryption, MySqlMagic, TablespaceKind};
 use keyring::{KeyName, StoreKind, StoreSummary};
 
 use crate::check::Context;
@@ -226,6 +227,8 @@ struct Wrapped<'a> {
     offset: u64,
     /// Its first seven bytes: magic and number.
     hex: String,
+    /// Whether it is made anew at every start, and not wrapped anew by a rotation.
+    temporary: bool,
 }
 
 impl Wrapped<'_> {
@@ -272,30 +275,70 @@ const fn magic_hex(magic: MySqlMagic) -> &'static str {
 /// What the server's own files (`live`), or those of its backups, have wrapped.
 fn wrapped<'a>(cx: &'a Context<'_>, live: bool) -> Vec<Wrapped<'a>> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
-    let wanted = files.filter(|file| (file.role != Role::Backup) == live);
-    wanted.filter_map(wrapped_file).collect()
+    let wanted: Vec<&FileFact> = files.filter(|file| (file.role != Role::Backup) == live).collect();
+    let logs = newest_redo_headers(&wanted);
+    let of_log = |file: &FileFact| {
+        redo_key(file).is_none() || logs.get(directory(file)).is_some_and(|log| log.path == file.path)
+    };
+    wanted.into_iter().filter(|file| of_log(file)).filter_map(wrapped_file).collect()
+}
+
+/// The file of each redo log whose header counts: the log has one key, which each file that holds a checkpoint has
+/// wrapped by the master key of its time. Older files, and those used again, which keep the header of an earlier use
+/// until they hold a checkpoint, are opened by the key in the newest; no server wraps them anew (seen on 9.7.4).
+fn newest_redo_headers<'a>(files: &[&'a FileFact]) -> BTreeMap<&'a Path, &'a FileFact> {
+    let mut newest: BTreeMap<&Path, &FileFact> = BTreeMap::new();
+    for file in files.iter().filter(|file| redo_key(file).is_some()) {
+        let known = newest.entry(directory(file)).or_insert(file);
+        if redo_checkpoint(file) > redo_checkpoint(known) {
+            *known = file;
+        }
+    }
+    newest
+}
+
+fn directory(file: &FileFact) -> &Path {
+    Path::new(&file.path).parent().unwrap_or_else(|| Path::new("/"))
+}
+
+/// Newest checkpoint in the header.
+fn redo_checkpoint(file: &FileFact) -> Option<Lsn> {
+    match &file.content {
+        Content::Redo { scan } => scan.checkpoint_lsn,
+        _ => None,
+    }
+}
+
+/// Magic, number of the master key and server uuid of a redo log file with encrypted blocks.
+///
+/// The header stays when encryption is switched off: blocks tell whether the key still matters.
+fn redo_key(file: &FileFact) -> Option<(MySqlMagic, u32, Option<&str>)> {
+    match &file.content {
+        Content::Redo { scan } if scan.blocks.encrypted > 0 => match &scan.key {
+            Some(RedoKey::MySql { magic, master_key_id, server_uuid }) => {
+                Some((*magic, master_key_id.0, server_uuid.as_deref()))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn wrapped_file(file: &FileFact) -> Option<Wrapped<'_>> {
-    let (magic, id, uuid, offset) = match &file.content {
+    let ((magic, id, uuid), offset, temporary) = match &file.content {
         Content::Tablespace { scan } => match &scan.page0.encryption {
             Encryption::MySql { magic, master_key_id, server_uuid, .. } => {
                 let offset = info_offset(scan.page0.logical_page_bytes, scan.page0.physical_page_bytes);
-                (*magic, master_key_id.0, server_uuid, offset)
+                let temporary =
+                    matches!(scan.page0.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary);
+                ((*magic, master_key_id.0, server_uuid.as_deref()), offset, temporary)
             }
             _ => return None,
         },
-        // The header stays when encryption is switched off: blocks tell whether the key still matters.
-        Content::Redo { scan } if scan.blocks.encrypted > 0 => match &scan.key {
-            Some(RedoKey::MySql { magic, master_key_id, server_uuid }) => {
-                (*magic, master_key_id.0, server_uuid, REDO_INFO_OFFSET)
-            }
-            _ => return None,
-        },
-        _ => return None,
+        _ => (redo_key(file)?, REDO_INFO_OFFSET, false),
     };
     let hex = format!("{}{id:08x}", magic_hex(magic));
-    Some(Wrapped { name: &file.name, path: &file.path, id, uuid: uuid.as_deref(), offset, hex })
+    Some(Wrapped { name: &file.name, path: &file.path, id, uuid, offset, hex, temporary })
 }
 
 /// Newest master key of each server uuid that the key files or the running keyring name.
@@ -373,6 +416,15 @@ pub(super) mod tests {
         let elements = numbers.iter().map(element).collect::<Vec<_>>().join(",");
         let text = format!(r#"{{"version":"1.0","elements":[{elements}]}}"#);
         Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() }
+    }
+
+    /// A file of an encrypted redo log whose key is wrapped by this master key, and its newest checkpoint.
+    pub(in crate::checks) fn redo(number: u32, checkpoint: u64) -> Content {
+        let Content::Redo { mut scan } = crate::testing::redo(10, 0) else { panic!("a redo log") };
+        scan.checkpoint_lsn = Some(Lsn(checkpoint));
+        let (magic, master_key_id) = (MySqlMagic::V3, MasterKeyId(number));
+        scan.key = Some(RedoKey::MySql { magic, master_key_id, server_uuid: Some(UUID.to_owned()) });
+        Content::Redo { scan }
     }
 
     /// A tablespace of MySQL wrapped by this master key.

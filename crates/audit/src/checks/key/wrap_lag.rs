@@ -1,9 +1,11 @@
 //! `key-wrap-lag`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Wrapped, newest_master_keys, nothing_wrapped, wrapped};
+use crate::artefact::Kind;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 
@@ -14,25 +16,36 @@ pub(crate) const CHECK: Check = Check {
     explanation: "ALTER INSTANCE ROTATE INNODB MASTER KEY re-wraps every tablespace that the server has open. One that was \
         restored, discarded or missed by an interrupted rotation keeps the old key, which then must not be removed and \
         still opens it for whoever has it. Page 0 names the master key in clear; compared with the newest of the same \
-        server uuid in any other page 0, redo header, key file or the running keyring. Number 0 is the key of bootstrap, \
+        server uuid in any other page 0, redo header, key file or the running keyring. The redo log counts once, by its \
+        newest header: older files are opened by the key in that, and are not wrapped anew. Number 0 is the key of bootstrap, \
         which is a constant that everybody knows.",
     applies: "MySQL 5.7.11 and newer",
-    fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
-    cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
+    fix: "sealant rotate run --redo --recipient age1… --keyring-backup FILE: it rotates, and waits until page 0 of every \
+        tablespace and the header of the redo log are on disk",
+    cost: "seconds; blocks DDL on tablespaces meanwhile; the keyring is backed up before and after",
     standards: &["PCI DSS 4.0.1 3.7.4", "PCI DSS 4.0.1 3.7.5"],
     judge,
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let spaces = wrapped(cx, true);
+    let mut spaces = wrapped(cx, true);
+    spaces.retain(|space| !space.temporary);
     if spaces.is_empty() {
         return nothing_wrapped(cx);
     }
     let newest = newest(cx, &spaces);
+    let unknown = unknown(cx);
     let mut verdict = Verdict::new();
     for space in &spaces {
         if let Some(message) = behind(space, &newest) {
-            verdict.push(Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence()));
+            let ruling = Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence());
+            verdict.push(match unknown.contains(space.path) {
+                true => ruling.fix(format!(
+                    "{}: no rotation reaches it, since the server does not have it; import it, or move it away",
+                    word(space.path)
+                )),
+                false => ruling,
+            });
         }
     }
     let keys: Vec<String> = newest.iter().map(|(uuid, id)| format!("{id} of {uuid}")).collect();
@@ -41,6 +54,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let pass = Ruling::pass("server", Grade::Bytes, words);
     verdict.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, Ruling::evidence));
     Ok(verdict)
+}
+
+/// Files of tables that the server, which listed its tablespaces, does not have.
+fn unknown<'a>(cx: &'a Context<'_>) -> BTreeSet<&'a str> {
+    if cx.facts.sql.as_ref().is_none_or(|sql| sql.tablespaces().is_err()) {
+        return BTreeSet::new();
+    }
+    let files = [Kind::Table, Kind::GeneralTablespace].iter().flat_map(|kind| cx.artefacts.of_kind(*kind));
+    files.filter(|space| space.tablespace.is_none()).filter_map(|space| Some(space.file?.path.as_str())).collect()
 }
 
 /// The newest key of each server uuid; files of 5.7.11 name none and are compared among themselves.
@@ -72,8 +94,11 @@ fn behind(space: &Wrapped<'_>, newest: &BTreeMap<String, u32>) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{UUID, json, space};
+    use innodb::tablespace::TablespaceKind;
+
+    use super::super::tests::{UUID, json, redo, space};
     use super::*;
+    use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, mariadb, mysql, tablespace};
 
@@ -93,6 +118,30 @@ mod tests {
             |numbers: &[u32]| mysql().file("demo/a.ibd", space(2, UUID)).file("component_keyring_file", json(numbers));
         assert_eq!(made(&[1, 2]).statuses(&CHECK), [Pass]);
         assert_eq!(made(&[1, 2, 3]).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn the_redo_log_counts_once_by_its_newest_header() {
+        let made = |newest: u32| {
+            mysql()
+                .file("demo/a.ibd", space(2, UUID))
+                .file("#innodb_redo/#ib_redo7", redo(1, 700))
+                .file("#innodb_redo/#ib_redo9", redo(newest, 900))
+                .file("#innodb_redo/#ib_redo12_tmp", redo(1, 500))
+        };
+        assert_eq!(made(2).statuses(&CHECK), [Pass]);
+        let found = made(1).judge(&CHECK);
+        assert_eq!((found.len(), found[0].artefact.as_str()), (1, "#innodb_redo/#ib_redo9"));
+        assert!(found[0].remediation.as_ref().is_some_and(|fix| fix.contains("sealant rotate run --redo")));
+    }
+
+    #[test]
+    fn temporary_tablespaces_are_not_wrapped_anew() {
+        let Content::Tablespace { mut scan } = space(1, UUID) else { panic!("a tablespace") };
+        scan.page0.kind = TablespaceKind::SessionTemporary;
+        let temporary = Content::Tablespace { scan };
+        let made = mysql().file("demo/a.ibd", space(2, UUID)).file("#innodb_temp/temp_1.ibt", temporary);
+        assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]
