@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::support::chance::{Random, number};
 use crate::support::proof::{Proof, Statements};
-use crate::support::rotation::Rotating;
+use crate::support::rotation::{Rotating, end};
 use crate::support::sealant;
 
 /// Throw-away keys of MariaDB's `file_key_management`.
@@ -314,4 +314,32 @@ fn an_encrypted_key_file_is_backed_up_with_its_password() {
     let verified = verify.output().expect("it starts");
     let verified: Value = serde_json::from_slice(&verified.stdout).expect("JSON");
     assert_eq!((&verified["files"][0]["verdict"], &verified["files"][0]["key"]["key_id"]), (&"ok".into(), &3.into()));
+}
+
+/// Which key a new tablespace has is on disk when the server comes to it: until then nothing is proven of it.
+#[test]
+fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = mysql();
+    at.server
+        .sql(
+            "SET GLOBAL innodb_max_dirty_pages_pct = 99; SET GLOBAL innodb_idle_flush_pct = 0;
+             SET GLOBAL innodb_adaptive_flushing = OFF",
+        )
+        .expect("it writes as late as it can");
+    let mut command = at.bare(&["run", "--yes", "--data-keys", "--settle", "1s", "--user", "root"]);
+    command.arg("--log").arg(at.path("statements")).args(["--recipient", &at.recipient()]);
+    let ended = {
+        command.arg("--keyring-backup").arg(at.path("k.age"));
+        end(command)
+    };
+    assert_eq!(ended.code, Some(3), "{}\n{}", ended.stdout, ended.stderr);
+    let after = ended.stdout.lines().find(|line| line.starts_with("after:")).expect("a proof");
+    assert!(after.contains("page 0 of ") && after.contains("nothing is proven"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("NOT proven: ") && ended.stdout.contains("undo_001: "), "{}", ended.stdout);
+    // The same command goes on when they are written.
+    at.server
+        .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
+        .expect("set");
+    at.run("k.age", &["--data-keys"]).is_done();
 }

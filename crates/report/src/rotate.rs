@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use change::{Outcome, rotate::Report};
+use change::{
+    Outcome,
+    rotate::{Proof, Report},
+};
 
 use crate::{Error, certificate::write_certificate_table, json, text::visible};
 
@@ -76,14 +79,10 @@ fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
 
 fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(before) = &report.proofs.before {
-        writeln!(out, "before: the keyring opens {} encrypted of {} files", before.encrypted_files, before.files)?;
+        writeln!(out, "before: {}", proof(before))?;
     }
     let Some(after) = &report.proofs.after else { return Ok(()) };
-    writeln!(
-        out,
-        "after:  the keyring opens {} encrypted of {} files",
-        after.proof.encrypted_files, after.proof.files
-    )?;
+    writeln!(out, "after:  {}", proof(&after.proof))?;
     if let Some(key) = &after.new_key {
         let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
         writeln!(out, "        {} on {spaces} tablespaces and {redo} redo log files", visible(key))?;
@@ -97,8 +96,31 @@ fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(on) = after.tablespaces_on_key_id {
         writeln!(out, "        {on} tablespaces are on the key that was asked for")?;
     }
-    if !report.lagging.is_empty() {
-        writeln!(out, "        {} files do not carry the new key yet", report.lagging.len())?;
+    write_lagging(report, out)
+}
+
+fn proof(proof: &Proof) -> String {
+    let opens = format!("the keyring opens {} encrypted of {} files", proof.encrypted_files, proof.files);
+    match proof.unwritten_files {
+        0 => opens,
+        1 => format!("{opens}; page 0 of 1 more is not on disk, so that nothing is proven of it"),
+        more => format!("{opens}; page 0 of {more} more is not on disk, so that nothing is proven of them"),
+    }
+}
+
+/// Each file that is not proven to be as it should.
+fn write_lagging(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if report.lagging.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "NOT proven: {} files, which the server has not written yet or does not have open",
+        report.lagging.len()
+    )?;
+    for lagging in &report.lagging {
+        let key = lagging.key.as_deref().unwrap_or("page 0, which names its key, is not on disk");
+        writeln!(out, "        {}: {}", visible(&lagging.file.to_string_lossy()), visible(key))?;
     }
     Ok(())
 }

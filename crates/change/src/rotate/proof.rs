@@ -40,7 +40,7 @@ pub struct Proof {
 pub struct Lagging {
     /// The file.
     pub file: PathBuf,
-    /// The key it names; `None` if its page 0, which would, is not on disk yet.
+    /// The key it names; `None` if its page 0, which would, is not on disk yet, so that nothing is proven of it.
     pub key: Option<String>,
 }
 
@@ -51,6 +51,8 @@ pub(super) struct Wanted {
     pub(super) binary_log: Option<String>,
     /// Fingerprints that tablespaces should not have any more.
     pub(super) not: Fingerprints,
+    /// Files that the server calls encrypted: what their bytes do not show to be so is not proven.
+    pub(super) encrypted: BTreeSet<PathBuf>,
     /// Number of a key of MariaDB, and the tablespaces that should carry it.
     pub(super) mariadb: Option<(u32, BTreeSet<PathBuf>)>,
 }
@@ -161,10 +163,15 @@ impl Seen {
             let moved = wanted.mariadb.as_ref().is_some_and(|(_, files)| files.contains(&file.path));
             // A table that was moved names its key, once it is on disk.
             let unwritten = (wanted.master.is_some() && is_unwritten(file)) || (moved && names.is_empty());
+            let unproven = file.key.is_none() && wanted.encrypted.contains(&file.path);
             let same = || wanted.not.get(&file.path).is_some_and(|old| has_key(&file.path, *old));
-            (other || unwritten || same()).then(|| Lagging { file: file.path.clone(), key: names.into_iter().next() })
+            (other || unwritten || unproven || same())
+                .then(|| Lagging { file: file.path.clone(), key: names.into_iter().next() })
         };
-        self.files.values().filter_map(lagging).collect()
+        // A file that was made since has not been looked at yet.
+        let unseen = wanted.encrypted.iter().filter(|path| !self.files.contains_key(*path) && path.exists());
+        let unseen = unseen.map(|path| Lagging { file: path.clone(), key: None });
+        self.files.values().filter_map(lagging).chain(unseen).collect()
     }
 
     /// Those of them that name another key.
@@ -273,5 +280,34 @@ fn wanted_for(file: &FileResult, wanted: &Wanted) -> Option<String> {
             files.contains(&file.path).then(|| mariadb_name(*id, 1))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::KeyStore;
+
+    const TESTDATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
+
+    #[test]
+    fn a_file_that_the_server_calls_encrypted_and_that_is_not_on_disk_is_named() {
+        let sample = |name: &str| Path::new(TESTDATA).join(name);
+        let copy = KeyringCopy::read(&KeyStore::MySql(sample("keyring/mysql97-component-file.json"))).unwrap();
+        let datadir = tempfile::tempdir().unwrap();
+        let at = |name: &str| datadir.path().join(name);
+        fs::copy(sample("tablespace/mysql97-16k-encrypted.ibd"), at("t.ibd")).unwrap();
+        // As after a rebuild: an auxiliary table has another name than before.
+        fs::write(at("fts_2.ibd"), vec![0; 7 * 16384]).unwrap();
+        let seen = Seen::prove(&[datadir.path().to_owned()], &copy).unwrap();
+        assert_eq!(seen.proof().encrypted_files, 1);
+        assert_eq!(seen.lagging(&Wanted::default()), []);
+        fs::write(at("later.ibd"), "").unwrap();
+        let encrypted = ["t.ibd", "fts_2.ibd", "later.ibd", "dropped.ibd"].map(at).into();
+        let lagging = seen.lagging(&Wanted { encrypted, ..Wanted::default() });
+        let named: Vec<_> = lagging.iter().map(|lagging| (lagging.file.clone(), lagging.key.clone())).collect();
+        assert_eq!(named, [(at("fts_2.ibd"), None), (at("later.ibd"), None)]);
     }
 }

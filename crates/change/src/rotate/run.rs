@@ -19,7 +19,7 @@ use super::{
     proof::{Seen, Wanted},
     register::Ledger,
     site::{self, Site},
-    tables::{Table, Work},
+    tables::{self, Table, Work},
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
 
@@ -429,7 +429,7 @@ impl<'r, 'l> Run<'r, 'l> {
     fn prove_after(&mut self, report: &mut Report) -> Ended {
         for _ in 0..PROOFS {
             let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };
-            let wanted = self.wanted(&copy);
+            let wanted = self.wanted(&copy)?;
             let patience = if self.failed { self.request.patience.min(RERUN_PATIENCE) } else { self.request.patience };
             let proven = Seen::prove(&self.site.places, &copy).and_then(|mut seen| {
                 seen.settle(&wanted, &copy, &mut self.session, patience)?;
@@ -463,14 +463,16 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    fn wanted(&self, copy: &KeyringCopy) -> Wanted {
+    fn wanted(&mut self, copy: &KeyringCopy) -> Result<Wanted, Error> {
+        let encrypted = tables::called_encrypted(&mut self.session, self.site.datadir())?;
         let newest = |kind, asked: bool| copy.newest(kind, &self.site.server_uuid).filter(|_| asked);
-        Wanted {
+        Ok(Wanted {
+            encrypted,
             master: newest(KeyKind::Master, self.request.master_key),
             binary_log: newest(KeyKind::BinaryLog, self.request.binlog_key),
             not: self.unfinished_keys().map(|(path, key)| (path.clone(), *key)).collect(),
             mariadb: self.request.mariadb_key_id.map(|id| (id, self.work.files.clone())),
-        }
+        })
     }
 
     /// Notes what is known of every key.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::Rows;
+use server::{Flavor, Rows};
 
 use super::Error;
 use crate::{Session, encrypt::clear, quote};
@@ -171,6 +171,17 @@ impl Work {
         self.leftovers.sort_by(|a, b| a.artefact.cmp(&b.artefact));
         self.files.extend(self.tables.iter().flat_map(|table| table.files.iter().cloned()));
     }
+}
+
+/// Files of the tablespaces that MySQL calls encrypted, as seen from here; MariaDB has no such list. Those of undo are
+/// told by the keys that they had.
+pub(super) fn called_encrypted(session: &mut Session<'_>, datadir: &Path) -> Result<BTreeSet<PathBuf>, Error> {
+    if session.identity().flavor() == Flavor::MariaDb {
+        return Ok(BTreeSet::new());
+    }
+    let home = session.identity().datadir.clone();
+    let spaces = session.ask(MYSQL_SPACES)?;
+    Ok((0..spaces.rows.len()).filter_map(|row| path(&spaces, row, [&home, datadir])).collect())
 }
 
 fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, places: [&Path; 2]) {
