@@ -89,11 +89,7 @@ impl<'l> Session<'l> {
 
     /// What tells whether, and how, this server replicates.
     pub(crate) fn replica_status(&self) -> &'static str {
-        match self.identity.flavor() {
-            server::Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
-            _ if self.identity.version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
-            _ => "SHOW SLAVE STATUS",
-        }
+        replication::status::query(&self.identity.version)
     }
 
     /// The first value of the answer's first row.

@@ -26,7 +26,6 @@ pub mod option_file;
 mod packet;
 mod privileges;
 pub mod probe;
-pub mod replication;
 mod secret;
 mod socket;
 pub mod tls;

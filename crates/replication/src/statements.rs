@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
-use crate::{secret::Password, version::ServerVersion};
+use server::{Password, ServerVersion};
 
 /// Where the changes come from.
 #[derive(Clone, Debug)]
@@ -30,41 +30,33 @@ pub type Statements = Vec<Zeroizing<String>>;
 
 /// What makes a MySQL server or a MariaDB follow `source` from the position that its copied files are at.
 ///
-/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log. `channels` are
-/// those that it follows others by already, such as came with the copy of a replica: they end.
+/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log.
 #[must_use]
-pub fn replica(version: &ServerVersion, source: &Source, position: &str, channels: &[String]) -> Statements {
-    let ended = channels.iter().flat_map(|channel| without(version, channel));
+pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
     if version.flavor.is_mysql_like() {
-        let words = Words::of(version);
-        let mut clauses = link(words.prefix, source);
-        clauses.push_str(&format!(", {}_AUTO_POSITION=1", words.prefix));
-        let begun = [format!("{} {}", words.change, *clauses), format!("START {}", words.replica)];
-        return statements(ended.chain(begun));
+        let terms = Terms::by_version(version);
+        let mut clauses = link(terms.prefix, source);
+        clauses.push_str(&format!(", {}_AUTO_POSITION=1", terms.prefix));
+        return statements([format!("{} {}", terms.change, *clauses), format!("START {}", terms.replica)]);
     }
     let clauses = link("MASTER", source);
-    statements(ended.chain([
+    statements([
         format!("SET GLOBAL gtid_slave_pos = {}", text(position)),
         format!("CHANGE MASTER TO {}, MASTER_USE_GTID=slave_pos", *clauses),
         "START SLAVE".to_owned(),
-    ]))
+    ])
 }
 
-/// What lists the channels of a replica, and the column with their names.
+/// What ends the channels of these names and forgets them.
 #[must_use]
-pub fn channels(version: &ServerVersion) -> (&'static str, &'static str) {
-    match version.flavor.is_mysql_like() {
-        true if version.at_least(8, 0, 22) => ("SHOW REPLICA STATUS", "Channel_Name"),
-        true => ("SHOW SLAVE STATUS", "Channel_Name"),
-        false => ("SHOW ALL SLAVES STATUS", "Connection_name"),
-    }
+pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements {
+    statements(channels.iter().flat_map(|channel| end_channel(version, channel)))
 }
 
-/// What ends a channel and forgets it.
-fn without(version: &ServerVersion, channel: &str) -> [String; 2] {
+fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
     let channel = text(channel);
     if version.flavor.is_mysql_like() {
-        let replica = Words::of(version).replica;
+        let replica = Terms::by_version(version).replica;
         return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
     }
     [format!("STOP SLAVE {channel}"), format!("RESET SLAVE {channel} ALL")]
@@ -74,9 +66,9 @@ fn without(version: &ServerVersion, channel: &str) -> [String; 2] {
 /// the group has let it go since, of which it has to be told to let go as well.
 #[must_use]
 pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
-    let words = Words::of(version);
+    let terms = Terms::by_version(version);
     let password = shown(source);
-    let (change, prefix) = (words.change, words.prefix);
+    let (change, prefix) = (terms.change, terms.prefix);
     // Later recoveries are to verify, too.
     let set = if version.at_least(8, 0, 0) { "SET PERSIST" } else { "SET GLOBAL" };
     let verified = source.ca.iter().flat_map(|ca| {
@@ -98,14 +90,14 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
 }
 
 /// How a version spells it.
-struct Words {
+struct Terms {
     change: &'static str,
     replica: &'static str,
     prefix: &'static str,
 }
 
-impl Words {
-    fn of(version: &ServerVersion) -> Self {
+impl Terms {
+    fn by_version(version: &ServerVersion) -> Self {
         if version.at_least(8, 0, 23) {
             Self { change: "CHANGE REPLICATION SOURCE TO", replica: "REPLICA", prefix: "SOURCE" }
         } else {
@@ -138,8 +130,8 @@ fn shown(source: &Source) -> Zeroizing<String> {
     }
 }
 
-/// A text for a session whose `sql_mode` is empty.
-fn text(text: &str) -> String {
+/// A text literal for a session whose `sql_mode` is empty.
+pub(crate) fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
@@ -150,7 +142,7 @@ fn statements(each: impl IntoIterator<Item = String>) -> Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::Signs;
+    use server::Signs;
 
     fn source(ca: Option<&str>) -> Source {
         let password = Some(Password::new(*b"it's\\"));
@@ -159,7 +151,7 @@ mod tests {
 
     fn all(text: &str, comment: &str, position: &str) -> String {
         let version = ServerVersion::parse(text, Signs { comment, ..Signs::default() }).unwrap();
-        replica(&version, &source(Some("/ca.pem")), position, &[])
+        replica(&version, &source(Some("/ca.pem")), position)
             .iter()
             .map(|text| text.as_str())
             .collect::<Vec<_>>()
@@ -181,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn channels_that_came_with_the_copy_end_first() {
+    fn channels_end_in_each_version_s_own_words() {
         let ended = |text: &str, channel: &str| {
             let version = ServerVersion::parse(text, Signs::default()).unwrap();
-            let all = replica(&version, &source(None), "0-1-77", &[channel.to_owned()]);
+            let all = end_channels(&version, &[channel.to_owned()]);
             format!("{}; {}", *all[0], *all[1])
         };
         assert_eq!(ended("9.7.4", ""), "STOP REPLICA FOR CHANNEL ''; RESET REPLICA ALL FOR CHANNEL ''");
@@ -210,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_shown_holds_no_password() {
         let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
-        let shown = replica(&version, &Source { password: None, ..source(None) }, "", &[]);
+        let shown = replica(&version, &Source { password: None, ..source(None) }, "");
         assert!(shown[0].contains("SOURCE_PASSWORD='…'") && shown[0].contains("SOURCE_SSL=1"));
     }
 }

@@ -1,0 +1,101 @@
+//! The two ends of replication: a source, and the server that is to follow it.
+
+use server::{Connection, Identity, Options, Rows, Target, describe};
+
+use crate::Error;
+
+/// A server that is asked.
+#[derive(Debug)]
+pub struct Peer {
+    connection: Connection,
+    name: String,
+    identity: Identity,
+}
+
+impl Peer {
+    /// Connects and asks which server it is.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], [`Error::Server`].
+    pub fn connect(target: &Target, options: &Options) -> Result<Self, Error> {
+        let connect = |source| Error::Connect { endpoint: target.endpoint.clone(), source };
+        let mut connection = Connection::open(target, options).map_err(connect)?;
+        let name = target.endpoint.to_string();
+        let identity = describe(&mut connection).map_err(|source| Error::Server { server: name.clone(), source })?;
+        Ok(Self { connection, name, identity })
+    }
+
+    /// How messages name it: its address.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which server it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(crate) fn is_mysql(&self) -> bool {
+        self.identity.flavor().is_mysql_like()
+    }
+
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.connection.query(sql).map_err(|source| Error::Server { server: self.name.clone(), source })
+    }
+
+    /// The first value of the answer; nothing is the empty text.
+    pub(crate) fn value(&mut self, sql: &str) -> Result<String, Error> {
+        Ok(self.rows(sql)?.scalar().unwrap_or_default().to_owned())
+    }
+
+    /// The same, read as GTIDs.
+    pub(crate) fn gtids<T>(&mut self, sql: &str) -> Result<T, Error>
+    where
+        T: std::str::FromStr<Err = crate::gtid::NotGtids>,
+    {
+        let text = self.value(sql)?;
+        text.parse().map_err(|source| Error::NotGtids { server: self.name.clone(), source })
+    }
+
+    /// Runs a statement that may hold a password.
+    pub(crate) fn run(&mut self, statement: &str) -> Result<(), Error> {
+        let server = || self.name.clone();
+        self.connection.query(statement).map(drop).map_err(|error| match error {
+            server::Error::Server { code, .. } => Error::Refused { server: server(), code },
+            source => Error::Server { server: server(), source },
+        })
+    }
+}
+
+/// A source, and a server that runs on a copy of its data.
+#[derive(Debug)]
+pub struct Peers {
+    /// The server whose data was copied.
+    pub source: Peer,
+    /// The server that is to follow it.
+    pub new: Peer,
+}
+
+impl Peers {
+    /// Makes sure that one can follow the other at all.
+    ///
+    /// # Errors
+    /// [`Error::OtherFamily`], [`Error::SameId`], [`Error::SameUuid`].
+    pub fn new(source: Peer, new: Peer) -> Result<Self, Error> {
+        let (theirs, ours) = (&source.identity, &new.identity);
+        let server = new.name.clone();
+        if source.is_mysql() != new.is_mysql() {
+            let (version, source_version) = (ours.version.to_string(), theirs.version.to_string());
+            return Err(Error::OtherFamily { server, version, source_version });
+        }
+        if theirs.server_id == ours.server_id {
+            return Err(Error::SameId { server, id: theirs.server_id.to_string() });
+        }
+        if theirs.server_uuid.is_some() && theirs.server_uuid == ours.server_uuid {
+            return Err(Error::SameUuid { server });
+        }
+        Ok(Self { source, new })
+    }
+}

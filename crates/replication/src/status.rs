@@ -1,0 +1,70 @@
+//! The channels of a replica and what stopped them.
+//!
+//! Sources: "SHOW REPLICA STATUS" of the MySQL manual (`SHOW SLAVE STATUS` before 8.0.22, gone in 8.4), "SHOW ALL SLAVES
+//! STATUS" of the MariaDB documentation.
+
+use server::{Rows, ServerVersion};
+
+/// What lists the channels of a replica, a row for each.
+#[must_use]
+pub fn query(version: &ServerVersion) -> &'static str {
+    match version.flavor.is_mysql_like() {
+        true if version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
+        true => "SHOW SLAVE STATUS",
+        false => "SHOW ALL SLAVES STATUS",
+    }
+}
+
+/// Names of the channels by which a server follows others, from the answer to [`query`]. Those of a replication group are
+/// left out: the group itself makes and ends them.
+#[must_use]
+pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
+    let column = if version.flavor.is_mysql_like() { "Channel_Name" } else { "Connection_name" };
+    let names = (0..status.rows.len()).map(|row| status.value(row, column).unwrap_or_default().to_owned());
+    names.filter(|name| !name.starts_with("group_replication_")).collect()
+}
+
+/// What stopped the first channel, if something did, from the answer to [`query`].
+#[must_use]
+pub fn last_error(status: &Rows) -> Option<String> {
+    let text = |column: &str| status.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);
+    text("Last_SQL_Error").or_else(|| text("Last_IO_Error"))
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Signs;
+
+    use super::*;
+
+    fn version(text: &str) -> ServerVersion {
+        ServerVersion::parse(text, Signs::default()).unwrap()
+    }
+
+    fn answer(columns: &[&str], rows: &[&[&str]]) -> Rows {
+        let row = |row: &&[&str]| row.iter().map(|text| Some((*text).to_owned())).collect();
+        Rows { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: rows.iter().map(row).collect() }
+    }
+
+    #[test]
+    fn each_version_is_asked_in_its_own_words() {
+        assert_eq!(query(&version("9.7.4")), "SHOW REPLICA STATUS");
+        assert_eq!(query(&version("8.0.21")), "SHOW SLAVE STATUS");
+        assert_eq!(query(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");
+    }
+
+    #[test]
+    fn channels_of_a_group_are_left_to_the_group() {
+        let status = answer(&["Channel_Name"], &[&[""], &["group_replication_applier"], &["east"]]);
+        assert_eq!(channels(&version("9.7.4"), &status), ["", "east"]);
+    }
+
+    #[test]
+    fn the_applier_s_error_comes_first() {
+        let columns = ["Last_IO_Error", "Last_SQL_Error"];
+        assert_eq!(last_error(&answer(&columns, &[&["lost", "duplicate"]])).as_deref(), Some("duplicate"));
+        assert_eq!(last_error(&answer(&columns, &[&["lost", ""]])).as_deref(), Some("lost"));
+        assert_eq!(last_error(&answer(&columns, &[&["", ""]])), None);
+        assert_eq!(last_error(&answer(&columns, &[])), None);
+    }
+}
