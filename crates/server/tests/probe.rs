@@ -85,7 +85,7 @@ fn mysql97_speaks_tls_12_and_13_only() {
     assert_eq!(tls.certificates[0].sha256, leaf.sha256);
 
     // Each probe at the other's door.
-    let probe = probe::classic(&x, &ProbeLimits { timeout: std::time::Duration::from_secs(2), ..generous() });
+    let probe = probe::classic(&x, &ProbeLimits { timeout: harness::limit(2), ..generous() });
     assert!(!probe.reachable, "{probe:?}");
     let probe = probe::x_protocol(&tcp(&server), &generous());
     assert_eq!(probe.error.as_ref().unwrap().class, FailureClass::NotMySql, "{probe:?}");

@@ -40,7 +40,7 @@ fn settings() -> SendSettings {
         compression: Compression::Auto,
         bandwidth: None,
         suite: None,
-        patience: Duration::from_secs(10),
+        patience: harness::limit(30),
         key_file_keys: KeyFileKeys::Stay,
     }
 }
@@ -52,7 +52,7 @@ fn host(into: &Path, listen: SocketAddr, expiry: Duration) -> Host {
         advertise: Vec::new(),
         streams: 4,
         expiry,
-        patience: Duration::from_secs(10),
+        patience: harness::limit(30),
         owner: None,
         allow: Vec::new(),
         anew: false,
@@ -63,7 +63,7 @@ fn host(into: &Path, listen: SocketAddr, expiry: Duration) -> Host {
 
 /// Receives into `into`, and sends as `send` does.
 fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
-    let host = host(into, SocketAddr::new(LOCALHOST, 0), Duration::from_secs(20));
+    let host = host(into, SocketAddr::new(LOCALHOST, 0), harness::limit(60));
     let before = into.exists();
     let destination = Destination::Paired(host.code().expect("a code").clone());
     thread::scope(|scope| {
@@ -93,7 +93,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
-    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir_all(root.join("db")).expect("a directory");
     let write = |name: &str, bytes: &[u8]| fs::write(root.join(name), bytes).expect("a file");
@@ -151,7 +151,7 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
 
 #[test]
 fn a_source_of_which_nothing_is_left_arrives_empty() {
-    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir_all(root.join("db")).expect("a directory");
     fs::write(root.join("db/file"), bytes(2 * MIB, 1)).expect("a file");
@@ -168,7 +168,7 @@ fn a_source_of_which_nothing_is_left_arrives_empty() {
 
 #[test]
 fn a_file_that_changes_in_the_last_round_ends_it() {
-    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");
     fs::write(root.join("file"), bytes(2 * MIB, 1)).expect("a file");
@@ -185,7 +185,7 @@ fn a_file_that_changes_in_the_last_round_ends_it() {
 
 #[test]
 fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
-    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");
     fs::write(root.join("file"), bytes(4 * MIB, 1)).expect("a file");
@@ -209,15 +209,16 @@ fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
 /// another key.
 #[test]
 fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
-    let directory = tempfile::tempdir_in(".").expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into, other] = ["source", "target", "other"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");
     fs::write(root.join("file"), bytes(MIB, 1)).expect("a file");
     let [first, second, third] = [11, 12, 13].map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)));
-    let right = host(&into, SocketAddr::new(third, 0), Duration::from_secs(20));
+    let port = harness::free_port().expect("a port");
+    let right = host(&into, SocketAddr::new(third, port), harness::limit(60));
     let code = right.code().expect("a code").clone();
     let web = TcpListener::bind((first, code.port)).expect("a port");
-    let wrong = host(&other, SocketAddr::new(second, code.port), Duration::from_secs(4));
+    let wrong = host(&other, SocketAddr::new(second, code.port), harness::limit(4));
     let progress = Progress::default();
     let destination =
         |addresses: &[IpAddr]| Destination::Paired(PairingCode { addresses: addresses.to_vec(), ..code.clone() });

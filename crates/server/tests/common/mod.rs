@@ -2,8 +2,6 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use std::time::Duration;
-
 use harness::{Kind, Server, ServerBuilder};
 use server::{Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions};
 
@@ -26,7 +24,7 @@ pub(crate) fn options(password: &str, mode: TlsMode) -> Options {
         password: Some(Password::new(password)),
         tls: TlsOptions { mode: Some(mode), ..TlsOptions::default() },
         allow_plaintext_tcp: mode == TlsMode::Off,
-        connect_timeout: Duration::from_secs(10),
+        connect_timeout: harness::limit(10),
         ..Options::default()
     }
 }
