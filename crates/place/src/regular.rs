@@ -1,0 +1,166 @@
+//! Opening files in directories that somebody else writes to.
+//!
+//! Under the name of a file there may be a pipe, whose open waits for ever, a device, whose open or reading does
+//! something, or a link to a file that whoever made it may not read. So nothing is opened but regular files, without
+//! waiting, and a link at the end of a path is followed only where the user wrote the path.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, ErrorKind, Read},
+    os::fd::AsFd,
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat},
+    io::Errno,
+};
+
+/// Whether a link at the end of a path is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// It is: the user wrote the path.
+    Followed,
+    /// It is not: the name was found in a directory, or made from one.
+    Refused,
+}
+
+/// Something else stands where a regular file was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotRegular {
+    /// What it is: "a named pipe".
+    pub found: &'static str,
+}
+
+impl std::fmt::Display for NotRegular {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, not a file", self.found)
+    }
+}
+
+impl std::error::Error for NotRegular {}
+
+impl NotRegular {
+    /// Whether this is why something could not be opened.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+impl From<NotRegular> for io::Error {
+    fn from(found: NotRegular) -> Self {
+        Self::new(ErrorKind::InvalidInput, found)
+    }
+}
+
+/// Opens a regular file for reading, without waiting, and without a trace in its time of access if that can be.
+///
+/// # Errors
+/// Of the system; [`NotRegular`] inside for anything that is no regular file.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    open_at(CWD, path.as_os_str(), links)
+}
+
+/// The same for a name in a directory.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_at(directory: impl AsFd, name: &OsStr, links: Links) -> io::Result<File> {
+    let (link_at, no_link) = match links {
+        Links::Followed => (AtFlags::empty(), OFlags::empty()),
+        Links::Refused => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
+    };
+    // Before the open too: that of a device may do something.
+    check(statat(&directory, name, link_at)?.st_mode)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | no_link;
+    let opened = match openat(&directory, name, flags | OFlags::NOATIME, Mode::empty()) {
+        // Only the owner and root may leave the time of access alone.
+        Err(Errno::PERM) => openat(&directory, name, flags, Mode::empty()),
+        opened => opened,
+    };
+    let file = match opened {
+        // A link took the file's place since it was looked at.
+        Err(Errno::LOOP) if links == Links::Refused => return Err(NotRegular { found: LINK }.into()),
+        opened => File::from(opened?),
+    };
+    check(fstat(&file)?.st_mode)?;
+    Ok(file)
+}
+
+/// Reads a small file whole.
+///
+/// # Errors
+/// As [`open`]; [`ErrorKind::FileTooLarge`] if it has more than `most_bytes`.
+pub fn read(path: &Path, links: Links, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, links)?.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most_bytes) {
+        return Ok(bytes);
+    }
+    Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than {most_bytes} bytes, which no such file has")))
+}
+
+const LINK: &str = "a symbolic link";
+
+fn check(mode: u32) -> Result<(), NotRegular> {
+    let found = match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "a directory",
+        FileType::Symlink => LINK,
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        _ => "a device",
+    };
+    Err(NotRegular { found })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::{fs::symlink, net::UnixListener},
+    };
+
+    use super::*;
+
+    fn found(path: &Path, links: Links) -> &'static str {
+        NotRegular::of(&open(path, links).unwrap_err()).unwrap().found
+    }
+
+    #[test]
+    fn only_regular_files_are_opened_and_links_only_where_they_may_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        symlink("link", at("twice")).unwrap();
+        rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        symlink("pipe", at("to-pipe")).unwrap();
+        let _listener = UnixListener::bind(at("socket")).unwrap();
+        for links in [Links::Followed, Links::Refused] {
+            assert_eq!(read(&at("file"), links, 4).unwrap(), b"text");
+            assert_eq!(found(&at("pipe"), links), "a named pipe");
+            assert_eq!(found(&at("socket"), links), "a socket");
+            assert_eq!(found(directory.path(), links), "a directory");
+            assert_eq!(found(Path::new("/dev/zero"), links), "a device");
+            assert_eq!(open(&at("none"), links).unwrap_err().kind(), ErrorKind::NotFound);
+        }
+        assert_eq!(read(&at("twice"), Links::Followed, 4).unwrap(), b"text");
+        assert_eq!(found(&at("to-pipe"), Links::Followed), "a named pipe");
+        assert_eq!(found(&at("endless"), Links::Followed), "a device");
+        for link in ["link", "twice", "to-pipe", "endless"] {
+            assert_eq!(found(&at(link), Links::Refused), "a symbolic link");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_longer_than_any_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read(&path, Links::Refused, 4096).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
+}
