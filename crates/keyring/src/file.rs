@@ -1,12 +1,13 @@
 //! Reading files of keys and passwords into memory that is wiped.
 
 use std::{
-    fs::{File, FileType, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, ErrorKind, Read},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
 
+use place::regular::{self, Links, NotRegular};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use zeroize::Zeroizing;
 
@@ -25,15 +26,27 @@ const FIRST_BYTES: usize = 64 << 10;
 /// [`KeyringError::NotFound`], [`KeyringError::NotPermitted`], [`KeyringError::NotAFile`],
 /// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
 pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    let mut file = match open_pipe(path)? {
+        Some(pipe) => pipe,
+        None => regular::open(path, Links::Followed).map_err(|error| match NotRegular::of(&error) {
+            Some(NotRegular { found }) => KeyringError::NotAFile { found },
+            None => error.into(),
+        })?,
+    };
+    let metadata = file.metadata()?;
+    read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
+}
+
+/// A pipe that this process has open; `None` for any other path.
+fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    if !is_descriptor(path) || !std::fs::metadata(path)?.file_type().is_fifo() {
+        return Ok(None);
+    }
     // Without waiting: the open of a pipe would, for someone to write.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let metadata = file.metadata()?;
-    if let Some(found) = refused(metadata.file_type(), is_descriptor(path)) {
-        return Err(KeyringError::NotAFile { found });
-    }
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     wait_again(&file)?;
-    read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
+    Ok(Some(file))
 }
 
 /// Reads a key store into memory that is wiped when dropped. `file_bytes` is the length it is expected
@@ -86,21 +99,6 @@ fn doubled(bytes: &[u8], limit: usize) -> Zeroizing<Vec<u8>> {
     larger
 }
 
-/// What a file is that is not to be read.
-fn refused(kind: FileType, descriptor: bool) -> Option<&'static str> {
-    if kind.is_file() || kind.is_fifo() && descriptor {
-        None
-    } else if kind.is_dir() {
-        Some("a directory")
-    } else if kind.is_fifo() {
-        Some("a named pipe")
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else {
-        Some("a device")
-    }
-}
-
 /// Whether the path names a descriptor that this process has open.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory))
@@ -146,7 +144,7 @@ mod tests {
         assert_eq!(found(&path), "a named pipe");
         let socket = directory.path().join("socket");
         let _listener = UnixListener::bind(&socket).unwrap();
-        assert!(matches!(read_file(&socket), Err(KeyringError::Io(_))));
+        assert_eq!(found(&socket), "a socket");
     }
 
     #[test]

@@ -3,14 +3,13 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{MetadataExt, OpenOptionsExt},
-    },
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
+
+use place::regular::{self, Links};
 
 use crate::{error::Error, location::DIRECTORY};
 
@@ -143,12 +142,8 @@ impl Listing {
 
 /// Opens a file of a data directory to look at it, without a trace in its time of access if that can be.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(rustix::fs::OFlags::NOATIME.bits()).unwrap_or_default();
-    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        // Only the owner may ask for that.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
-        opened => opened,
-    }
+    // Links that lead out are copied as what they lead to.
+    regular::open(path, Links::Followed)
 }
 
 #[cfg(test)]

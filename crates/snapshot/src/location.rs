@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::Placing;
+use place::{
+    Placing,
+    regular::{self, Links},
+};
 use rustix::fs::{Access, OFlags, ioctl_ficlone};
 
 use crate::error::Error;
@@ -83,7 +86,7 @@ fn sample(datadir: &Path) -> Result<File, Error> {
     let files = items.filter_map(|item| Some((item.path(), item.metadata().ok()?)));
     let smallest = files.filter(|(_, metadata)| metadata.is_file()).min_by_key(|(_, metadata)| metadata.len());
     let (path, _) = smallest.ok_or_else(|| Error::NotADataDir { path: datadir.to_owned() })?;
-    File::open(&path).map_err(|source| Error::Unreadable { path, source })
+    regular::open(&path, Links::Refused).map_err(|source| Error::Unreadable { path, source })
 }
 
 /// Makes a directory for one copy, called by the data directory, the time and this process.

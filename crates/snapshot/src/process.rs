@@ -7,12 +7,12 @@
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::{fs::MetadataExt, net::UnixStream},
     path::{Path, PathBuf},
 };
 
+use place::regular::{self, Links};
 use rustix::{
     net::sockopt::socket_peercred,
     process::{Flock, FlockType, Pid, fcntl_getlk},
@@ -78,8 +78,9 @@ fn peer(socket: &Path) -> Result<Option<Pid>, Error> {
 }
 
 fn pid_in(path: &Path) -> Result<Option<Pid>, Error> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text.trim().parse().ok().and_then(Pid::from_raw)),
+    const MOST_BYTES: u64 = 64;
+    match regular::read(path, Links::Followed, MOST_BYTES) {
+        Ok(text) => Ok(String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Unreadable { path: path.to_owned(), source }),
     }
@@ -90,7 +91,7 @@ fn lock_holders(datadir: &Path) -> Result<BTreeSet<std::num::NonZeroI32>, Error>
     let mut holders = BTreeSet::new();
     for name in LOCKED {
         let path = datadir.join(name);
-        let file = match File::open(&path) {
+        let file = match regular::open(&path, Links::Followed) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(source) => return Err(Error::Unreadable { path, source }),
@@ -191,7 +192,7 @@ pub(crate) fn state_in(stat: &str) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{fs::File, io::Write};
 
     use super::*;
 

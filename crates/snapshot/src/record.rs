@@ -8,8 +8,11 @@ use std::{
 };
 
 use jiff::Timestamp;
-use place::Placing;
-use rustix::fs::{FlockOperation, flock};
+use place::{
+    Placing,
+    regular::{self, Links},
+};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -84,7 +87,8 @@ impl Record {
     }
 
     fn read(directory: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(directory.join(NAME)).ok()?).ok()
+        const MOST_BYTES: u64 = 1 << 20;
+        serde_json::from_slice(&regular::read(&directory.join(NAME), Links::Refused, MOST_BYTES).ok()?).ok()
     }
 }
 
@@ -92,13 +96,17 @@ impl Record {
 pub(crate) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
     let failed = |source| Error::Place { path: path.clone(), source };
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    // The directory is the server's, and its user may have put anything there.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+    let file = options.open(&path).map_err(failed)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
     Ok(file)
 }
 
 fn is_in_use(directory: &Path) -> bool {
-    let Ok(file) = File::open(directory.join(LOCK)) else { return false };
+    let Ok(file) = regular::open(&directory.join(LOCK), Links::Refused) else { return false };
     flock(&file, FlockOperation::NonBlockingLockShared).is_err()
 }
 

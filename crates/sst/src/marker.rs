@@ -2,6 +2,8 @@
 
 use std::{fs, io, path::Path};
 
+use place::regular::{self, Links};
+
 use crate::{error::SstError, position::Position};
 
 const FLUSHED: &str = "tables_flushed";
@@ -23,15 +25,17 @@ pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
 
 /// Whether the server has stopped writing, and its position if so; the marker is taken away then.
 pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
+    const MOST_BYTES: u64 = 4096;
     if datadir.join(FAILED).exists() {
         clear(datadir)?;
         return Err(SstError::NotFlushed);
     }
     let path = datadir.join(FLUSHED);
-    let text = match fs::read_to_string(&path) {
+    let text = match regular::read(&path, Links::Refused, MOST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(SstError::file(&path, "cannot be read"))?,
     };
+    let text = String::from_utf8_lossy(&text);
     // Empty for a moment where the server does not rename it into place.
     if !text.contains(':') {
         return Ok(None);

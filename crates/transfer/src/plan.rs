@@ -18,6 +18,9 @@ use crate::{
     wire::{Entry, Kind, Root},
 };
 
+/// What is said of a source where a name leads to something else than before.
+pub(crate) const OTHER_FILE: &str = "another file took its place";
+
 /// What manifests are called; files so called in the source are not part of a transfer.
 pub const MANIFEST: &str = "sealant-manifest";
 /// Where a target keeps what is not committed yet.
@@ -143,7 +146,7 @@ impl Planned {
         let now = Identity::of(now);
         let then = self.identity;
         if (now.device, now.inode) != (then.device, then.inode) {
-            Some("another file took its place")
+            Some(OTHER_FILE)
         } else if now.bytes != then.bytes {
             Some("its length is another")
         } else if now.modified != then.modified {

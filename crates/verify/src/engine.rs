@@ -29,6 +29,8 @@ use innodb::{
     },
 };
 
+use place::regular::{self, Links};
+
 use crate::{
     keys::Keys,
     live::OpenFiles,
@@ -344,10 +346,9 @@ impl<'a> Run<'a> {
     fn options(&'a self, index: usize, file: &PlannedFile, reader: &Reader) -> Options<'a> {
         let directory = data_directory(&file.path);
         let (continues, pages_elsewhere) = self.continuation(index, &directory);
-        let export = file.path.with_extension("cfp");
         Options {
             keys: self.keys,
-            export_key: std::fs::read(export).ok().and_then(|bytes| innodb::crypt::mysql::export_key(&bytes)),
+            export_key: export_key(&file.path.with_extension("cfp")),
             continues,
             pages_elsewhere,
             checkpoint: self.logs.checkpoint(&file.path),
@@ -536,6 +537,14 @@ impl ReadAt for Beginning<'_> {
     fn len(&self) -> io::Result<u64> {
         self.reader.len().map(|bytes| bytes.min(self.bytes))
     }
+}
+
+/// The key of an exported tablespace, from the file beside it.
+fn export_key(path: &std::path::Path) -> Option<innodb::crypt::mysql::TablespaceKey> {
+    /// One has some hundred bytes.
+    const MOST_BYTES: u64 = 4096;
+    let bytes = regular::read(path, Links::Refused, MOST_BYTES).ok()?;
+    innodb::crypt::mysql::export_key(&bytes)
 }
 
 /// Page 0 of the first file of a system tablespace, parsed and as bytes.

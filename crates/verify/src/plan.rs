@@ -1,10 +1,10 @@
 //! Which files there are, and what each is.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs::{self, File},
-    io,
+    fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -12,11 +12,12 @@ use innodb::{
     ReadAt,
     file_kind::{self, FileKind},
 };
+use place::regular::{self, Links};
 
 /// A file to verify.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
-    /// As given, or below the directory given.
+    /// As given, or below the directory given; behind a link, where that leads.
     pub path: PathBuf,
     /// What it is.
     pub subject: Subject,
@@ -62,15 +63,37 @@ const MAX_DEPTH: u32 = 16;
 /// Holds page 0 of any page size.
 const HEAD_BYTES: usize = 65536;
 
+/// What is known while files are looked for.
+struct Walk {
+    /// What was asked for, without links.
+    roots: Vec<PathBuf>,
+    /// Whether links that lead out of all of these are followed.
+    outward: Links,
+    /// Device and inode of what was met.
+    seen: BTreeSet<(u64, u64)>,
+}
+
 impl Plan {
-    /// Looks at everything below `paths`. Symbolic links are followed where they lead to files or
-    /// directories not seen before, as servers do (`DATA DIRECTORY`, moved schemas).
+    /// Looks at everything below `paths`, which may be links themselves. What a link below leads to is looked at if it is
+    /// below one of them too; any other is a failure where it may be a server's file or directory.
     #[must_use]
     pub fn of(paths: &[PathBuf]) -> Self {
+        Self::by(paths, Links::Refused)
+    }
+
+    /// The same for the directories of a server that this host runs: links below lead where they lead the server
+    /// (`DATA DIRECTORY`, moved schemas).
+    #[must_use]
+    pub fn of_server(paths: &[PathBuf]) -> Self {
+        Self::by(paths, Links::Followed)
+    }
+
+    fn by(paths: &[PathBuf], outward: Links) -> Self {
         let mut plan = Self::default();
-        let mut seen = std::collections::BTreeSet::new();
+        let roots = paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+        let mut walk = Walk { roots, outward, seen: BTreeSet::new() };
         for path in paths {
-            plan.visit(path, true, 0, &mut seen);
+            plan.named(path, &mut walk);
         }
         plan.files.sort_by(|a, b| a.path.cmp(&b.path));
         plan.files.dedup_by(|a, b| a.path == b.path);
@@ -100,19 +123,35 @@ impl Plan {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
-    fn visit(&mut self, path: &Path, named: bool, depth: u32, seen: &mut std::collections::BTreeSet<(u64, u64)>) {
-        use std::os::unix::fs::MetadataExt;
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) if !named && leads_nowhere(&error) => return self.missing(path),
-            Err(error) => return self.fail(path, &error),
-        };
+    fn named(&mut self, path: &Path, walk: &mut Walk) {
+        match fs::metadata(path) {
+            Err(error) => self.fail(path, &error),
+            // Below a link to a directory, names stay as they were given.
+            Ok(metadata) if metadata.is_dir() => self.visit(path, &metadata, true, 0, walk),
+            Ok(metadata) => match fs::canonicalize(path) {
+                Ok(target) if path.is_symlink() => self.visit(&target, &metadata, true, 0, walk),
+                _ => self.visit(path, &metadata, true, 0, walk),
+            },
+        }
+    }
+
+    fn found(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
+        match fs::symlink_metadata(path) {
+            // A file that a running server dropped.
+            Err(error) if leads_nowhere(&error) => {}
+            Err(error) => self.fail(path, &error),
+            Ok(metadata) if metadata.is_symlink() => self.link(path, depth, walk),
+            Ok(metadata) => self.visit(path, &metadata, false, depth, walk),
+        }
+    }
+
+    fn visit(&mut self, path: &Path, metadata: &fs::Metadata, named: bool, depth: u32, walk: &mut Walk) {
         if metadata.is_dir() {
-            if seen.insert((metadata.dev(), metadata.ino())) && depth <= MAX_DEPTH {
-                self.enter(path, depth, seen);
+            if walk.seen.insert((metadata.dev(), metadata.ino())) && depth <= MAX_DEPTH {
+                self.enter(path, depth, walk);
             }
         } else if metadata.is_file() {
-            if seen.insert((metadata.dev(), metadata.ino())) {
+            if walk.seen.insert((metadata.dev(), metadata.ino())) {
                 self.look(path, named, metadata.len());
             }
         } else if named {
@@ -122,16 +161,34 @@ impl Plan {
         }
     }
 
-    /// A file that a running server dropped, which is nothing; or a link to nowhere, which is what
-    /// is left of a data file in a backup that did not follow it.
-    fn missing(&mut self, path: &Path) {
-        let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-        if is_link && classify(&[], name(path), false, 0).is_some() {
-            self.failures.push((path.to_path_buf(), "a symbolic link that leads nowhere".to_owned()));
+    fn link(&mut self, link: &Path, depth: u32, walk: &mut Walk) {
+        // What is left of a data file in a backup that did not follow it.
+        let may_be_data = classify(&[], name(link), false, 0).is_some();
+        let target = fs::canonicalize(link).and_then(|target| Ok((fs::metadata(&target)?, target)));
+        match target {
+            Err(error) if leads_nowhere(&error) && !may_be_data => {}
+            Err(error) if leads_nowhere(&error) => self.refuse(link, "a symbolic link that leads nowhere"),
+            Err(error) => self.fail(link, &error),
+            // It is met there.
+            Ok((_, target)) if walk.roots.iter().any(|root| target.starts_with(root)) => {}
+            Ok((metadata, target)) if walk.outward == Links::Followed => {
+                self.visit(&target, &metadata, false, depth, walk);
+            }
+            Ok((metadata, _)) if metadata.is_dir() || may_be_data => {
+                self.refuse(
+                    link,
+                    "a symbolic link that leads elsewhere, and is not followed; name where it leads, too",
+                );
+            }
+            Ok(_) => self.others = self.others.saturating_add(1),
         }
     }
 
-    fn enter(&mut self, path: &Path, depth: u32, seen: &mut std::collections::BTreeSet<(u64, u64)>) {
+    fn refuse(&mut self, path: &Path, why: &str) {
+        self.failures.push((path.to_path_buf(), why.to_owned()));
+    }
+
+    fn enter(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) => return self.fail(path, &error),
@@ -145,7 +202,7 @@ impl Plan {
         }
         below.sort();
         for path in below {
-            self.visit(&path, false, depth.saturating_add(1), seen);
+            self.found(&path, depth.saturating_add(1), walk);
         }
     }
 
@@ -234,7 +291,7 @@ pub(crate) fn name(path: &Path) -> &str {
 /// What a file is; `None` if it holds nothing to verify. A file named on the command line is
 /// always something.
 fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
-    let file = File::open(path)?;
+    let file = regular::open(path, Links::Refused)?;
     let mut head = vec![0; HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES))];
     let mut done = 0;
     while let Some(rest) = head.get_mut(done..).filter(|rest| !rest.is_empty()) {

@@ -16,6 +16,7 @@ use std::{
 };
 
 use innodb::ReadAt;
+use place::regular::{self, Links};
 use rustix::{
     fs::{Advice, OFlags, fadvise},
     io::{ReadWriteFlags, preadv2},
@@ -80,12 +81,12 @@ impl Buffer {
 }
 
 impl Reader {
-    /// Opens a file.
+    /// Opens a file that was found in a directory: a link in its place is not followed, a pipe not waited for.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Those of [`regular::open`].
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::new(File::open(path)?))
+        Ok(Self::new(regular::open(path, Links::Refused)?))
     }
 
     /// Of an open file.

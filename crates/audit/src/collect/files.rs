@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use innodb::ReadAt;
 use innodb::tablespace::{Continuation, Depth, ScanOptions};
+use place::regular::NotRegular;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
@@ -344,13 +345,11 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
     let file = match open_at(&*job.dir, &job.name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        // A pipe may have taken the name meanwhile.
+        Err(error) if NotRegular::of(&error).is_some() => return Some(Content::Special),
         Err(error) => return Some(Content::Unreadable { why: error.to_string() }),
     };
-    // A pipe may have taken the name meanwhile.
     let stat = rustix::fs::fstat(&file).ok()?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Some(Content::Special);
-    }
     let source = Counted { file: File::from(file), bytes };
     let mut head = vec![0; HEAD_BYTES];
     let count = match source.read_at(0, &mut head) {

@@ -5,7 +5,6 @@
 //! second key for it, and every page that is not in memory is lost. So page 0 of the file decides.
 
 use std::{
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
     thread::sleep,
@@ -13,6 +12,7 @@ use std::{
 };
 
 use innodb::tablespace::Page0;
+use place::regular::{self, Links};
 
 use super::{Leftover, Progress};
 use crate::{Error, Outcome, Session, control::Requests, quote};
@@ -106,7 +106,7 @@ fn file_of(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<Opti
 
 fn declares_encryption(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
-    File::open(file)?.take(LONGEST_PAGE).read_to_end(&mut head)?;
+    regular::open(file, Links::Followed)?.take(LONGEST_PAGE).read_to_end(&mut head)?;
     let page0 = Page0::parse(&head).map_err(io::Error::other)?;
     Ok(page0.declares_encryption())
 }

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use place::regular::{self, Links};
 use server::{
     Flavor, Identity, Options, Target,
     option_file::{Entries, Told},
@@ -130,8 +131,10 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
 
 /// A running server in `/proc`; in a container, its number and paths are not ours.
 fn process(identity: &Identity) -> Option<PathBuf> {
+    const MOST_BYTES: u64 = 64;
     let file = identity.datadir.join(identity.pid_file.as_ref()?);
-    let pid: u32 = fs::read_to_string(file).ok()?.trim().parse().ok()?;
+    let pid = regular::read(&file, Links::Refused, MOST_BYTES).ok()?;
+    let pid: u32 = String::from_utf8(pid).ok()?.trim().parse().ok()?;
     let process = PathBuf::from(format!("/proc/{pid}"));
     let program = fs::read_link(process.join("exe")).ok()?;
     let name = program.file_name()?.to_string_lossy();

@@ -76,20 +76,20 @@ impl Asked {
     pub(super) fn by_server(session: &mut Session<'_>, places: &[PathBuf], holding: &Holding) -> Result<Self, Error> {
         let relay = session.ask("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
         let relay = relay.value(0, "Value").and_then(|base| Path::new(base).file_name()?.to_str().map(str::to_owned));
-        Ok(Self::by_files(places, holding, relay.as_deref()))
+        Ok(Self::by_files(&Plan::of_server(places), holding, relay.as_deref()))
     }
 
     /// By the files of a backup, in a directory.
     pub(super) fn by_backup(directory: &Path, holding: &Holding) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
-        Ok(Self::by_files(&[directory.to_owned()], holding, None))
+        Ok(Self::by_files(&Plan::of(&[directory.to_owned()]), holding, None))
     }
 
-    fn by_files(places: &[PathBuf], holding: &Holding, relay: Option<&str>) -> Self {
+    fn by_files(plan: &Plan, holding: &Holding, relay: Option<&str>) -> Self {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-        let report = verify::run(&Plan::of(places), &holding.keys, &settings);
+        let report = verify::run(plan, &holding.keys, &settings);
         let mut asked = Self { files: report.files.len() as u64, ..Self::default() };
         // What a server dropped meanwhile is no file any more.
         asked.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();

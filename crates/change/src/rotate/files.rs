@@ -8,6 +8,7 @@ use std::{
 };
 
 use innodb::tablespace::Page0;
+use place::regular::{self, Links};
 use server::{Flavor, Identity, Rows};
 use verify::read::Reader;
 
@@ -76,12 +77,14 @@ fn paths(rows: &Rows, column: &str) -> Vec<PathBuf> {
 }
 
 fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
+    const MOST_BYTES: u64 = 64 << 10;
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
     let path = datadir.join("auto.cnf");
-    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
         _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),
     })?;
+    let text = String::from_utf8_lossy(&text);
     let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
     match uuid.map(str::trim) {
         Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
@@ -122,7 +125,7 @@ fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error>
 }
 
 fn may_read(path: &Path) -> Result<(), Error> {
-    match fs::File::open(path) {
+    match regular::open(path, Links::Followed) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             Err(Error::Unread { path: path.to_owned(), reason: error.to_string() })
         }
@@ -143,7 +146,8 @@ pub(crate) fn page0(path: &Path) -> Option<Page0> {
 /// The first bytes of a file, which hold page 0 whatever its size.
 pub(crate) fn head(path: &Path) -> Option<Vec<u8>> {
     use innodb::ReadAt;
-    let reader = Reader::open(path).ok()?;
+    // The server said that the file is its own, whatever leads there.
+    let reader = Reader::new(regular::open(path, Links::Followed).ok()?);
     let mut head = vec![0; HEAD_BYTES];
     let read = reader.read_at(0, &mut head).ok()?;
     head.truncate(read);

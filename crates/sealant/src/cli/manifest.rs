@@ -1,6 +1,5 @@
 //! `sealant verify --manifest`: is what was received still what it was?
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use ::transfer::check::{Difference, check};
 use ::transfer::manifest::{Manifest, ManifestError};
+use place::regular::{self, Links};
 use report::size;
 
 use super::verify::Format;
@@ -44,7 +44,7 @@ impl Check<'_> {
 
     fn read(&self) -> Result<Manifest, Failure> {
         let failed = |reason: String| Failure::new(format!("{}: {reason}", self.manifest.display()));
-        let file = File::open(self.manifest).map_err(|error| failed(error.to_string()))?;
+        let file = regular::open(self.manifest, Links::Followed).map_err(|error| failed(error.to_string()))?;
         Manifest::read(&mut BufReader::new(file)).map_err(|error: ManifestError| failed(error.to_string()))
     }
 

@@ -2,11 +2,12 @@
 
 use std::{
     ffi::OsStr,
-    fs,
+    io,
     path::{Path, PathBuf},
 };
 
 use glob::Pattern;
+use place::regular::{self, Links};
 use transfer::plan::{Plan, Selection};
 
 use super::{DATA, Layout, tree::list};
@@ -29,6 +30,9 @@ const LEFT_OUT: [&str; 12] = [
     "*/sealant-manifest*",
     "*/.sealant-staging",
 ];
+
+/// More than any server's list of binary logs has.
+const MOST_INDEX_BYTES: u64 = 64 << 20;
 
 impl Layout {
     /// Looks at everything that goes from the server's own files.
@@ -61,7 +65,9 @@ impl Layout {
         let Some(index) = &self.binlog_index else { return Ok(None) };
         let in_copy = |path: &Path| path.strip_prefix(&self.datadir).map(|below| copy.join(below)).ok();
         let index = in_copy(index).unwrap_or_else(|| index.clone());
-        let text = fs::read_to_string(&index).map_err(SstError::file(&index, "cannot be read"))?;
+        let text = regular::read(&index, Links::Followed, MOST_INDEX_BYTES);
+        let text = String::from_utf8(text.map_err(SstError::file(&index, "cannot be read"))?)
+            .map_err(|error| SstError::file(&index, "cannot be read")(io::Error::other(error)))?;
         let last = text.lines().rfind(|line| !line.is_empty());
         Ok(last.and_then(|line| in_copy(&self.datadir.join(line.trim_start_matches("./")))))
     }

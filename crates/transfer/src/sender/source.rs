@@ -1,15 +1,11 @@
 //! One file of the source: its chunks, and where its holes are.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::PathBuf,
-};
+use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
 use innodb::ReadAt;
+use place::regular::{self, Links, NotRegular};
 use rustix::{
-    fs::{OFlags, SeekFrom, seek},
+    fs::{SeekFrom, seek},
     io::Errno,
 };
 use verify::read::{Buffer, Reader};
@@ -17,7 +13,7 @@ use verify::read::{Buffer, Reader};
 use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, chunk_bytes},
-    plan::{Plan, Planned},
+    plan::{OTHER_FILE, Plan, Planned},
     sender::flow::Chunks,
     wire::Segment,
 };
@@ -59,10 +55,11 @@ impl<'p> SourceFile<'p> {
         if let Some(chunks) = &planned.chunks {
             return Ok(Self { planned, bytes, path, from: From::Memory(chunks) });
         }
-        let unreadable = |source| TransferError::Source { path: path.clone(), source };
         // A link or a pipe that took the file's place is neither followed nor waited for.
-        let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-        let file = File::options().read(true).custom_flags(flags).open(&path).map_err(unreadable)?;
+        let file = regular::open(&path, Links::Refused).map_err(|source| match NotRegular::of(&source) {
+            Some(_) => TransferError::Changed { path: path.clone(), change: OTHER_FILE },
+            None => TransferError::Source { path: path.clone(), source },
+        })?;
         let from = From::Disk(Reader::new(file));
         Ok(Self { planned, bytes, path, from })
     }
