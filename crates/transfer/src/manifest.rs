@@ -5,7 +5,7 @@
 //! travelled, each file's hash behind it, so that no line can be lost or changed unseen.
 
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, BufRead, Read, Write},
     os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
@@ -20,6 +20,10 @@ use crate::{
 
 /// Schema of this version's manifests.
 pub const SCHEMA: &str = "sealant.manifest/1";
+
+/// The longest line that is read: a path of [`MAX_PATH_BYTES`](crate::path::MAX_PATH_BYTES), each byte of it escaped, the
+/// same and the target of a link in hexadecimal, and the rest.
+const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// Entries in the order in which they travelled, with the hashes of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,21 +132,31 @@ impl Manifest {
     /// # Errors
     /// [`ManifestError`].
     pub fn read(input: &mut dyn BufRead) -> Result<Self, ManifestError> {
-        let mut lines = input.lines();
-        let head = lines.next().ok_or(ManifestError::Line(1))??;
-        let head: Head = serde_json::from_str(&head).map_err(|_| ManifestError::Line(1))?;
+        let mut text = Vec::new();
+        next_line(input, &mut text)?;
+        let head: Head = serde_json::from_slice(&text).map_err(|_| ManifestError::Line(1))?;
         if head.schema != SCHEMA {
             return Err(ManifestError::Line(1));
         }
         let mut entries = Vec::new();
-        for (number, text) in lines.enumerate() {
-            let line = serde_json::from_str(&text?).ok().and_then(parse);
-            entries.push(line.ok_or(ManifestError::Line(number + 2))?);
+        while next_line(input, &mut text)? {
+            // A list without an end ends here.
+            if entries.len() == head.entries {
+                return Err(ManifestError::Tree);
+            }
+            let line = serde_json::from_slice(&text).ok().and_then(parse);
+            entries.push(line.ok_or(ManifestError::Line(entries.len() + 2))?);
         }
         let manifest = Self { entries };
         let whole = manifest.entries.len() == head.entries && Some(manifest.tree()) == Hash::parse(&head.tree);
         if whole { Ok(manifest) } else { Err(ManifestError::Tree) }
     }
+}
+
+/// Reads the next line; whether there is one. One that is longer than any is cut, and so is not that of a manifest.
+fn next_line(input: &mut dyn BufRead, text: &mut Vec<u8>) -> io::Result<bool> {
+    text.clear();
+    Ok(input.take(MAX_LINE_BYTES).read_until(b'\n', text)? > 0)
 }
 
 fn line(entry: &Entry, hash: Option<Hash>) -> Line {
@@ -238,5 +252,61 @@ mod tests {
             assert!(matches!(Manifest::read(&mut changed.as_bytes()), Err(ManifestError::Tree)), "{changed}");
         }
         assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestError::Line(1))));
+    }
+
+    /// The same bytes again and again.
+    struct Again(&'static [u8]);
+
+    impl Read for Again {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            buf.iter_mut().zip(self.0.iter().cycle()).for_each(|(to, from)| *to = *from);
+            Ok(buf.len() - buf.len() % self.0.len())
+        }
+    }
+
+    /// Fails a reader that goes on and on.
+    struct Endless<R>(io::BufReader<R>, usize);
+
+    impl<R: Read> Read for Endless<R> {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buf)
+        }
+    }
+
+    impl<R: Read> BufRead for Endless<R> {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            assert!(self.1 < 1 << 20, "read without an end");
+            self.0.fill_buf()
+        }
+
+        fn consume(&mut self, bytes: usize) {
+            self.1 += bytes;
+            self.0.consume(bytes);
+        }
+    }
+
+    #[test]
+    fn the_longest_line_is_read_and_a_longer_one_is_not() {
+        let names = |byte: u8| vec![vec![byte; 255]; 16].join(&b'/');
+        for byte in [1, 0xff] {
+            let path = RelativePath::parse(&names(byte)).unwrap();
+            let kind = Kind::Link { target: vec![0xff; 4095] };
+            let modified = (i64::MIN, 999_999_999);
+            let entry = Entry { path, kind, mode: 0o7777, uid: u32::MAX, gid: u32::MAX, modified };
+            let longest = Manifest { entries: vec![(entry, None)] };
+            let mut text = Vec::new();
+            longest.write(&mut text).unwrap();
+            assert_eq!(Manifest::read(&mut text.as_slice()).unwrap(), longest);
+        }
+        let read = |text: Vec<u8>, rest: &'static [u8]| {
+            let endless = text.as_slice().chain(Again(rest));
+            Manifest::read(&mut Endless(io::BufReader::new(endless), 0))
+        };
+        assert!(matches!(read(Vec::new(), b"x"), Err(ManifestError::Line(1))));
+        let mut text = Vec::new();
+        manifest().write(&mut text).unwrap();
+        let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        assert!(matches!(read(lines[..2].concat(), b"x"), Err(ManifestError::Line(3))));
+        assert!(matches!(read(text.clone(), b"{}\n"), Err(ManifestError::Tree)));
     }
 }
