@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -555,6 +556,32 @@ fn backup_program(kind: Kind) -> PathBuf {
     harness::cache().join(format!("servers/{}/root/usr/bin/mariadb-backup", kind.name()))
 }
 
+/// Whom a backup is prepared as: root has it done by somebody else.
+const NOBODY: u32 = 65534;
+
+fn owner() -> [String; 2] {
+    let owner = if rustix::process::geteuid().is_root() { NOBODY } else { rustix::process::geteuid().as_raw() };
+    ["--owner".to_owned(), format!("{owner}:{owner}")]
+}
+
+/// The same program for everybody, in a directory that everybody may enter; `first` is run before it by the shell.
+fn for_everybody(kind: Kind, directory: &Path, first: &str) -> String {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("ours");
+    let root = harness::cache().join(format!("servers/{}/root/usr", kind.name()));
+    let copy = directory.join("program");
+    fs::create_dir(&copy).expect("made");
+    for part in ["bin/mariadb-backup", "lib/x86_64-linux-gnu"] {
+        let copied = Command::new("cp").arg("-rL").arg(root.join(part)).arg(&copy).status();
+        assert!(copied.expect("cp runs").success());
+    }
+    let script = directory.join("prepare");
+    let copy = copy.display();
+    let libraries = format!("{copy}/x86_64-linux-gnu");
+    let program = format!("{libraries}/ld-linux-x86-64.so.2 --library-path {libraries} {copy}/mariadb-backup");
+    harness::script(&script, &format!("{first}\nexec {program} \"$@\"")).expect("room");
+    script.to_str().expect("ASCII").to_owned()
+}
+
 #[test]
 fn a_backup_is_streamed_received_and_prepared_under_load() {
     for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
@@ -572,7 +599,8 @@ fn a_backup_is_streamed_received_and_prepared_under_load() {
         let acknowledged = load.acknowledged();
         let target = tempfile::tempdir().expect("a directory");
         let root = target.path().join("data");
-        let receiving = Receiving::begin(&root, &["--prepare-with", program]);
+        let (everybodys, [owner, whose]) = (for_everybody(kind, target.path(), ""), owner());
+        let receiving = Receiving::begin(&root, &["--prepare-with", &everybodys, &owner, &whose]);
         let defaults = target.path().join("my.cnf");
         fs::write(&defaults, "[mariadb-backup]\nuser=root\n").expect("room");
         let (socket, defaults) = (server.socket().to_str().expect("ASCII"), defaults.to_str().expect("ASCII"));
@@ -605,7 +633,9 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     let socket = server.socket().to_str().expect("ASCII").to_owned();
     let transfer = |name: &str, program: &str, receiver: &[&str]| {
         let root = desk.path().join(name);
-        let receiving = Receiving::begin(&root, receiver);
+        let owner = owner();
+        let owner: Vec<&str> = owner.iter().map(String::as_str).collect();
+        let receiving = Receiving::begin(&root, &[receiver, &owner].concat());
         let how = ["--provider", "mariabackup", "--backup-program", program, "--socket", &socket];
         let sent = send_live(&server, &receiving.code, &how).output().expect("the binary starts");
         let (code, stderr) = receiving.end();
@@ -637,4 +667,95 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     // It is no copy.
     let message = refused("create", server.datadir(), &["--provider", "mariabackup"]);
     assert!(message.contains("makes no copy that stays"), "{message}");
+}
+
+/// A sender whose backup was changed by `change`, a line of shell run in its directory; and what the receiver with these
+/// options made of it: its exit code and words, and the directory.
+fn hostile(server: &Server, desk: &Path, change: &str, receiver: &[&str]) -> (i32, String, PathBuf) {
+    let (program, mbstream) = (backup_program(Kind::MariaDb1011), backup_program(Kind::MariaDb1011));
+    let mbstream = mbstream.with_file_name("mbstream");
+    let name = format!("{:016x}", rand());
+    let (backup, root, stand_in) = (desk.join(format!("{name}-b")), desk.join(&name), desk.join(format!("{name}-p")));
+    let (backup, program, mbstream) = (backup.display(), program.display(), mbstream.display());
+    let script = format!(
+        "{program} --no-defaults --backup --user=root --target-dir={backup} \"$(echo \"$@\" | grep -o -- '--socket=[^ ]*')\"
+         cd {backup} && {change}
+         exec {mbstream} -c $(find . -type f | sed 's,^[.]/,,')"
+    );
+    harness::script(&stand_in, &script).expect("room");
+    let receiving = Receiving::begin(&root, receiver);
+    let socket = server.socket().to_str().expect("ASCII");
+    let stand_in = stand_in.to_str().expect("ASCII");
+    let how = ["--provider", "mariabackup", "--backup-program", stand_in, "--socket", socket];
+    let sent = send_live(server, &receiving.code, &how).output().expect("the binary starts");
+    let (code, stderr) = receiving.end();
+    assert_eq!(sent.status.code(), Some(0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+    (code, stderr, root)
+}
+
+/// A number that no other run has.
+fn rand() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+#[test]
+fn a_hostile_backup_chooses_neither_options_nor_the_user_that_it_is_prepared_as() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let server = plain(Kind::MariaDb1011).start().expect("it starts");
+    let desk = tempfile::tempdir().expect("a directory");
+    // What the program is given: the options that it would read, and the user.
+    let seen = desk.path().join("seen");
+    let first = format!(
+        "for a in \"$@\"; do case $a in --target-dir=*) d=${{a#*=}};; esac; done
+         (id -u; id -G; pwd; cat \"$d/backup-my.cnf\") > {}",
+        seen.display()
+    );
+    let program = for_everybody(Kind::MariaDb1011, desk.path(), &first);
+    let [owner, whose] = owner();
+    let named = ["--prepare-with", program.as_str(), owner.as_str(), whose.as_str()];
+    let who = whose.split(':').next().expect("a number").to_owned();
+    let included = desk.path().join("x=.cnf");
+    fs::write(&included, "[mysqld]\ninnodb_page_size=3\nplugin_load=included\n").expect("room");
+    fs::write(&seen, "").expect("room");
+    fs::set_permissions(&seen, fs::Permissions::from_mode(0o666)).expect("ours");
+    for change in [
+        format!("echo '!include {}' >> backup-my.cnf", included.display()),
+        "(printf '#%0510d' 0; echo plugin_load=hidden) >> backup-my.cnf".to_owned(),
+        "echo plugin_load=plain >> backup-my.cnf; echo plugin_dir=/tmp >> backup-my.cnf".to_owned(),
+        "chgrp 6 backup-my.cnf ibdata1; chmod 4755 ibdata1".to_owned(),
+    ] {
+        fs::write(&seen, "").expect("room");
+        let (code, stderr, root) = hostile(&server, desk.path(), &change, &named);
+        let seen = fs::read_to_string(&seen).expect("the program ran");
+        assert_eq!(code, 0, "{change}: {stderr}");
+        assert!(seen.starts_with(&format!("{who}\n{who}\n/\n[mysqld]\n")), "{change}: {seen}");
+        assert!(seen.contains("innodb_page_size=16384\n"), "{seen}");
+        assert!(!seen.contains("plugin") && !seen.contains("include"), "{change}: {seen}");
+        assert!(fs::read_to_string(root.join("backup-my.cnf")).expect("there").starts_with("[mysqld]\n"));
+    }
+    // What this host says of its own keys is used.
+    let own = desk.path().join("own.cnf");
+    fs::write(&own, "plugin_load=\n# of this host\n").expect("room");
+    let options = ["--prepare-options", own.to_str().expect("ASCII")];
+    let (code, stderr, _) = hostile(&server, desk.path(), ":", &[&named[..], &options].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(fs::read_to_string(&seen).expect("the program ran").ends_with("# of this host\n"));
+
+    fs::write(&seen, "").expect("room");
+    let value = "sed -i 's,^innodb_data_file_path.*,innodb_data_file_path=/etc/x:1M,' backup-my.cnf";
+    let (code, stderr, _) = hostile(&server, desk.path(), value, &named);
+    assert!(code == 1 && stderr.contains("innodb_data_file_path"), "{stderr}");
+    let (code, stderr, _) = hostile(&server, desk.path(), "echo /etc/x > test/t.isl", &named);
+    assert!(code == 1 && stderr.contains("test/t.isl leads out of it"), "{stderr}");
+    assert!(!stderr.contains("--prepare --target-dir"), "{stderr}");
+    if rustix::process::geteuid().is_root() {
+        for owner in [&[][..], &["--owner", "0:0"], &["--owner", "65534:0"], &["--owner", "0:65534"]] {
+            let with = [&["--prepare-with", program.as_str()], owner].concat();
+            let (code, stderr, _) = hostile(&server, desk.path(), ":", &with);
+            assert!(code == 1 && stderr.contains("received, but not prepared: root "), "{owner:?}: {stderr}");
+            assert!(stderr.contains("never as root"), "{stderr}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&seen).expect("there"), "", "the program was not run");
 }

@@ -4812,7 +4812,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --prepare-options --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4843,6 +4843,10 @@ _sealant() {
                     return 0
                     ;;
                 --prepare-with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prepare-options)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

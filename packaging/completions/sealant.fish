@@ -644,7 +644,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l advertise -d
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l streams -d 'The most connections that a sender gets' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l owner -d 'Owner of everything, by number or name; default: numbers as on the donor, if this is root' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l rekey -d 'Wrap the keys of MySQL\'s encrypted files by a master key that is added to this server\'s own keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. The sender needs its keyring for that' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand receive" -l prepare-with -d 'mariabackup or xtrabackup of the version of the sender\'s server, for a backup of --provider mariabackup or xtrabackup [default: found on the path]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l prepare-with -d 'mariabackup or xtrabackup of the version of the sender\'s server, for a backup of --provider mariabackup or xtrabackup [default: found on the path]. It works on what the sender sent: root has it run as --owner, which must not be root' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l prepare-options -d 'Option file for that program, for a backup of encrypted tables: plugin_load, plugin_dir and where the keys are on this host. Of the sender\'s options none that names a library or a file is used' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l expiry -d 'Wait so long for the sender' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l timeout -d 'End if the sender is silent for so long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F

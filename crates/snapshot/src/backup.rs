@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
     str::FromStr,
@@ -163,10 +163,14 @@ impl Drop for Backup {
 }
 
 /// The line of a log that says why: the last that calls itself an error, or the last of all.
-pub fn reason_in(log: impl BufRead) -> String {
-    let (mut last, mut error) = (String::new(), None);
-    for line in log.split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line).trim().to_owned();
+pub fn reason_in(mut log: impl BufRead) -> String {
+    /// What is longer is read as several lines.
+    const LONGEST: u64 = 4096;
+    let (mut last, mut error, mut line) = (String::new(), None, Vec::new());
+    while log.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        line.clear();
+        let line = text;
         let lower = line.to_ascii_lowercase();
         if lower.contains("error") || lower.contains("failed") {
             error = Some(line.clone());

@@ -129,7 +129,7 @@ impl Receive {
                         let _ = writeln!(err, "sealant: {}", words(rekeyed));
                     }
                 }
-                self.preparing.prepare(&into, &received.notes, self.owner.is_some())
+                self.preparing.prepare(&into, &received, self.owner)
             }
             Err(error) => {
                 self.following.over(Err(&error));

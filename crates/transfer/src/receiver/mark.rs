@@ -3,6 +3,7 @@
 //! ```text
 //! root MODE UID GID     what the target itself becomes; the mode in octal
 //! owner UID GID         whom everything belongs to, if that is not as in the source
+//! note TEXT             what the sender's program said, once for each
 //! rekeyed               if keys were wrapped anew; names of the master keys follow, one a line
 //! ```
 
@@ -13,6 +14,7 @@ use crate::wire::Root;
 
 const ROOT: &str = "root";
 const OWNER: &str = "owner";
+const NOTE: &str = "note";
 const REKEYED: &str = "rekeyed";
 
 /// How a commit is finished.
@@ -22,6 +24,8 @@ pub(super) struct Mark {
     pub(super) root: Option<Root>,
     /// Owner of everything, instead of the source's.
     pub(super) owner: Option<Owner>,
+    /// What the program on the other side said; whoever finishes has to act on it.
+    pub(super) notes: Vec<String>,
     /// Names of the master keys by which keys were wrapped anew, if they were.
     pub(super) master_keys: Option<Vec<String>>,
 }
@@ -36,6 +40,9 @@ impl Mark {
         if let Some(Owner { uid, gid }) = self.owner {
             let _ = writeln!(text, "{OWNER} {uid} {gid}");
         }
+        for note in &self.notes {
+            let _ = writeln!(text, "{NOTE} {}", note.replace(char::is_control, " "));
+        }
         if let Some(names) = &self.master_keys {
             let _ = writeln!(text, "{REKEYED}\n{}", names.join("\n"));
         }
@@ -46,6 +53,10 @@ impl Mark {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (mut mark, mut lines) = (Self::default(), text.lines());
         while let Some(line) = lines.next() {
+            if let Some(note) = line.strip_prefix(NOTE).and_then(|rest| rest.strip_prefix(' ')) {
+                mark.notes.push(note.to_owned());
+                continue;
+            }
             let mut words = line.split(' ');
             match words.next()? {
                 ROOT => {
@@ -80,11 +91,19 @@ mod tests {
         for mark in [
             Mark::default(),
             Mark { root, ..Mark::default() },
-            Mark { root, owner, master_keys: Some(vec!["INNODBKey-x-1".to_owned(), "y".to_owned()]) },
-            Mark { root, owner: None, master_keys: Some(Vec::new()) },
+            Mark {
+                root,
+                owner,
+                master_keys: Some(vec!["INNODBKey-x-1".to_owned(), "y".to_owned()]),
+                ..Mark::default()
+            },
+            Mark { root, notes: vec!["a b".to_owned(), String::new()], ..Mark::default() },
+            Mark { root, master_keys: Some(Vec::new()), ..Mark::default() },
         ] {
             assert_eq!(Mark::parse(&mark.text()), Some(mark));
         }
+        let lines = Mark { notes: vec!["a\nowner 0 0".to_owned()], ..Mark::default() };
+        assert_eq!(Mark::parse(&lines.text()).map(|mark| mark.owner), Some(None), "a note is one line");
     }
 
     #[test]

@@ -115,6 +115,8 @@ pub struct Received {
     pub rekeyed: Option<Rekeyed>,
     /// What the program on the other side said meanwhile.
     pub notes: Vec<String>,
+    /// Links, also those that InnoDB follows: files called `.isl` that hold the path of another.
+    pub leads_elsewhere: Vec<PathBuf>,
     /// Time since the sender came; `None` if only a commit that was cut off had to be finished.
     pub elapsed: Option<Duration>,
 }
@@ -237,8 +239,9 @@ impl Receiver {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
             self.check_committed_keys()?;
+            let notes = self.staging.mark()?.map(|mark| mark.notes).unwrap_or_default();
             self.staging.finish(&manifest)?;
-            return Ok(received(&manifest, None, Vec::new(), None));
+            return Ok(received(&manifest, None, notes, None));
         }
         // One failed try burns a pairing code.
         let burnt = |stranger: &Stranger| match stranger {
@@ -331,8 +334,8 @@ impl Receiver {
             rekey::check_names(own, names, || TransferError::KeysLost { path: own.path().to_owned() })?;
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
-        let mark = Mark { root, owner: self.settings.owner, master_keys };
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mark = Mark { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
         // On NFS a file without a name has one until it is closed, and its directory cannot be removed.
         drop((receiving.journal, receiving.round));
         // From here on the sender is not needed any more.
@@ -504,7 +507,14 @@ fn is_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
 
 fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, elapsed: Option<Duration>) -> Received {
     let (tree, entries, bytes) = (manifest.tree(), manifest.entries.len(), manifest.bytes());
-    Received { tree, entries, bytes, rekeyed, notes, elapsed }
+    let leads_elsewhere = manifest.entries.iter().filter(|(entry, _)| leads_elsewhere(entry));
+    let leads_elsewhere = leads_elsewhere.map(|(entry, _)| entry.path.as_path().to_owned()).collect();
+    Received { tree, entries, bytes, rekeyed, notes, leads_elsewhere, elapsed }
+}
+
+fn leads_elsewhere(entry: &Entry) -> bool {
+    let is_link_file = entry.path.as_path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("isl"));
+    matches!(entry.kind, Kind::Link { .. }) || is_link_file
 }
 
 /// Keeps what is for the program that uses this side.

@@ -1,17 +1,21 @@
 //! A backup that was streamed is no data directory yet: what was written while it was made has to be applied.
 
+mod options;
+
 use std::fs;
 use std::io::BufReader;
-use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use ::snapshot::backup::{Program, reason_in};
 use ::transfer::plan::MANIFEST;
+use ::transfer::receiver::{Owner, Received};
 use clap::Args;
+use place::regular::{self, Links};
 
+use self::options::{OPTIONS, write_anew};
 use crate::cli::snapshot::backup::unprepared_by;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
@@ -20,45 +24,58 @@ use crate::output::message::{Failure, info, warning};
 #[derive(Debug, Args)]
 pub(super) struct Preparing {
     /// mariabackup or xtrabackup of the version of the sender's server, for a backup of --provider mariabackup or xtrabackup
-    /// [default: found on the path]
+    /// [default: found on the path]. It works on what the sender sent: root has it run as --owner, which must not be root
     #[arg(long, value_name = "PROGRAM")]
     prepare_with: Option<PathBuf>,
+    /// Option file for that program, for a backup of encrypted tables: plugin_load, plugin_dir and where the keys are on
+    /// this host. Of the sender's options none that names a library or a file is used
+    #[arg(long, value_name = "FILE")]
+    prepare_options: Option<PathBuf>,
     /// Leave such a backup unprepared, and end with exit code 3
-    #[arg(long, conflicts_with = "prepare_with")]
+    #[arg(long, conflicts_with_all = ["prepare_with", "prepare_options"])]
     no_prepare: bool,
 }
 
-/// The option file that such a program puts into a backup, and reads again.
-const OPTIONS: &str = "backup-my.cnf";
 /// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
 const STATES: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
 
 impl Preparing {
-    /// Prepares what was received, if it has to be. `owned` says that this side named the owner.
-    pub(super) fn prepare(&self, into: &Path, notes: &[String], owned: bool) -> Result<Exit, Failure> {
-        let Some(program) = unprepared_by(notes) else { return Ok(Exit::Clean) };
-        let by_hand = format!("{} --prepare --target-dir={}", program.file(), into.display());
+    /// Prepares what was received, if it has to be. `owner` is who this side says that everything belongs to.
+    pub(super) fn prepare(&self, into: &Path, received: &Received, owner: Option<Owner>) -> Result<Exit, Failure> {
+        let Some(program) = unprepared_by(&received.notes) else { return Ok(Exit::Clean) };
+        let by_hand = format!(
+            "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and \
+             never as root",
+            program.file(),
+            into.display()
+        );
+        let failed = |reason: String| Failure::new(format!("{}: received, but not prepared: {reason}", into.display()));
+        if let Some(link) = received.leads_elsewhere.first() {
+            return Err(failed(format!("{} leads out of it, as nothing in such a backup does", link.display()))
+                .hint("do not run the program on it: it would write where that leads; ask who sent this"));
+        }
         if self.no_prepare {
-            warning(&format!("not ready: no server may start on it before `{by_hand}` has succeeded"));
+            warning(&format!("not ready: {by_hand}; {OPTIONS} in it is the sender's word, which the program obeys"));
             return Ok(Exit::Findings);
         }
+        let user = user(owner).map_err(|reason| failed(reason).hint(&by_hand))?;
         let began = Instant::now();
-        self.run(program, into, owned).map_err(|reason| {
-            Failure::new(format!("{}: received, but not prepared: {reason}", into.display()))
-                .hint(format!("no server may start on it before `{by_hand}` has succeeded"))
-        })?;
+        self.run(program, into, user).map_err(|reason| failed(reason).hint(by_hand))?;
         info(&format!("prepared by {program} in {:.1} s: a server may start on it", began.elapsed().as_secs_f64()));
         Ok(Exit::Clean)
     }
 
-    fn run(&self, program: Program, into: &Path, owned: bool) -> Result<(), String> {
+    fn run(&self, program: Program, into: &Path, user: Option<Owner>) -> Result<(), String> {
         // The program works in that directory.
         let into = &fs::canonicalize(into).map_err(|error| format!("{}: {error}", into.display()))?;
+        write_anew(into, self.prepare_options.as_deref(), user.map(|user| (user.uid, user.gid)))?;
         let file = self.prepare_with.clone().unwrap_or_else(|| program.file().into());
-        let mut command = Command::new(&file);
+        let mut command = command(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         command.arg("--prepare").arg(format!("--target-dir={}", into.display()));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        as_its_owner(&mut command, into, owned)?;
+        if let Some(Owner { uid, gid }) = user {
+            // Other groups go with the user.
+            command.uid(uid).gid(gid);
+        }
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", file.display()))?;
         let said = child.stderr.take().map(|log| reason_in(BufReader::new(log))).unwrap_or_default();
         let status = child.wait().map_err(|error| format!("{}: {error}", file.display()))?;
@@ -73,43 +90,32 @@ impl Preparing {
     }
 }
 
-/// Runs it as the user whom the data belongs to: what it makes has to be theirs, and the backup's own option file
-/// names libraries that it loads. A sender who says that all is root's does not get to choose those.
-fn as_its_owner(command: &mut Command, into: &Path, owned: bool) -> Result<(), String> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    let failed = |error: std::io::Error| format!("{}: {error}", into.display());
-    let system = fs::metadata(into.join("ibdata1")).map_err(failed)?;
-    if system.uid() == 0 && !owned && leads_elsewhere(&fs::read_to_string(into.join(OPTIONS)).map_err(failed)?) {
-        let why = "what came belongs to root, and its option file names libraries or places that only the sender chose";
-        return Err(format!("{why}; give --owner, or read {OPTIONS}"));
-    }
-    chown(into, Some(system.uid()), Some(system.gid())).map_err(failed)?;
-    command.uid(system.uid()).gid(system.gid()).current_dir(into);
-    Ok(())
+/// The program, started where nothing of the sender's lies: a relative path, or one that is searched, leads to this
+/// host's file.
+fn command(program: &Path) -> std::io::Result<Command> {
+    let is_searched = program.components().count() == 1 && !program.is_absolute();
+    let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    Ok(command)
 }
 
-/// Whether an option file has the program load or touch anything beside the backup.
-fn leads_elsewhere(options: &str) -> bool {
-    const KNOWN: [&str; 5] = ["innodb", "aria", "server", "redo", "master"];
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
-    let inside = |part: &str| !part.trim().trim_matches(['"', '\'']).starts_with('/');
-    let settings = options.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '[']));
-    settings.into_iter().any(|line| match line.split_once('=') {
-        // One that is not set, as the programs write it where a server has none.
-        Some((_, "")) => false,
-        Some((name, value)) => {
-            let name = name.trim();
-            let is_known = name.chars().all(plain) && KNOWN.iter().any(|known| name.starts_with(known));
-            !is_known || value.contains("..") || !value.split([';', ':']).all(inside)
-        }
-        None => true,
-    })
+/// As whom the program runs, which parses what a sender made: never as root, and not as a user or group that only the
+/// sender named. `None` is this user.
+fn user(owner: Option<Owner>) -> Result<Option<Owner>, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    match owner {
+        Some(Owner { uid, gid }) if uid != 0 && gid != 0 => Ok(owner),
+        Some(_) => Err("root does not run the program as root, and --owner is root".to_owned()),
+        None => Err("root runs the program only as a user that --owner names".to_owned()),
+    }
 }
 
 fn is_prepared(state: &Path) -> bool {
-    let text = fs::read_to_string(state).unwrap_or_default();
+    const MOST_BYTES: u64 = 64 << 10;
+    let text = regular::read(state, Links::Refused, MOST_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let kind = text.lines().find_map(|line| line.strip_prefix("backup_type")?.trim_start().strip_prefix('='));
     // Of xtrabackup, and of mariabackup.
     kind.is_some_and(|kind| matches!(kind.trim(), "full-prepared" | "log-applied"))
@@ -118,25 +124,6 @@ fn is_prepared(state: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_option_file_that_leads_out_of_the_backup_is_seen() {
-        let own = "# made by\n[mysqld]\ninnodb_data_file_path=ibdata1:12M:autoextend\ninnodb_undo_directory=./\n\nserver_id=1\nplugin_load=\n";
-        assert!(!leads_elsewhere(own));
-        for more in [
-            "plugin_load=file_key_management.so",
-            "plugin-dir = /tmp",
-            "loose-plugin-load=x",
-            "innodb_undo_directory=/etc",
-            "innodb_data_file_path=ibdata1:12M;/etc/x:12M",
-            "innodb_data_home_dir='/etc'",
-            "aria_log_dir_path=../../etc",
-            "!include /tmp/x",
-            "INNODB_UNDO_DIRECTORY=x",
-        ] {
-            assert!(leads_elsewhere(&format!("{own}{more}\n")), "{more}");
-        }
-    }
 
     #[test]
     fn only_what_says_so_is_prepared() {

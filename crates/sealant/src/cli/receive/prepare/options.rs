@@ -1,0 +1,181 @@
+//! The option file of a backup, written anew.
+//!
+//! What a backup's own file says is the sender's word, and the program that prepares it obeys all of it: it includes other
+//! files and loads libraries. It reads the file twice, once by lines of at most 511 bytes, and also if it is told to read
+//! another one (seen with mariadb-backup 10.11 and 11.8). So no text of the sender's is kept: known options, with values
+//! of the form that such programs write, are written once more.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use place::Placing;
+use place::regular::{self, Links};
+
+/// The option file that such a program puts into a backup, and reads again.
+pub(super) const OPTIONS: &str = "backup-my.cnf";
+/// More than any program writes, and than anybody needs to say where keys are.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// How the value of an option looks.
+#[derive(Clone, Copy)]
+enum Form {
+    Number,
+    Word,
+    /// Files of the system tablespace, in the backup itself.
+    DataFiles,
+}
+
+/// What mariadb-backup and xtrabackup write of the server's options and need again, without those that name a library,
+/// a key or a place.
+const KNOWN: [(&str, Form); 19] = [
+    ("innodb_checksum_algorithm", Form::Word),
+    ("innodb_compression_level", Form::Number),
+    ("innodb_data_file_path", Form::DataFiles),
+    ("innodb_encrypt_log", Form::Word),
+    ("innodb_encrypt_tables", Form::Word),
+    ("innodb_fast_checksum", Form::Word),
+    ("innodb_log_block_size", Form::Number),
+    ("innodb_log_checksum_algorithm", Form::Word),
+    ("innodb_log_checksums", Form::Word),
+    ("innodb_log_file_size", Form::Number),
+    ("innodb_log_files_in_group", Form::Number),
+    ("innodb_page_size", Form::Number),
+    ("innodb_redo_log_encrypt", Form::Word),
+    ("innodb_undo_log_encrypt", Form::Word),
+    ("innodb_undo_tablespaces", Form::Number),
+    ("master_key_id", Form::Number),
+    ("redo_log_version", Form::Number),
+    ("server_id", Form::Number),
+    ("server_uuid", Form::Word),
+];
+
+/// Writes the option file of a backup anew; what `own` says, a file of this host, stands behind.
+pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), String> {
+    let path = backup.join(OPTIONS);
+    let named = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(|error| named(&path, error))?;
+    let mut anew =
+        anew(&text).map_err(|name| format!("{}: {name} is set to nothing that a backup has", path.display()))?;
+    if let Some(own) = own {
+        let own = regular::read(own, Links::Followed, MOST_BYTES).map_err(|error| named(own, error))?;
+        anew.extend(own);
+    }
+    let placing = Placing { mode: 0o600, owner, replace: true };
+    place::place(&path, &anew, placing).map_err(|error| named(&path, error))
+}
+
+/// The known options of a text; the name of one whose value is of no form that it can have.
+fn anew(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let text = String::from_utf8_lossy(text);
+    let mut anew = "[mysqld]\n".to_owned();
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let (name, value) = (name.trim().replace('-', "_"), value.trim());
+        let known = KNOWN.into_iter().find(|(known, _)| *known == name);
+        // One that is not set, as the programs write it where a server has none.
+        let Some((name, form)) = known.filter(|_| !value.is_empty()) else { continue };
+        if !form.fits(value) {
+            return Err(name);
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(anew, "{name}={value}");
+    }
+    Ok(anew.into_bytes())
+}
+
+impl Form {
+    fn fits(self, value: &str) -> bool {
+        const LONGEST: usize = 64;
+        let word = |text: &str| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            (1..=LONGEST).contains(&text.len()) && text.bytes().all(plain)
+        };
+        match self {
+            Self::Number => word(value) && value.bytes().all(|byte| byte.is_ascii_digit()),
+            Self::Word => word(value),
+            Self::DataFiles => value.split(';').all(|file| match file.split_once(':') {
+                // A dot may stand within a name.
+                Some((name, rest)) => {
+                    name.strip_prefix("./").unwrap_or(name).split('.').all(word) && rest.split(':').all(word)
+                }
+                None => false,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the program understands of a line that is longer than it reads at once.
+    const READ_AT_ONCE: usize = 511;
+
+    fn text(of: &str) -> String {
+        String::from_utf8(anew(of.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_the_programs_write_is_kept() {
+        let mariadb = "[mysqld]\ninnodb_checksum_algorithm=crc32\ninnodb_data_file_path=./ibdata1:12M:autoextend\n\
+                       innodb_log_file_size=100663296\ninnodb_page_size=16384\ninnodb_undo_tablespaces=3\n";
+        assert_eq!(text(mariadb), mariadb);
+        let percona = "[mysqld]\ninnodb_data_file_path=ibdata1:12M;ibdata2:10M:autoextend:max:500M\ninnodb_log_checksums=ON\n\
+                       server_uuid=6b5c1b0a-0001-11f0-9c1d-0242ac110002\nmaster_key_id=0\n";
+        assert_eq!(text(&format!("# made by\n{percona}innodb_undo_directory=./\nplugin_load=\n")), percona);
+    }
+
+    #[test]
+    fn nothing_that_leads_out_of_the_backup_is_kept() {
+        let hidden = format!("#{}plugin_load=/tmp/x.so", "x".repeat(READ_AT_ONCE - 1));
+        for line in [
+            "plugin_load=file_key_management.so",
+            "plugin-dir = /tmp",
+            "loose-plugin-load=x",
+            "!include x=",
+            "!include /tmp/innodb_page_size=1",
+            "!includedir /tmp",
+            "innodb_undo_directory=/etc",
+            "innodb_data_home_dir='/etc'",
+            "aria_log_dir_path=../../etc",
+            "tmpdir=/etc",
+            "INNODB_PAGE_SIZE=1",
+            "[mariadb-backup]",
+            hidden.as_str(),
+        ] {
+            assert_eq!(
+                text(&format!("{line}\ninnodb_page_size=4096\n")),
+                "[mysqld]\ninnodb_page_size=4096\n",
+                "{line}"
+            );
+        }
+        for (name, value) in [
+            ("innodb_data_file_path", "ibdata1:12M;/etc/x:12M"),
+            ("innodb_data_file_path", "../x:12M"),
+            ("innodb_data_file_path", "..:12M"),
+            ("innodb_data_file_path", "ibdata1"),
+            ("innodb_page_size", "4096 # \u{0}"),
+            ("innodb_encrypt_log", "ON\rplugin_load=x"),
+            ("server_uuid", "/etc/x"),
+        ] {
+            assert_eq!(anew(format!("{name}={value}\n").as_bytes()), Err(name), "{value}");
+        }
+        let long = format!("innodb_checksum_algorithm={}plugin_load=x", "x".repeat(READ_AT_ONCE));
+        assert_eq!(anew(long.as_bytes()), Err("innodb_checksum_algorithm"));
+    }
+
+    #[test]
+    fn the_file_is_replaced_and_a_link_in_its_place_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(OPTIONS);
+        let own = directory.path().join("own.cnf");
+        std::fs::write(&own, "plugin_load=file_key_management\n").unwrap();
+        std::fs::write(&path, "plugin_load=x\ninnodb_page_size=4096\n").unwrap();
+        write_anew(directory.path(), Some(&own), None).unwrap();
+        let anew = "[mysqld]\ninnodb_page_size=4096\nplugin_load=file_key_management\n";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), anew);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&own, &path).unwrap();
+        assert!(write_anew(directory.path(), None, None).unwrap_err().contains("a symbolic link"));
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), "plugin_load=file_key_management\n");
+    }
+}
