@@ -103,7 +103,8 @@ fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
     assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
     // Only the beginnings of files differ.
     let (before, after) = (tree(donor.datadir()), tree(&into));
-    for (path, item) in &before {
+    // Which keyring it is, is another test's subject.
+    for (path, item) in before.iter().filter(|(path, _)| !path.ends_with("component_keyring_file.cnf")) {
         let (one, other) = (item.bytes(), after[path].bytes());
         assert_eq!(one.len(), other.len(), "{}", path.display());
         assert_eq!(one.get(65536..), other.get(65536..), "{}", path.display());
@@ -123,6 +124,47 @@ fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
     joiner.start().expect("it recovers");
     assert_eq!(joiner.value(rows).expect("rows"), "800 900 900 1");
     assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.more").expect("rows"), "1");
+}
+
+#[test]
+fn what_names_the_donors_keyring_is_written_for_the_joiners() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let (donor, donors_keyring) = donor();
+    let at = |name: &str| donor.datadir().join(name);
+    let named = fs::read_to_string(at("component_keyring_file.cnf")).expect("the harness configures it here");
+    assert!(named.contains(text(&donors_keyring)), "{named}");
+    fs::write(at("component_keyring_kmip.cnf"), r#"{"server_addr":"the-donors:5696"}"#).expect("written");
+    let target = directory();
+    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
+    assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+    let start = format!("component_keyring_file.cnf in the data directory names {} now", text(&own));
+    assert!(stderr.contains(&start), "{stderr}");
+    assert!(!into.join("component_keyring_kmip.cnf").exists());
+    assert_eq!(fs::read(into.join("mysqld.my")).expect("there"), fs::read(at("mysqld.my")).expect("there"));
+    let manifest = into.join("sealant-manifest");
+    assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
+    // The server finds the keyring by nothing but what arrived; the donor's is away.
+    let away = donors_keyring.with_extension("away");
+    fs::rename(&donors_keyring, &away).expect("ours");
+    let joiner = Server::builder(Kind::MySql97).datadir_seed(&into).start().expect("it starts");
+    let rows = "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM demo.enc), (SELECT COUNT(*) FROM demo.zip))";
+    assert_eq!(joiner.value(rows).expect("rows"), "800 900");
+    let read = joiner
+        .value("SELECT STATUS_VALUE FROM performance_schema.keyring_component_status WHERE STATUS_KEY = 'Data_file'");
+    assert_eq!(read.expect("a component"), text(&own));
+    // Without a configuration among the files, what the server needs is said.
+    fs::rename(&away, &donors_keyring).expect("ours");
+    for name in ["component_keyring_file.cnf", "component_keyring_kmip.cnf"] {
+        fs::remove_file(at(name)).expect("ours");
+    }
+    fs::write(at("mysqld.my"), r#"{"components":"file://component_keyring_kmip"}"#).expect("written");
+    let into = target.path().join("other");
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
+    let start = format!("start the server with component_keyring_file, and \"path\": \"{}\"", text(&own));
+    assert!(code == 0 && stderr.contains(&start), "{stderr}");
+    let components = fs::read_to_string(into.join("mysqld.my")).expect("there");
+    assert_eq!(components, "{\"components\":\"file://component_keyring_file\"}\n");
 }
 
 #[test]

@@ -12,7 +12,10 @@ use crate::{
 
 /// The component whose keys can be read, and the ending of configurations.
 const FILE_COMPONENT: &str = "component_keyring_file";
+const COMPONENTS: &str = "component_keyring_";
 const CONFIG_ENDING: &str = ".cnf";
+/// Which components a server loads before anything else.
+const MANIFEST: &str = "mysqld.my";
 
 /// `component_keyring_*.cnf`.
 ///
@@ -96,6 +99,54 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     if found.is_absolute() { Ok(found) } else { in_datadir(&found) }
 }
 
+/// A file at the top of a data directory that says which keyring its server opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamesKeyring {
+    /// The configuration of the component whose keys can be read.
+    Configuration,
+    /// That of another keyring component.
+    OtherConfiguration,
+    /// Which components are loaded.
+    Manifest,
+}
+
+impl NamesKeyring {
+    /// By the name that servers give it.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        match name.strip_suffix(CONFIG_ENDING) {
+            Some(FILE_COMPONENT) => Some(Self::Configuration),
+            Some(component) if component.starts_with(COMPONENTS) => Some(Self::OtherConfiguration),
+            _ => (name == MANIFEST).then_some(Self::Manifest),
+        }
+    }
+}
+
+/// The text of `component_keyring_file.cnf` for a keyring file; `None` if its path is no text.
+#[must_use]
+pub fn configuration_of(keyring: &Path) -> Option<String> {
+    let path = serde_json::to_string(keyring.to_str()?).ok()?;
+    Some(format!("{{\"path\":{path},\"read_only\":false}}\n"))
+}
+
+/// The text of a manifest that loads `component_keyring_file` in place of other keyring components; `None` if `before`
+/// loads none of these.
+#[must_use]
+pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
+    const FILE: &str = "file://";
+    let components = inspect_manifest(before).manifest?.components?;
+    let is_other =
+        |name: &str| name.trim_start_matches(FILE).starts_with(COMPONENTS) && !name.ends_with(FILE_COMPONENT);
+    let names = || components.split(',').map(str::trim);
+    if !names().any(is_other) {
+        return None;
+    }
+    let own = format!("{FILE}{FILE_COMPONENT}");
+    let others = names().filter(|name| !is_other(name) && *name != own);
+    let components = std::iter::once(own.as_str()).chain(others).collect::<Vec<_>>().join(",");
+    Some(format!("{}\n", serde_json::json!({ "components": components })))
+}
+
 /// Whether a configuration says that the keyring is not to be written.
 pub(crate) fn is_read_only(bytes: &[u8]) -> bool {
     inspect_component(bytes).config.and_then(|config| config.read_only) == Some(true)
@@ -107,7 +158,7 @@ fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
 
 fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let component = name.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with("component_keyring_"));
+    let component = name.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with(COMPONENTS));
     if let Some(component) = component.filter(|name| *name != FILE_COMPONENT) {
         return Err(KeyringError::OtherComponent { component: component.to_owned() });
     }
@@ -253,6 +304,34 @@ mod tests {
         fs::write(&local, r#"{"read_local_config":true}"#).unwrap();
         assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { source, .. })
             if matches!(*source, KeyringError::NoPath)));
+    }
+
+    #[test]
+    fn what_names_a_keyring_is_known_and_written_for_another() {
+        for (name, names) in [
+            (CONFIG, Some(NamesKeyring::Configuration)),
+            ("component_keyring_kmip.cnf", Some(NamesKeyring::OtherConfiguration)),
+            ("mysqld.my", Some(NamesKeyring::Manifest)),
+            ("component_keyring_file", None),
+            ("my.cnf", None),
+        ] {
+            assert_eq!(NamesKeyring::of(name), names, "{name}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (config, keyring) = (directory.path().join(CONFIG), Path::new("/keys/\"of this\" host"));
+        fs::write(&config, configuration_of(keyring).unwrap()).unwrap();
+        assert_eq!(keyring_path(&config, None).unwrap(), keyring);
+        let components = |before: &str| {
+            let after = manifest_of_file_component(format!(r#"{{"components":"{before}"}}"#).as_bytes())?;
+            inspect_manifest(after.as_bytes()).manifest?.components
+        };
+        let own = "file://component_keyring_file";
+        assert_eq!(components(own), None);
+        assert_eq!(components("file://component_keyring_kmip").as_deref(), Some(own));
+        let others = "file://component_x, file://component_keyring_kmip,file://component_keyring_file";
+        assert_eq!(components(others), Some(format!("{own},file://component_x")));
+        assert_eq!(manifest_of_file_component(br#"{"read_local_manifest":true}"#), None);
+        assert_eq!(manifest_of_file_component(b"{"), None);
     }
 
     #[test]

@@ -37,7 +37,9 @@ mod salted;
 mod store;
 mod vault;
 
-pub use crate::config::{ComponentConfig, Manifest, keyring_path};
+pub use crate::config::{
+    ComponentConfig, Manifest, NamesKeyring, configuration_of, keyring_path, manifest_of_file_component,
+};
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;
 pub use crate::file::{read, read_file};

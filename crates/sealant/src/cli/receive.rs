@@ -127,6 +127,7 @@ impl Receive {
                     let _ = writeln!(err, "sealant: received {}", summary.line());
                     if let Some(rekeyed) = &received.rekeyed {
                         let _ = writeln!(err, "sealant: {}", words(rekeyed));
+                        let _ = writeln!(err, "sealant: {}", how_to_start(rekeyed));
                     }
                 }
                 self.preparing.prepare(&into, &received, self.owner)
@@ -177,6 +178,18 @@ fn words(rekeyed: &Rekeyed) -> String {
         0 => "no file holds a wrapped key; nothing was wrapped anew".to_owned(),
         files => format!("the keys of {files} files are now wrapped by {}", rekeyed.master_keys.join(" and ")),
     }
+}
+
+fn how_to_start(rekeyed: &Rekeyed) -> String {
+    let keyring = rekeyed.keyring.display();
+    if rekeyed.is_named {
+        return format!(
+            "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"
+        );
+    }
+    format!(
+        "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
+    )
 }
 
 /// Numbers, or names as the files of this host have them.

@@ -3,6 +3,7 @@
 mod door;
 mod folder;
 mod host;
+mod keyring_config;
 mod ledger;
 mod mark;
 mod rekey;
@@ -321,14 +322,15 @@ impl Receiver {
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
-        let manifest = match &receiving.rekeying {
-            Some(rekeying) => {
+        let (manifest, rekeyed) = match (&receiving.rekeying, &self.settings.rekey) {
+            (Some(rekeying), Some(own)) => {
                 let written = rekeying.manifest(came, &receiving.round().ledger);
-                written.map_err(self.staging.hashes_failed())?
+                let mut written = written.map_err(self.staging.hashes_failed())?;
+                let named = keyring_config::name_own(&self.staging, own, &mut written)?;
+                (written, Some(rekeying.summary(own, named)))
             }
-            None => came,
+            _ => (came, None),
         };
-        let rekeyed = receiving.rekeying.as_ref().map(Rekeying::summary);
         let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
         if let (Some(own), Some(names)) = (&self.settings.rekey, names) {
             rekey::check_names(own, names, || TransferError::KeysLost { path: own.path().to_owned() })?;

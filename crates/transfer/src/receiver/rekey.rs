@@ -33,6 +33,10 @@ pub struct Rekeyed {
     pub files: usize,
     /// Names of the master keys.
     pub master_keys: Vec<String>,
+    /// The keyring that holds them.
+    pub keyring: PathBuf,
+    /// Whether a configuration in the data directory names that keyring.
+    pub is_named: bool,
 }
 
 /// What is to be wrapped, and by what.
@@ -108,8 +112,9 @@ impl Rekeying {
         Ok(came)
     }
 
-    pub(super) fn summary(&self) -> Rekeyed {
-        Rekeyed { files: self.secrets.len(), master_keys: self.names.clone() }
+    pub(super) fn summary(&self, own: &OwnKeyring, is_named: bool) -> Rekeyed {
+        let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), own.path().to_owned());
+        Rekeyed { files, master_keys, keyring, is_named }
     }
 }
 

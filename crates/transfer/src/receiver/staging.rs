@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     fs::{self, DirBuilder, File},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read, Write},
     num::NonZero,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
@@ -344,6 +344,28 @@ impl Staging {
     pub(crate) fn open_file(&self, folder: &mut Folder<'_>, path: &RelativePath) -> Result<File, TransferError> {
         let file = folder.of(path).and_then(|parent| open_for_writing(&parent, name(path)));
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
+    }
+
+    /// A staged file of at most so many bytes; the rest of a longer one is not read.
+    pub(super) fn read(&self, path: &RelativePath, most_bytes: u64) -> Result<Vec<u8>, TransferError> {
+        let mut bytes = Vec::new();
+        let read = self.open_file(&mut self.folder(), path)?.take(most_bytes).read_to_end(&mut bytes);
+        read.map_err(self.failed_at(path, "cannot be read"))?;
+        Ok(bytes)
+    }
+
+    /// Writes a staged file anew.
+    pub(super) fn write_anew(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), TransferError> {
+        let mut file = self.open_file(&mut self.folder(), path)?;
+        let written = file.set_len(0).and_then(|()| file.write_all(bytes));
+        written.map_err(self.failed_at(path, "cannot be written"))
+    }
+
+    /// Removes a staged file.
+    pub(super) fn remove(&self, path: &RelativePath) -> Result<(), TransferError> {
+        let mut folder = self.folder();
+        let removed = folder.of(path).and_then(|parent| Ok(unlinkat(parent, name(path), AtFlags::empty())?));
+        removed.map_err(self.failed_at(path, "cannot be removed"))
     }
 
     /// Opens a staged file to be written around the page cache.

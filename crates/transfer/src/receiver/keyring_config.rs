@@ -1,0 +1,62 @@
+//! What names a keyring, in a data directory whose keys were wrapped anew.
+//!
+//! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory before anything else, and
+//! does not start without the keyring that they name: that of the sender. So these are written anew for the keyring of
+//! this side, and configurations of other keyring components are taken out.
+//!
+//! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
+
+use keyring::{KeyringError, NamesKeyring, OwnKeyring, configuration_of, manifest_of_file_component};
+
+use super::staging::Staging;
+use crate::{
+    error::TransferError,
+    hash::Hash,
+    manifest::Manifest,
+    wire::{Entry, Kind},
+};
+
+/// A manifest of a server has some hundred bytes.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// Does so among the staged files, and in the list of them. Returns whether the data directory names this side's keyring.
+pub(super) fn name_own(staging: &Staging, own: &OwnKeyring, written: &mut Manifest) -> Result<bool, TransferError> {
+    let mut named = false;
+    let mut others = Vec::new();
+    for (number, (entry, hash)) in written.entries.iter_mut().enumerate() {
+        let text = match names_keyring(entry) {
+            None => continue,
+            Some(NamesKeyring::OtherConfiguration) => {
+                staging.remove(&entry.path)?;
+                others.push(number);
+                continue;
+            }
+            Some(NamesKeyring::Configuration) => {
+                named = true;
+                Some(configuration(own)?)
+            }
+            Some(NamesKeyring::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MOST_BYTES)?),
+        };
+        let Some(text) = text else { continue };
+        staging.write_anew(&entry.path, text.as_bytes())?;
+        entry.kind = Kind::File { bytes: text.len() as u64 };
+        *hash = Some(Hash::of(text.as_bytes()));
+    }
+    for number in others.into_iter().rev() {
+        written.entries.remove(number);
+    }
+    Ok(named)
+}
+
+/// At the top, where a server looks.
+fn names_keyring(entry: &Entry) -> Option<NamesKeyring> {
+    let is_file = matches!(entry.kind, Kind::File { .. });
+    let name = std::str::from_utf8(entry.path.as_bytes()).ok().filter(|_| is_file)?;
+    NamesKeyring::of(name)
+}
+
+fn configuration(own: &OwnKeyring) -> Result<String, TransferError> {
+    let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
+    let path = std::path::absolute(own.path()).map_err(|error| unusable(error.into()))?;
+    configuration_of(&path).ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))
+}
