@@ -4,10 +4,11 @@ SEALANT_CACHE ?= $(HOME)/.cache/sealant
 TOOLS := $(SEALANT_CACHE)/tools
 SERVERS := tests/harness/bin/install-servers
 
+ADVISORY_DB ?= https://github.com/rustsec/advisory-db
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test check servers build install deb release lint deny docs docs-check fuzz-smoke bench soak soak-tests clean
+.PHONY: help demo test check servers build install deb release lint deny advisories-refresh docs docs-check fuzz-smoke bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -45,8 +46,14 @@ lint: ## Formatting, clippy, rustdoc: warnings are errors
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 	cargo test --quiet --doc --package sealant-harness
 
-deny: $(TOOLS)/bin/cargo-deny ## Licences, bans and sources of dependencies
+deny: $(TOOLS)/bin/cargo-deny ## Licences, bans, sources of dependencies, and the advisories in .ci/advisories.tsv
 	PATH="$(TOOLS)/bin:$$PATH" cargo deny check bans licenses sources
+	cargo run --quiet --package sealant-advisories -- check
+
+advisories-refresh: ## Fetch the advisory database (network), and write .ci/advisories.tsv as it is today
+	rm -rf "$(TOOLS)/advisory-db"
+	git clone --quiet --bare --depth 1 "$(ADVISORY_DB)" "$(TOOLS)/advisory-db"
+	cargo run --quiet --package sealant-advisories -- refresh "$(TOOLS)/advisory-db"
 
 # Tools are compiled once and run for seconds: compiling them fast is what counts.
 $(TOOLS)/bin/cargo-%:

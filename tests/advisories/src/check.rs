@@ -1,0 +1,138 @@
+//! Lock files against what is known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use semver::Version;
+use serde::Deserialize;
+
+use crate::state::State;
+
+/// A crate in a lock file.
+pub(crate) struct Package {
+    name: String,
+    version: Version,
+    /// Where.
+    lock: String,
+}
+
+/// Why an advisory's crate stays.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Reason {
+    id: String,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Lock {
+    package: Vec<Locked>,
+}
+
+#[derive(Deserialize)]
+struct Locked {
+    name: String,
+    version: Version,
+}
+
+#[derive(Deserialize)]
+struct Policy {
+    advisories: Accepted,
+}
+
+#[derive(Deserialize)]
+struct Accepted {
+    ignore: Vec<Reason>,
+}
+
+/// The workspace's, and that of each fuzz target, below the top.
+pub(crate) fn lock_files(top: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::from("Cargo.lock")];
+    for entry in fs::read_dir(top.join("crates")).context("crates")? {
+        let lock = Path::new("crates").join(entry?.file_name()).join("fuzz/Cargo.lock");
+        found.extend(top.join(&lock).exists().then_some(lock));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a lock file holds.
+pub(crate) fn packages(lock: &str, text: &str) -> Result<Vec<Package>> {
+    let locked: Lock = toml::from_str(text).with_context(|| lock.to_owned())?;
+    let package = |one: Locked| Package { name: one.name, version: one.version, lock: lock.to_owned() };
+    Ok(locked.package.into_iter().map(package).collect())
+}
+
+/// Those in `deny.toml`.
+pub(crate) fn reasons(policy: &str) -> Result<Vec<Reason>> {
+    let policy: Policy = toml::from_str(policy).context("deny.toml")?;
+    Ok(policy.advisories.ignore)
+}
+
+/// Crates with an advisory and no reason; reasons without one.
+pub(crate) fn faults(state: &State, packages: &[Package], reasons: &[Reason]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut needed = Vec::new();
+    for advisory in &state.advisories {
+        for package in packages.iter().filter(|package| package.name == advisory.package) {
+            if !advisory.affects(&package.version) {
+                continue;
+            }
+            needed.push(&advisory.id);
+            if reasons.iter().any(|one| one.id == advisory.id && !one.reason.trim().is_empty()) {
+                continue;
+            }
+            let Package { name, version, lock } = package;
+            faults.push(format!("{lock}: {name} {version}: {} ({})", advisory.id, advisory.kind));
+        }
+    }
+    let stale = reasons.iter().filter(|one| !needed.contains(&&one.id));
+    faults.extend(stale.map(|one| format!("deny.toml: {}: no crate here has it any more", one.id)));
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn committed() -> State {
+        State::parse(&crate::read(&crate::top().join(crate::STATE)).unwrap()).unwrap()
+    }
+
+    fn lock(name: &str, version: &str) -> Vec<Package> {
+        let text = format!("version = 4\n\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n");
+        packages("Cargo.lock", &text).unwrap()
+    }
+
+    #[test]
+    fn a_crate_with_an_advisory_fails_unless_a_reason_is_given() {
+        let state = committed();
+        // A vulnerability, and a crate that nobody maintains.
+        for (name, version, id, kind) in [
+            ("time", "0.1.43", "RUSTSEC-2020-0071", "vulnerability"),
+            ("net2", "0.2.39", "RUSTSEC-2020-0016", "unmaintained"),
+        ] {
+            let found = faults(&state, &lock(name, version), &[]);
+            assert_eq!(found, [format!("Cargo.lock: {name} {version}: {id} ({kind})")]);
+            let reason = |text: &str| [Reason { id: id.to_owned(), reason: text.to_owned() }];
+            assert_eq!(faults(&state, &lock(name, version), &reason("it is not reached")), [""; 0]);
+            assert_eq!(faults(&state, &lock(name, version), &reason(" ")).len(), 1, "a reason says something");
+            let stale = faults(&state, &lock("time", "0.3.55"), &reason("it was needed once"));
+            assert_eq!(stale, [format!("deny.toml: {id}: no crate here has it any more")]);
+        }
+    }
+
+    #[test]
+    fn the_locks_of_the_workspace_and_of_fuzz_targets_are_free_of_them() {
+        let top = crate::top();
+        let locks = lock_files(&top).unwrap();
+        assert!(locks.contains(&"Cargo.lock".into()) && locks.contains(&"crates/innodb/fuzz/Cargo.lock".into()));
+        let reasons = reasons(&crate::read(&top.join("deny.toml")).unwrap()).unwrap();
+        let all = locks
+            .iter()
+            .flat_map(|lock| packages(&lock.display().to_string(), &crate::read(&top.join(lock)).unwrap()).unwrap());
+        let all: Vec<Package> = all.collect();
+        assert!(all.len() > 500, "all of them: {}", all.len());
+        assert_eq!(faults(&committed(), &all, &reasons), [""; 0]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Known advisories against the crates in the lock files, by a committed state of the RustSec database: no network.
+//!
+//! `check` fails if a version in a lock file is affected and `deny.toml` gives no reason to keep it, or gives one that
+//! is not needed any more. `refresh DIRECTORY` writes the state anew from a clone of the database.
+
+mod check;
+mod state;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::state::State;
+
+/// Facts of the database: numbers, crates, dates, version ranges.
+const STATE: &str = ".ci/advisories.tsv";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["check"] => check(),
+        ["refresh", database] => refresh(Path::new(database)),
+        _ => bail!("usage: advisories check | refresh DIRECTORY"),
+    }
+}
+
+/// The top of the tree.
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn check() -> Result<()> {
+    let top = top();
+    let state = State::parse(&read(&top.join(STATE))?)?;
+    let reasons = check::reasons(&read(&top.join("deny.toml"))?)?;
+    let locks = check::lock_files(&top)?;
+    let mut packages = Vec::new();
+    for lock in &locks {
+        packages.extend(check::packages(&lock.display().to_string(), &read(&top.join(lock))?)?);
+    }
+    let faults = check::faults(&state, &packages, &reasons);
+    let mut out = std::io::stdout().lock();
+    let (crates, files) = (packages.len(), locks.len());
+    let known = state.advisories.len();
+    writeln!(out, "advisories: {known} known on {}, {crates} crates in {files} lock files", state.date)?;
+    faults.iter().try_for_each(|fault| writeln!(out, "{fault}"))?;
+    if !faults.is_empty() {
+        bail!("{} faults; update the crate, or give a reason in deny.toml (advisories.ignore)", faults.len());
+    }
+    Ok(())
+}
+
+fn refresh(database: &Path) -> Result<()> {
+    let state = State::of_database(database)?;
+    let path = top().join(STATE);
+    std::fs::write(&path, state.text()).with_context(|| path.display().to_string())?;
+    writeln!(std::io::stdout(), "{STATE}: {} advisories of {}", state.advisories.len(), state.date)?;
+    Ok(())
+}
