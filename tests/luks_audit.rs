@@ -4,12 +4,14 @@
 mod support;
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::disk::{CHEAP, Desk};
 use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
@@ -132,6 +134,147 @@ const MADE: &[(&str, &[&str])] = &[
         &["cipher-cbc-predictable-iv", "hash-legacy", "iv-32bit", "luks1"],
     ),
 ];
+
+/// What `cryptsetup reencrypt` is told, what is there before, and where the header is then.
+struct Begun {
+    arguments: &'static str,
+    /// A volume, or nothing.
+    volume: &'static str,
+    header: &'static str,
+}
+
+/// The modes of a re-encryption, and how the part that is written is kept safe. What needs no mapping works on plain files.
+const BEGUN: [Begun; 11] = [
+    Begun { arguments: "--resilience checksum IMAGE", volume: "IMAGE", header: "IMAGE" },
+    Begun { arguments: "--resilience journal IMAGE", volume: "IMAGE", header: "IMAGE" },
+    Begun { arguments: "--resilience none IMAGE", volume: "IMAGE", header: "IMAGE" },
+    Begun { arguments: "--reduce-device-size 8M IMAGE", volume: "IMAGE", header: "IMAGE" },
+    Begun { arguments: "--encrypt --reduce-device-size 16M IMAGE", volume: "", header: "IMAGE" },
+    Begun { arguments: "--encrypt --header HEADER IMAGE", volume: "", header: "HEADER" },
+    Begun { arguments: "--encrypt --resilience journal --header HEADER IMAGE", volume: "", header: "HEADER" },
+    Begun { arguments: "--encrypt --reduce-device-size 8M --header HEADER IMAGE", volume: "", header: "HEADER" },
+    Begun { arguments: "--decrypt --header HEADER IMAGE", volume: "--header HEADER IMAGE", header: "HEADER" },
+    Begun { arguments: "--decrypt --header HEADER IMAGE", volume: "IMAGE", header: "HEADER" },
+    Begun {
+        arguments: "--decrypt --resilience datashift-journal --header HEADER IMAGE",
+        volume: "IMAGE",
+        header: "HEADER",
+    },
+];
+
+impl Begun {
+    /// With paths in place of their names, and cheap keys.
+    fn command(&self, desk: &Desk, verb: &str, arguments: &str) -> Command {
+        let mut command = Command::new("cryptsetup");
+        command.env("LC_ALL", "C").args(["--batch-mode", verb, "--type", "luks2"]).args(CHEAP);
+        command.arg("--key-file").arg(desk.key("key")).stdin(Stdio::null()).stdout(Stdio::null());
+        let path = |word| if ["IMAGE", "HEADER"].contains(&word) { desk.path(word) } else { word.into() };
+        command.args(arguments.split(' ').map(path));
+        command
+    }
+
+    /// The disk as it is before.
+    fn prepare(&self, desk: &Desk) {
+        let _ = fs::remove_file(desk.path("HEADER"));
+        fs::File::create(desk.path("IMAGE")).expect("room").set_len(64 << 20).expect("room");
+        if !self.volume.is_empty() {
+            assert!(self.command(desk, "luksFormat", self.volume).status().expect("it runs").success());
+        }
+    }
+
+    fn begin(&self, desk: &Desk, more: &[&str]) -> Command {
+        let mut command = self.command(desk, "reencrypt", self.arguments);
+        command.args(["--force-offline-reencrypt", "--hotzone-size", "1M"]).args(more).stderr(Stdio::null());
+        command
+    }
+
+    /// cryptsetup reads the header, and so do we, all of it.
+    #[track_caller]
+    fn is_read(&self, desk: &Desk, at: &str) -> Value {
+        let header = desk.path(self.header);
+        let dump = Command::new("cryptsetup").args(["luksDump", "--dump-json-metadata"]).arg(&header).output();
+        let dump: Value = serde_json::from_slice(&dump.expect("it runs").stdout).expect("cryptsetup reads it");
+        let judged = Judged::of(&header, &[]);
+        let damage: Vec<_> = judged.codes().into_iter().filter(|code| code.contains("header-")).collect();
+        assert!(damage.iter().all(|code| *code == "detached-header"), "{} {at}: {damage:?}", self.arguments);
+        let found = &judged.json["header"];
+        let count = |name: &str| found[name].as_array().map_or(0, Vec::len);
+        let segments = dump["segments"].as_object().map(serde_json::Map::len);
+        assert_eq!(Some(count("segments") + count("backup_segments")), segments, "{} {at}", self.arguments);
+        assert_eq!(Some(count("keyslots")), dump["keyslots"].as_object().map(serde_json::Map::len), "{at}");
+        judged.json
+    }
+}
+
+fn detail(json: &Value, code: &str) -> Option<String> {
+    let findings = json["findings"].as_array().expect("a list");
+    findings.iter().find(|finding| finding["code"] == code).map(|one| one["detail"].as_str().unwrap_or("").to_owned())
+}
+
+#[test]
+fn what_each_kind_of_reencryption_leaves_when_it_is_only_begun() {
+    for kind in &BEGUN {
+        let desk = Desk::new();
+        kind.prepare(&desk);
+        let begun = kind.begin(&desk, &["--init-only"]).status().expect("it runs");
+        assert!(begun.success(), "{}", kind.arguments);
+        let json = kind.is_read(&desk, "begun");
+        let unfinished = detail(&json, "reencrypt-unfinished");
+        let detached = kind.arguments.contains("--header");
+        let next =
+            if detached { "cryptsetup reencrypt --resume-only --header" } else { "sealant luks reencrypt --resume" };
+        assert!(unfinished.is_some_and(|detail| detail.contains(next)), "{}: {json:#}", kind.arguments);
+    }
+}
+
+#[test]
+fn what_each_kind_of_reencryption_leaves_when_it_is_killed_at_work() {
+    // Without a journal or checksums nothing is noted between the beginning and the end.
+    for kind in BEGUN.iter().filter(|kind| !kind.arguments.contains("--resilience none")) {
+        let desk = Desk::new();
+        let header = desk.path(kind.header);
+        // A part that is being written, and several that have been.
+        for parts in [1, 2, 3] {
+            let caught = (0..20).any(|_| {
+                kind.prepare(&desk);
+                let mut running = kind.begin(&desk, &[]).spawn().expect("it runs");
+                let caught = loop {
+                    let at_work = parts_at_work(&header);
+                    if at_work >= parts || running.try_wait().expect("a child").is_some() {
+                        break at_work >= parts;
+                    }
+                };
+                let _ = running.kill();
+                running.wait().expect("a child");
+                caught
+            });
+            assert!(caught, "{}: never seen with {parts} parts", kind.arguments);
+            kind.is_read(&desk, &format!("with {parts} parts"));
+        }
+    }
+}
+
+/// How many parts the data has while a re-encryption is at work; 0 if it is not. Of a header that is being written: the
+/// JSON of the first copy, behind its 4096 bytes.
+fn parts_at_work(header: &Path) -> usize {
+    let mut bytes = vec![0; 16384];
+    let read = fs::File::open(header).and_then(|mut file| file.read_exact(&mut bytes));
+    let text = bytes.get(4096..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
+    let json: Value = match read.is_ok().then(|| serde_json::from_slice(text)) {
+        Some(Ok(json)) => json,
+        _ => return 0,
+    };
+    let flagged = |segment: &Value, flag: &str| {
+        segment["flags"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|own| own.as_str().is_some_and(|own| own.starts_with(flag)))
+    };
+    let segments = json["segments"].as_object().into_iter().flatten().map(|(_, segment)| segment);
+    let live: Vec<&Value> = segments.filter(|segment| !flagged(segment, "backup-")).collect();
+    if live.iter().any(|segment| flagged(segment, "in-reencryption")) { live.len() } else { 0 }
+}
 
 #[test]
 fn headers_that_cryptsetup_writes() {

@@ -204,6 +204,12 @@ impl Volume {
         self.reencrypting() && data.flags.is_empty() && state(data) == state(after) && state(data) != state(before)
     }
 
+    /// Whether the data is elsewhere than the header: it begins where the header itself would be.
+    #[must_use]
+    pub fn is_detached(&self) -> bool {
+        self.live().any(|segment| segment.offset == 0)
+    }
+
     /// Whether a power cut came while a part of the data was written, which has to be recovered before anything else.
     #[must_use]
     pub fn is_at_work(&self) -> bool {

@@ -93,6 +93,46 @@ fn fields_that_cannot_be() {
     }
 }
 
+/// Segments of a volume whose encryption with a shift of 8 MiB was only begun, as cryptsetup 2.6.1 writes them: the first
+/// part of the data was moved behind the rest, and is named first.
+fn moved_first_part() -> Value {
+    let linear =
+        |offset: u64, bytes: u64| json!({"type": "linear", "offset": offset.to_string(), "size": bytes.to_string()});
+    json!({"0": linear(56 << 20, 8 << 20), "1": linear(16 << 20, 40 << 20)})
+}
+
+#[test]
+fn parts_of_the_data_may_stand_in_any_order_and_not_in_each_other() {
+    type Change = fn(&mut Value);
+    let segments = |change: Change| {
+        after("luks2-reencrypt-init", |j| {
+            let mut live = moved_first_part();
+            change(&mut live);
+            let notes =
+                j["segments"].as_object().expect("segments").values().filter(|s| s["flags"].is_array()).cloned();
+            let notes: Vec<Value> = notes.collect();
+            for (number, note) in (2..).zip(notes) {
+                live[number.to_string()] = note;
+            }
+            let numbers: Vec<String> = (2..live.as_object().expect("segments").len()).map(|n| n.to_string()).collect();
+            j["segments"] = live;
+            for digest in j["digests"].as_object_mut().expect("digests").values_mut() {
+                digest["segments"] = json!(numbers);
+            }
+        })
+    };
+    assert!(!segments(|_| ()).contains(&"header-invalid".to_owned()), "{:?}", segments(|_| ()));
+    let wrong: [(&str, Change); 4] = [
+        ("the moved part in the rest", |live| live["0"]["offset"] = json!((48u64 << 20).to_string())),
+        ("the rest in the moved part", |live| live["1"]["size"] = json!((48u64 << 20).to_string())),
+        ("a moved part without end", |live| live["0"]["size"] = json!("dynamic")),
+        ("the same part twice", |live| live["1"] = live["0"].clone()),
+    ];
+    for (what, change) in wrong {
+        assert_eq!(segments(change), ["header-invalid"], "{what}");
+    }
+}
+
 #[test]
 fn a_huge_cost_is_told_and_not_paid() {
     let huge = |j: &mut Value| {

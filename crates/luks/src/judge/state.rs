@@ -45,9 +45,8 @@ fn no_journal(volume: &Volume) -> Option<Finding> {
 }
 
 fn detached(volume: &Volume) -> Option<Finding> {
-    let at_start = |segment: &Segment| segment.offset == 0;
     let detail = "the data lies on another device, which shows no header of its own";
-    volume.live().any(at_start).then(|| Finding::new(Code::DetachedHeader, detail))
+    volume.is_detached().then(|| Finding::new(Code::DetachedHeader, detail))
 }
 
 fn reencryption(volume: &Volume) -> Option<Finding> {
@@ -67,6 +66,10 @@ fn reencryption(volume: &Volume) -> Option<Finding> {
             Code::ReencryptUnfinished,
             "all data is rewritten; `sealant luks header repair` ends it, where `cryptsetup reencrypt --resume-only` \
              would encrypt it twice and lose it",
+        ),
+        None if volume.is_detached() => Finding::new(
+            Code::ReencryptUnfinished,
+            "`cryptsetup reencrypt --resume-only --header` goes on with its data",
         ),
         None => Finding::new(Code::ReencryptUnfinished, "`sealant luks reencrypt --resume` goes on"),
     })
