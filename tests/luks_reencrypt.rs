@@ -56,8 +56,17 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     let (key, wrong) = (desk.key("k1"), desk.key("wrong"));
     let begin = ["reencrypt", "--init-only", "--force-offline-reencrypt", "--key-file", text(&key)];
     cryptsetup(&[&begin[..], &CHEAP[..]].concat(), &[&begun]);
+    // cryptsetup would take each of these files for its own data.
+    let detached =
+        ["detached", "decrypted"].map(|name| (desk.path(name), desk.volume(&format!("{name}-data"), "luks2")));
+    let header = ["--key-file", text(&key), "--header"];
+    cryptsetup(&[&["luksFormat"], &header[..], &[text(&detached[0].0)], &CHEAP[..]].concat(), &[&detached[0].1]);
+    let decrypt = ["reencrypt", "--decrypt", "--init-only", "--force-offline-reencrypt"];
+    cryptsetup(&[&decrypt[..], &header, &[text(&detached[1].0)]].concat(), &[&detached[1].1]);
     for (image, more, because) in [
-        (&luks1, &["--key-file", text(&key)][..], "is LUKS1"),
+        (&detached[0].0, &["--key-file", text(&key)][..], "is a header whose data lies on another device"),
+        (&detached[1].0, &["--key-file", text(&key), "--resume"], "is a header whose data lies on another device"),
+        (&luks1, &["--key-file", text(&key)], "is LUKS1"),
         (&luks2, &["--key-file", text(&wrong)], "the key does not open it"),
         (&luks2, &["--key-file", text(&key), "--other-key-file", text(&wrong)], "one of the other keys"),
         (&luks2, &["--key-file", text(&key), "--resume"], "no re-encryption was begun"),

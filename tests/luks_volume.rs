@@ -139,6 +139,17 @@ fn mistakes_are_told_before_anything_is_touched() {
 }
 
 #[test]
+fn a_header_is_not_opened_as_its_own_data() {
+    let desk = Desk::new();
+    let (header, data, key) = (desk.path("header"), desk.path("data"), desk.key("k1"));
+    File::create(&data).expect("room").set_len(20 << 20).expect("room");
+    let format = ["luksFormat", "--type", "luks2", "--key-file", text(&key), "--header", text(&header)];
+    cryptsetup(&[&format[..], &CHEAP[..]].concat(), &[&data]);
+    let said = ends(&luks(&["open", text(&header), "--name", "data", "--key-file", text(&key)]), 1);
+    assert!(said.contains("is a header whose data lies on another device"), "{said}");
+}
+
+#[test]
 fn an_absurd_key_derivation_is_refused_and_not_computed() {
     // The iterations of the first slot and of the digest, which no checksum protects.
     for at in [212, 164] {

@@ -285,6 +285,10 @@ fn state(volume: &Volume, resume: bool) -> Result<(), &'static str> {
     if volume.segments.iter().any(|segment: &Segment| segment.integrity.is_some()) {
         return Err("has authenticated sectors, which cryptsetup does not re-encrypt");
     }
+    // cryptsetup would take the header itself for the data, and encrypt its key slots (seen with 2.6.1).
+    if volume.is_detached() {
+        return Err("is a header whose data lies on another device; `cryptsetup reencrypt --header` re-encrypts that");
+    }
     match (resume, volume.reencrypting()) {
         (true, false) => Err("no re-encryption was begun"),
         (false, true) => Err("a re-encryption is not finished; --resume goes on"),

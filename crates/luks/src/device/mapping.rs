@@ -67,6 +67,10 @@ impl Opening<'_> {
         if let Some(name) = other.and_then(|block| block.mapper_name()) {
             return Err(DeviceError::refused(self.device, format!("is open already, as {name}")));
         }
+        if volume.is_detached() {
+            let why = "is a header whose data lies on another device; `cryptsetup open --header` opens that";
+            return Err(DeviceError::refused(self.device, why));
+        }
         self.check()?;
         let copy = if self.strict { Some(self.judged_copy(&header)?) } else { None };
         let mapping = Mapping { header: copy.clone(), ..self.mapping.clone() };
