@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::artefact::Artefacts;
+use crate::checks::order;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
 use crate::policy::Policy;
@@ -199,6 +200,8 @@ impl Check {
 
     fn dress(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
         let failed = ruling.status == Status::Fail;
+        let fix = ruling.remediation.or_else(|| failed.then(|| self.fix.to_owned()));
+        let fix = fix.map(|fix| if failed { order::in_order(cx.facts, self.id, fix) } else { fix });
         Finding {
             id: self.id.to_owned(),
             status: ruling.status,
@@ -209,7 +212,7 @@ impl Check {
             grade: ruling.grade,
             message: ruling.message,
             evidence: ruling.evidence,
-            remediation: ruling.remediation.or_else(|| failed.then(|| self.fix.to_owned())),
+            remediation: fix,
             cost: failed.then(|| self.cost.to_owned()),
             standards: self.standards.iter().map(|s| (*s).to_owned()).collect(),
             waiver: None,

@@ -33,6 +33,7 @@ pub struct ServerBuilder {
     files: Vec<(String, Vec<u8>)>,
     keyring: KeyringPlace,
     option_file: String,
+    by_file: bool,
     seed: Option<PathBuf>,
     empty: bool,
     programs: Option<PathBuf>,
@@ -51,6 +52,7 @@ impl ServerBuilder {
             files: Vec::new(),
             keyring: KeyringPlace::None,
             option_file: String::new(),
+            by_file: false,
             seed: None,
             empty: false,
             programs: None,
@@ -82,6 +84,14 @@ impl ServerBuilder {
     #[must_use]
     pub fn option_file(mut self, text: impl Into<String>) -> Self {
         self.option_file = text.into();
+        self
+    }
+
+    /// Writes every option into the option file instead of onto the command line, as the machines of others have
+    /// it: later lines of the file win over them.
+    #[must_use]
+    pub fn by_option_file(mut self) -> Self {
+        self.by_file = true;
         self
     }
 
@@ -249,6 +259,9 @@ impl ServerBuilder {
         let ports = Ports::free()?;
         let options = instance(self.kind, server.dir(), ports, self.admin_port);
         server.set_ports(ports, self.admin_port, options);
+        if self.by_file {
+            server.move_options_to_file(&expand(&self.option_file, server.dir()))?;
+        }
         Ok(())
     }
 

@@ -35,6 +35,8 @@ pub struct Server {
     fixed_options: Vec<String>,
     instance_options: Vec<String>,
     options: Vec<String>,
+    /// Whether the options are in the option file, all of them.
+    by_file: bool,
     ports: Ports,
     admin_port: bool,
     socket: PathBuf,
@@ -69,6 +71,7 @@ impl Server {
             fixed_options,
             instance_options: Vec::new(),
             options,
+            by_file: false,
             ports: Ports { sql: 0, x: 0, admin: 0 },
             admin_port: false,
             socket: dir.path().join("sql.sock"),
@@ -84,6 +87,18 @@ impl Server {
         self.ports = ports;
         self.admin_port = admin_port;
         self.instance_options = options;
+    }
+
+    /// Writes the option file anew, with the options of the command line before `rest`, and starts with that alone.
+    pub(crate) fn move_options_to_file(&mut self, rest: &str) -> Result<(), Error> {
+        let all = self.fixed_options.iter().chain(&self.instance_options).chain(&self.options);
+        let lines =
+            all.filter_map(|option| option.strip_prefix("--")).filter(|line| !line.starts_with("defaults-file="));
+        let text = format!("[mysqld]\n{}\n{rest}", lines.collect::<Vec<_>>().join("\n"));
+        let path = self.option_file();
+        fs::write(&path, text).map_err(Error::file(&path))?;
+        self.by_file = true;
+        Ok(())
     }
 
     pub(crate) fn set_datadir(&mut self, datadir: PathBuf) {
@@ -136,6 +151,12 @@ impl Server {
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// The option file that it reads, `my.cnf` in the private directory.
+    #[must_use]
+    pub fn option_file(&self) -> PathBuf {
+        self.dir().join("my.cnf")
     }
 
     /// The process id, while it runs.
@@ -264,7 +285,11 @@ impl Server {
             Some(id) => Daemon::command_of(id, &self.binaries.daemon),
             None => Daemon::command(&self.binaries.daemon),
         };
-        command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
+        if self.by_file {
+            command.arg(format!("--defaults-file={}", self.option_file().display()));
+        } else {
+            command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
+        }
         command.current_dir(self.dir()).stdin(Stdio::null());
         // What comes before the error log is open, and after it is closed.
         let path = self.dir().join("output.log");

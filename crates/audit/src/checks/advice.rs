@@ -1,5 +1,8 @@
 //! Commands that work on the very fork and version that is judged.
 
+use std::path::Path;
+
+use crate::check::Context;
 use crate::facts::sql::SqlFacts;
 
 /// Sets a dynamic variable now and for the next start.
@@ -30,6 +33,18 @@ fn literal(value: &str) -> String {
 /// Sets a variable that only a start of the server can set.
 pub(super) fn set_at_start(sql: &SqlFacts, name: &str, value: &str) -> String {
     format!("{name} = {value} under [{}] of the option file, then restart", group(sql))
+}
+
+/// The user whom files of the server have to belong to, as `chown` takes it.
+pub(super) fn server_user(cx: &Context<'_>) -> String {
+    let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
+    process.map_or_else(|| "mysql".to_owned(), |process| process.uid.to_string())
+}
+
+/// A path of that name beside the data directory, as a shell takes it.
+pub(super) fn beside_datadir(sql: &SqlFacts, name: &str) -> String {
+    let datadir = Path::new(sql.identity.datadir.trim_end_matches('/'));
+    word(&datadir.with_file_name(name).to_string_lossy())
 }
 
 /// The option group that this server reads and its siblings may not.

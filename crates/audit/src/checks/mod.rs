@@ -11,6 +11,7 @@ mod galera;
 mod gr;
 mod host;
 mod key;
+pub(crate) mod order;
 mod proof;
 mod repl;
 mod rest;

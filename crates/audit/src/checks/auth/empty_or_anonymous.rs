@@ -56,7 +56,8 @@ fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
 
 fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
     let name = account.quoted();
-    if sql.is_mariadb() && account.user == "root" && account.local_only() {
+    // Built in from there on; a connection over TCP never passes it.
+    if sql.mariadb_since(10, 4, 3) && account.user == "root" && account.host == "localhost" {
         return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
     }
     if sql.is_mariadb() || sql.mysql_since(5, 7, 6) {

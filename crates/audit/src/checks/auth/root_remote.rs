@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn fix(account: &Account<'_>, everybody: &[Account<'_>]) -> String {
     let (name, here) = (account.quoted(), account.quoted_at("localhost"));
     if everybody.iter().any(|other| other.user == account.user && other.host == "localhost") {
-        return format!("DROP USER {name}; {here} stays");
+        return format!("DROP USER {name} -- {here} stays");
     }
     format!("RENAME USER {name} TO {here}")
 }

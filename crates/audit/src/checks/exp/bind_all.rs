@@ -142,9 +142,9 @@ fn is_wildcard(address: &str) -> bool {
 
 fn fix(sql: &SqlFacts, variable: &str) -> String {
     if variable == "mysqlx_bind_address" {
-        return format!("{}; or mysqlx = 0 if nobody uses X Protocol", set_at_start(sql, variable, "127.0.0.1"));
+        return format!("{} -- or mysqlx = 0, if nobody uses X Protocol", set_at_start(sql, variable, "127.0.0.1"));
     }
-    set_at_start(sql, variable, "the address that clients use, or 127.0.0.1")
+    format!("{} -- or the one address that clients from elsewhere use", set_at_start(sql, variable, "127.0.0.1"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `exp-file-priv`.
 
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_at_start;
+use crate::checks::advice::{beside_datadir, server_user, set_at_start};
 use crate::checks::auth::{holders, key_of, logins};
 use crate::checks::setting::nullable;
 use crate::facts::Seen;
@@ -54,7 +54,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         )
         .evidence(shown)
         .evidence(sql.evidence("accounts", who))
-        .fix(fix(sql)),
+        .fix(fix(cx, sql)),
     ))
 }
 
@@ -72,9 +72,14 @@ fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
     }
 }
 
-fn fix(sql: &SqlFacts) -> String {
-    let value = if sql.is_mariadb() { "/var/lib/mysql-files" } else { "NULL" };
-    set_at_start(sql, "secure_file_priv", value)
+/// A server does not start if the directory is not there. NULL exists since MySQL 5.7.6, and in late releases of 5.6.
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
+    if sql.mysql_since(5, 7, 6) {
+        return set_at_start(sql, "secure_file_priv", "NULL");
+    }
+    let directory = beside_datadir(sql, "mysql-files");
+    let make = format!("install -d -m 0700 -o {} {directory}", server_user(cx));
+    format!("{make}; {}", set_at_start(sql, "secure_file_priv", &directory))
 }
 
 #[cfg(test)]
@@ -99,6 +104,18 @@ mod tests {
         assert_eq!(mysql().variable("secure_file_priv", "NULL").statuses(&CHECK), [Pass]);
         assert_eq!(mysql().variable("secure_file_priv", "").statuses(&CHECK), [Fail]);
         assert_eq!(mysql().variable("secure_file_priv", "/var/lib/mysql-files/").statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_directory_is_made_before_it_is_named() {
+        for made in [mariadb(), Made::server("5.6.24", "Source distribution")] {
+            let found = made.variable("secure_file_priv", "").judge(&CHECK);
+            let fix = found[0].remediation.as_deref().unwrap();
+            assert!(
+                fix.starts_with("install -d -m 0700 -o mysql /var/lib/mysql-files; secure_file_priv = /var"),
+                "{fix}"
+            );
+        }
     }
 
     #[test]

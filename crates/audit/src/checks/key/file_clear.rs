@@ -91,9 +91,10 @@ fn fix(mariadb: bool, path: &str) -> String {
     let path = word(path);
     if mariadb {
         format!(
-            "openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} -out {path}.enc; file_key_management_filename = \
-             {path}.enc and file_key_management_filekey = FILE:KEYFILE under [mariadb], KEYFILE on another device; restart; \
-             shred -u {path}"
+            "(umask 077 && openssl rand -hex 64 > KEYFILE && openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} \
+             -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc; file_key_management_filename = {path}.enc and \
+             file_key_management_filekey = FILE:KEYFILE under [mariadb] of the option file, then restart; shred -u {path} -- \
+             KEYFILE: a path on another device"
         )
     } else {
         "configure a KMS, KMIP or Vault component (or component_keyring_encrypted_file of MySQL Enterprise) and move the keys \

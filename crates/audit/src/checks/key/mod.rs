@@ -113,7 +113,7 @@ fn component_property<'a>(sql: &'a SqlFacts, key: &str) -> Option<&'a str> {
 }
 
 /// Whether this version can encrypt at all.
-fn can_encrypt(sql: &SqlFacts) -> bool {
+pub(super) fn can_encrypt(sql: &SqlFacts) -> bool {
     sql.mysql_since(5, 7, 11) || sql.mariadb_since(10, 1, 3)
 }
 

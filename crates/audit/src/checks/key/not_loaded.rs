@@ -3,6 +3,7 @@
 use super::{can_encrypt, keyring};
 use crate::artefact::State;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{beside_datadir, server_user};
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
@@ -24,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 /// Variables that ask for encryption at rest, on either fork.
-const REQUESTS: &[&str] = &[
+pub(crate) const REQUESTS: &[&str] = &[
     "innodb_redo_log_encrypt",
     "innodb_undo_log_encrypt",
     "innodb_sys_tablespace_encrypt",
@@ -62,9 +63,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     } else {
         (Severity::Critical, format!(", although encryption is asked for or present: {}", wanted.join(", ")))
     };
-    let ruling =
-        Ruling::fail("keyring", Grade::Reported, format!("{missing}{consequence}")).severity(severity).fix(fix(sql));
+    let ruling = Ruling::fail("keyring", Grade::Reported, format!("{missing}{consequence}"))
+        .severity(severity)
+        .fix(fix(cx, sql));
     Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))
+}
+
+/// Whether this server could encrypt and is known to have no keys.
+pub(crate) fn is_missing(sql: &SqlFacts) -> bool {
+    can_encrypt(sql) && keyring(sql).is_ok_and(|found| found.is_none_or(|keyring| !keyring.active))
 }
 
 /// `ENCRYPTION='N'` and `ENCRYPTED=NO` are table options, too.
@@ -111,17 +118,24 @@ fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
     (words, evidence)
 }
 
-fn fix(sql: &SqlFacts) -> &'static str {
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
     if sql.is_mariadb() {
-        "plugin_load_add = file_key_management and file_key_management_filename = FILE under [mariadb] of the option file \
-         (better: hashicorp_key_management or aws_key_management), then restart"
-    } else if sql.mysql_since(8, 0, 24) {
+        let (keys, owner) = (beside_datadir(sql, "mysql-keys"), server_user(cx));
+        return format!(
+            "install -d -m 0700 -o {owner} {keys}; (umask 077 && echo \"1;$(openssl rand -hex 32)\" > {keys}/keyfile) && chown \
+             {owner} {keys}/keyfile; plugin_load_add = file_key_management and file_key_management_filename = {keys}/keyfile \
+             under [mariadb] of the option file, then restart -- better: hashicorp_key_management or aws_key_management; copy \
+             the key file to another machine"
+        );
+    }
+    let words = if sql.mysql_since(8, 0, 24) {
         "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
          mysqld and the component's .cnf to plugin_dir, then restart"
     } else {
         "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under [mysqld] \
          of the option file, then restart"
-    }
+    };
+    words.to_owned()
 }
 
 #[cfg(test)]

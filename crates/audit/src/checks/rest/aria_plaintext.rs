@@ -110,7 +110,7 @@ fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
 
 fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
     let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
-    let on = on.map(|sql| format!("{}; then ", set_variable(sql, "aria_encrypt_tables", "ON"))).unwrap_or_default();
+    let on = on.map(|sql| format!("{}; ", set_variable(sql, "aria_encrypt_tables", "ON"))).unwrap_or_default();
     match table.table() {
         Some((schema, name)) => format!("{on}ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quoted_table(&schema, &name)),
         None => CHECK.fix.to_owned(),

@@ -95,7 +95,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
         Some(_) => format!("{}; ", switch_on(sql)),
         None => return switch_on(sql),
     };
-    let first = first_encrypted(cx).unwrap_or_else(|| "'the first encrypted log'".to_owned());
+    let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "'the first encrypted log'".to_owned());
     format!("{on}FLUSH BINARY LOGS; once every replica has read the clear ones: PURGE BINARY LOGS TO {first}")
 }
 
@@ -109,6 +109,14 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
     logs.sort_by_key(|(name, _)| (name.len(), *name));
     let clear = logs.iter().rposition(|(_, state)| *state != State::Encrypted)?;
     logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
+}
+
+/// The log after the newest, which the server begins when it is told to encrypt or restarted.
+fn next_log(cx: &Context<'_>) -> Option<String> {
+    let names = cx.artefacts.of_kind(Kind::BinaryLog).map(|log| log.name.rsplit('/').next().unwrap_or(&log.name));
+    let (stem, number) = names.max_by_key(|name| (name.len(), *name))?.rsplit_once('.')?;
+    let next = number.parse::<u64>().ok()?.checked_add(1)?;
+    Some(format!("'{stem}.{next:0width$}'", width = number.len()))
 }
 
 pub(super) fn switch_on(sql: &SqlFacts) -> String {

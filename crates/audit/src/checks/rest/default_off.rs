@@ -37,11 +37,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         "FORCE" => Ruling::pass("server", Grade::Declared, format!("{name} is FORCE")),
         _ if !is_switched_on(value) => {
             Ruling::fail(name, Grade::Declared, format!("{name} is OFF: new tables are created in clear"))
-                .fix(set_variable(sql, name, if name == "innodb_encrypt_tables" { FORCE } else { "ON" }))
+                .fix(fix(sql, name))
         }
         _ if sql.is_mariadb() => {
             let words = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
-            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(set_variable(sql, name, FORCE))
+            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(fix(sql, name))
         }
         _ => Ruling::pass("server", Grade::Declared, format!("{name} is {value}")),
     };
@@ -57,6 +57,18 @@ fn none(sql: &SqlFacts) -> Seen<Verdict> {
         sql.variable("innodb_encrypt_tables")?;
     }
     Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
+}
+
+/// Without threads MariaDB's switch encrypts new tables alone, which is a finding of its own.
+fn fix(sql: &SqlFacts, name: &str) -> String {
+    if name != "innodb_encrypt_tables" {
+        return set_variable(sql, name, "ON");
+    }
+    let force = set_variable(sql, name, FORCE);
+    match sql.variable_or_none("innodb_encryption_threads") {
+        Some("0") => format!("{force}; {}", set_variable(sql, "innodb_encryption_threads", "4")),
+        _ => force,
+    }
 }
 
 #[cfg(test)]

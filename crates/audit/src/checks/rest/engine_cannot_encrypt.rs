@@ -2,10 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::{OWN_SCHEMAS, all_seen, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked, with_evidence};
+use super::{
+    OWN_SCHEMAS, all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked,
+    with_evidence,
+};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::table as quoted_table;
+use crate::checks::advice::{set_variable, table as quoted_table};
+use crate::checks::key::can_encrypt;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
@@ -95,7 +99,9 @@ fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
         Ruling::fail(&file.name, Grade::Bytes, format!("{} holds rows in clear: its engine cannot encrypt", file.name));
     let ruling = with_evidence(ruling, file.evidence(cx.facts));
     match file.table() {
-        Some((schema, table)) => ruling.fix(convert(&schema, &table, super::mariadb(cx) == Some(true))),
+        Some((schema, table)) => {
+            ruling.fix(convert(cx.facts.sql.as_ref(), &schema, &table, super::mariadb(cx) == Some(true)))
+        }
         None => ruling,
     }
 }
@@ -117,12 +123,21 @@ fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let why = if elsewhere { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
     Ruling::fail(format!("{schema}.{table}"), Grade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
         .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
-        .fix(convert(schema, table, sql.is_mariadb()))
+        .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
 }
 
-fn convert(schema: &str, table: &str, mariadb: bool) -> String {
+fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> String {
+    let sql = match sql {
+        Some(sql) if !can_encrypt(sql) => return cannot_encrypt_tables(sql),
+        sql => sql,
+    };
     let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
-    format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table))
+    let alter = format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table));
+    // In ibdata1 no table can be encrypted by itself.
+    match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {
+        Some(sql) => format!("{}; {alter}", set_variable(sql, "innodb_file_per_table", "ON")),
+        None => alter,
+    }
 }
 
 #[cfg(test)]

@@ -78,8 +78,13 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     };
     let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
-    with_evidence(ruling, evidence.chain(file.map(size)).collect())
-        .fix(format!("{}; then shred {artefact}", set_variable(sql, "general_log", "OFF")))
+    let off = set_variable(sql, "general_log", "OFF");
+    let clean = if to_file(&output) {
+        format!("shred -u {}", word(&artefact))
+    } else {
+        "TRUNCATE TABLE mysql.general_log".to_owned()
+    };
+    with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(format!("{off}; {clean}"))
 }
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
@@ -132,7 +137,7 @@ fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
             Grade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
-        .fix(format!("general_log=OFF if it is still on, then shred -u {}", word(&file.path))),
+        .fix(format!("shred -u {}", word(&file.path))),
     };
     ruling.evidence(size(file))
 }

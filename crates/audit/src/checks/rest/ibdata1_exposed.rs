@@ -1,10 +1,12 @@
 //! `rest-ibdata1-exposed`.
 
+use std::collections::BTreeSet;
+
 use innodb::tablespace::TablespaceScan;
 
-use super::{Terms, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
+use super::{Terms, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
 use crate::artefact::system::{contents, is_encryptable};
-use crate::artefact::{Artefact, Kind};
+use crate::artefact::{Artefact, Kind, decoded};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
 use crate::facts::sql::{SqlFacts, is_switched_on};
@@ -78,17 +80,34 @@ fn by_settings(cx: &Context<'_>) -> Vec<Ruling> {
 fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     let rows = sql.rows("system_space_tables").ok()?;
     let names: Vec<&str> = rows.iter().map(|row| row.text("name")).filter(|name| !name.starts_with("SYS_")).collect();
-    let first = names.first()?;
-    let (schema, table) = first.split_once('/').unwrap_or(("", first));
-    let table = quoted_table(schema, table);
+    names.first()?;
     let ruling = Ruling::fail(
         "tables in ibdata1",
         Grade::Reported,
         format!("{} tables lie in ibdata1: {}", names.len(), listed(names.iter().copied())),
     )
     .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
-    .fix(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y', and so for each"));
+    .fix(move_out(sql, &names));
     Some(ruling)
+}
+
+/// Statements that give each table a file of its own.
+fn move_out(sql: &SqlFacts, names: &[&str]) -> String {
+    let table = |name: &&str| {
+        let (schema, table) = name.split_once('/').unwrap_or(("", name));
+        // The parts of a partitioned table move with it.
+        let table = table.split_once('#').map_or(table, |(table, _)| table);
+        quoted_table(&decoded(schema), &decoded(table))
+    };
+    let tables: BTreeSet<String> = names.iter().map(table).collect();
+    if sql.mysql_since(8, 0, 0) {
+        let alter = |table: &String| format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
+        return tables.iter().map(alter).collect::<Vec<_>>().join("; ");
+    }
+    let own = set_variable(sql, "innodb_file_per_table", "ON");
+    let encrypted = if sql.mysql_since(5, 7, 11) { " ENCRYPTION='Y'" } else { "" };
+    let alter = tables.iter().map(|table| format!("; ALTER TABLE {table} ENGINE=InnoDB{encrypted}"));
+    alter.fold(own, |all, one| all + &one)
 }
 
 fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
@@ -162,11 +181,7 @@ fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> String {
 
 fn encrypt(cx: &Context<'_>) -> String {
     match &cx.facts.sql {
-        Some(sql) if sql.is_mariadb() => format!(
-            "{}, then {}",
-            set_variable(sql, "innodb_encrypt_tables", "ON"),
-            set_variable(sql, "innodb_encryption_threads", "4")
-        ),
+        Some(sql) if sql.is_mariadb() => convert_in_background(sql),
         Some(sql) => set_at_start(sql, "innodb_sys_tablespace_encrypt", "ON"),
         None => "MariaDB: innodb_encrypt_tables=ON and innodb_encryption_threads=4".to_owned(),
     }

@@ -34,8 +34,9 @@ pub(super) mod undo_plaintext;
 
 use crate::artefact::{Artefact, Promise, State};
 use crate::check::{Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
 use crate::facts::files::FileFacts;
-use crate::facts::sql::SqlFacts;
+use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 
@@ -277,6 +278,23 @@ pub(super) fn elsewhere(what: &str) -> Unseen {
 /// Whether the data are MariaDB's, from the server or from its files; none if neither tells.
 pub(super) fn mariadb(cx: &Context<'_>) -> Option<bool> {
     cx.facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| cx.artefacts.written_by_mariadb())
+}
+
+/// What to do about tables of a server without encryption.
+fn cannot_encrypt_tables(sql: &SqlFacts) -> String {
+    format!(
+        "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
+        sql.identity.version
+    )
+}
+
+/// Has MariaDB's threads encrypt what is there. A value that is on stays: ON in place of FORCE would allow clear tables.
+fn convert_in_background(sql: &SqlFacts) -> String {
+    let threads = set_variable(sql, "innodb_encryption_threads", "4");
+    if sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on) {
+        return threads;
+    }
+    format!("{}; {threads}", set_variable(sql, "innodb_encrypt_tables", "FORCE"))
 }
 
 /// The variable of `names` that this server has, and its value.

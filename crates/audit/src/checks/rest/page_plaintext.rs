@@ -119,11 +119,9 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
     match (space.kind, space.table()) {
         (_, _) if mariadb => {
             let threads = sql.map(|sql| set_variable(sql, "innodb_encryption_threads", "4")).unwrap_or_default();
-            format!(
-                "{threads} and wait until information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0"
-            )
-            .trim_start()
-            .to_owned()
+            format!("{threads} -- done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0")
+                .trim_start()
+                .to_owned()
         }
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {

@@ -100,16 +100,25 @@ fn switch_on(sql: &SqlFacts) -> String {
     if sql.is_mariadb() {
         return set_at_start(sql, "innodb_encrypt_log", "ON");
     }
-    format!(
-        "{}, then read it back with SELECT @@innodb_redo_log_encrypt: without a keyring it stays OFF; and {AT_START}",
-        set_variable(sql, "innodb_redo_log_encrypt", "ON")
-    )
+    let on = format!("{}; {AT_START}", set_variable(sql, "innodb_redo_log_encrypt", "ON"));
+    if sql.mysql_since(8, 0, 30) { format!("{on}; {}", write_anew(sql)) } else { on }
 }
 
 /// Confirmed on MySQL 9.7: with the variable from SET PERSIST alone, what recovery, purge and the
 /// dictionary write at each start is clear; with it from the option file, nothing is.
-const AT_START: &str = "innodb_redo_log_encrypt = ON under [mysqld] of the option file: SET PERSIST takes effect after \
-    the first blocks of each start are written";
+const AT_START: &str = "innodb_redo_log_encrypt = ON under [mysqld] of the option file";
+
+/// Statements that have the log's files made anew, MySQL 8.0.30 and newer.
+fn write_anew(sql: &SqlFacts) -> String {
+    const USUAL: u64 = 100 << 20;
+    let name = "innodb_redo_log_capacity";
+    let now = sql.variable_or_none(name).and_then(|value| value.parse().ok()).unwrap_or(USUAL);
+    format!(
+        "SET GLOBAL {name} = {}; once Innodb_redo_log_resize_status shows OK: SET GLOBAL {name} = {now} -- the file in use \
+         follows when changes have filled it, which takes 1/32 of the capacity",
+        now.saturating_mul(2)
+    )
+}
 
 /// Whether the switch comes from SET PERSIST, too late at each start.
 fn is_persisted(sql: &SqlFacts) -> bool {
@@ -127,12 +136,8 @@ fn fix(cx: &Context<'_>) -> String {
         }
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
         Some(_) if sql.mysql_since(8, 0, 30) => {
-            let before = if is_persisted(sql) { format!("{AT_START}; then ") } else { String::new() };
-            format!(
-                "{before}write the log's files anew: SET GLOBAL innodb_redo_log_capacity to another value (at least 8 MiB), \
-                 wait for Innodb_redo_log_resize_status = OK, and set it back; the file in use follows when changes have \
-                 filled it, which takes 1/32 of the capacity"
-            )
+            let before = if is_persisted(sql) { format!("{AT_START}; ") } else { String::new() };
+            format!("{before}{}", write_anew(sql))
         }
         Some(_) => {
             "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it makes \
@@ -158,7 +163,13 @@ mod tests {
         let found = made.judge(&CHECK);
         assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
         assert_eq!(found[1].artefact, "#innodb_redo/#ib_redo11_tmp");
-        assert!(found[0].remediation.as_ref().unwrap().starts_with("write the log's files anew"));
+        assert!(
+            found[0]
+                .remediation
+                .as_ref()
+                .unwrap()
+                .starts_with("SET GLOBAL innodb_redo_log_capacity = 209715200; once ")
+        );
         let sources: &[&[&str]] = &[&["innodb_redo_log_encrypt", "PERSISTED", ""]];
         let found = made.answer("variable_sources", &["name", "source", "path"], sources).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().starts_with("innodb_redo_log_encrypt = ON under [mysqld]"));

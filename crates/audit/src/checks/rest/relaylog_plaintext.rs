@@ -56,16 +56,9 @@ fn places_seen(cx: &Context<'_>) -> bool {
 }
 
 fn fix(sql: &SqlFacts) -> String {
-    let (stop, reset, start) = if sql.mysql_since(8, 0, 22) || sql.mariadb_since(10, 5, 1) {
-        ("STOP REPLICA", "RESET REPLICA", "START REPLICA")
-    } else {
-        ("STOP SLAVE", "RESET SLAVE", "START SLAVE")
-    };
-    // With positions instead of GTIDs, RESET forgets where the replica was.
-    format!(
-        "{}; {stop}; {reset} (only with GTID auto-positioning; else wait until the logs are purged); {start}",
-        switch_on(sql)
-    )
+    // RESET REPLICA would forget where a replica with positions instead of GTIDs was.
+    let purged = "the server purges the clear ones when their changes are applied (relay_log_purge = ON)";
+    format!("{}; FLUSH RELAY LOGS -- {purged}", switch_on(sql))
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
             Ruling::pass(&table.name, grade, format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2")).severity(Severity::Info)
         }
         _ => Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear").fix(
-            "SET GLOBAL aria_encrypt_tables = ON; ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE; or DELETE \
-             FROM mysql.column_stats for sensitive columns, then FLUSH TABLES",
+            "SET GLOBAL aria_encrypt_tables = ON; ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE -- or DELETE \
+             FROM mysql.column_stats for sensitive columns, and FLUSH TABLES",
         ),
     };
     Ok(Verdict::one(with_evidence(ruling, table.evidence(cx.facts))))

@@ -1,7 +1,7 @@
 //! `rest-table-plaintext`.
 
 use super::fts_plaintext::is_auxiliary;
-use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
+use super::{Terms, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::checks::advice::{identifier, set_variable, table as quoted_table, word};
@@ -67,12 +67,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
         (Some(true), _) => format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name)),
-        (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => {
-            format!(
-                "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
-                sql.identity.version
-            )
-        }
+        (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => cannot_encrypt_tables(sql),
         _ => format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name)),
     }
 }

@@ -203,7 +203,8 @@ fn fix(sql: &SqlFacts) -> String {
     if known_switches(sql).next().is_some() {
         return "look which kind of file it is: online table changes follow innodb_encrypt_log".to_owned();
     }
-    set_at_start(sql, "tmpdir", "/a directory on an encrypted disk, or on tmpfs without clear swap")
+    let line = set_at_start(sql, "tmpdir", "DIRECTORY");
+    format!("{line} -- DIRECTORY: on an encrypted disk, or on tmpfs without clear swap")
 }
 
 #[cfg(test)]

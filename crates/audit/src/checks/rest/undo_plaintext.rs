@@ -1,6 +1,9 @@
 //! `rest-undo-plaintext`.
 
-use super::{Terms, elsewhere, judge_all, listed, mariadb, or_none_of_it, unless_hidden, written_by_mysql_8};
+use super::{
+    Terms, convert_in_background, elsewhere, judge_all, listed, mariadb, or_none_of_it, unless_hidden,
+    written_by_mysql_8,
+};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{identifier, set_variable};
@@ -72,8 +75,7 @@ fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
     if sql.is_mariadb() {
-        let threads = set_variable(sql, "innodb_encryption_threads", "4");
-        return format!("innodb_encrypt_tables = ON, then {threads}; the threads convert undo tablespaces, too");
+        return convert_in_background(sql);
     }
     if !sql.mysql_since(8, 0, 1) {
         return format!(
@@ -95,9 +97,10 @@ pub(super) fn rewrite(space: &Artefact<'_>) -> String {
     // The two tablespaces of every server are called innodb_undo_001 and _002, their files undo_001 and _002.
     let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
     let name = identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
+    let empty = "once information_schema.INNODB_TABLESPACES shows STATE = 'empty'";
     format!(
-        "CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'; ALTER UNDO TABLESPACE {name} SET INACTIVE; once \
-         information_schema.INNODB_TABLESPACES shows STATE = 'empty': ALTER UNDO TABLESPACE {name} SET ACTIVE"
+        "CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'; ALTER UNDO TABLESPACE {name} SET INACTIVE; {empty}: ALTER \
+         UNDO TABLESPACE {name} SET ACTIVE; ALTER UNDO TABLESPACE spare SET INACTIVE; {empty}: DROP UNDO TABLESPACE spare"
     )
 }
 
