@@ -66,6 +66,7 @@ docs: build ## Write man pages, completions and the reference of checks
 	target/debug/sealant generate man docs/man
 	target/debug/sealant generate completions packaging/completions
 	target/debug/sealant generate checks docs
+	target/debug/sealant generate compatibility docs
 
 docs-check: docs ## Fail if a generated document is not up to date
 	git diff --exit-code --stat -- docs packaging/completions

@@ -168,7 +168,7 @@ fn no_secret_of_the_server_reaches_any_output() {
 
 #[test]
 fn every_server_line_is_audited_without_an_error() {
-    for kind in [Kind::MySql97, Kind::MariaDb1011, Kind::MariaDb118, Kind::MySql56] {
+    for kind in Kind::all() {
         if require(kind).is_none() {
             continue;
         }
@@ -181,7 +181,9 @@ fn every_server_line_is_audited_without_an_error() {
             Kind::MySql56 => audit.fails("tls-version-old", ""),
             // Without certificates it offers no TLS at all.
             Kind::MariaDb1011 => audit.fails("tls-disabled", ""),
-            _ => audit.passes("tls-version-old"),
+            Kind::MySql97 | Kind::MariaDb118 => audit.passes("tls-version-old"),
+            // What a build of one's own is made with, only its maker knows.
+            _ => {}
         }
     }
 }

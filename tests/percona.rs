@@ -6,6 +6,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use harness::{Kind, Server, require};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -171,4 +172,19 @@ fn with_another_keyring_nothing_is_damaged_and_nothing_clear() {
     assert_eq!(found.verdict("plain.ibd"), "clear");
     let found = proof(data_directory(&FILES_80).path(), "percona57-plugin-file");
     assert_eq!((found.verdict("ibdata1"), found.verdict("ib_logfile1")), ("missing-key", "missing-key"));
+}
+
+#[test]
+fn builds_of_ones_own_are_proven() {
+    for kind in Kind::builds_of_ones_own() {
+        if require(kind).is_none() {
+            continue;
+        }
+        let mut server = Server::builder(kind).option("--log-bin=binlog").start().expect("it starts");
+        let rows = "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY); INSERT INTO demo.t VALUES (1), (2)";
+        server.sql(rows).expect("rows");
+        Proof::mysql(&[server.datadir()], None).is_sound();
+        server.stop().expect("it stops");
+        Proof::mysql(&[server.datadir()], None).is_complete();
+    }
 }

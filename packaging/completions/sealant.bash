@@ -2202,7 +2202,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__generate)
-            opts="-h --help man completions checks"
+            opts="-h --help man completions checks compatibility"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -9,6 +9,7 @@ mod catalogue;
 mod certificate;
 mod change;
 mod checks;
+mod compatibility;
 mod csv;
 mod drift;
 mod error;
@@ -46,6 +47,7 @@ pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_b
 pub use certificate::{write_certificate_json, write_certificate_table};
 pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
+pub use compatibility::render_compatibility;
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};

@@ -19,7 +19,48 @@ pub enum Kind {
     MariaDb118,
     /// MySQL 5.6: old TLS, no client of its own (MariaDB 10.11's is used).
     MySql56,
+    /// MySQL 5.7: a build of one's own.
+    MySql57,
+    /// MySQL 8.0: a build of one's own.
+    MySql80,
+    /// MySQL 8.4: a build of one's own.
+    MySql84,
+    /// Percona Server 5.7: a build of one's own.
+    Percona57,
+    /// Percona Server 8.0: a build of one's own.
+    Percona80,
+    /// Percona Server 8.4: a build of one's own.
+    Percona84,
 }
+
+/// What is known of a kind before it is looked for.
+struct Line {
+    kind: Kind,
+    /// The name that `bin/install-servers` knows, if it installs it.
+    name: &'static str,
+    /// Names a daemon to run as this kind.
+    variable: Option<&'static str>,
+    /// The daemon below the root that `bin/install-servers` makes; `None` if only the variable names one.
+    installed: Option<&'static str>,
+}
+
+const fn line(kind: Kind, name: &'static str, variable: Option<&'static str>, installed: Option<&'static str>) -> Line {
+    Line { kind, name, variable, installed }
+}
+
+/// Every kind there is.
+const LINES: [Line; 10] = [
+    line(Kind::MySql97, "mysql97", Some("SEALANT_MYSQLD"), Some("usr/sbin/mysqld")),
+    line(Kind::MariaDb1011, "mariadb1011", Some("SEALANT_MARIADBD"), Some("usr/sbin/mariadbd")),
+    line(Kind::MariaDb118, "mariadb118", None, Some("usr/sbin/mariadbd")),
+    line(Kind::MySql56, "mysql56", None, Some("server/mysqld")),
+    line(Kind::MySql57, "mysql57", Some("SEALANT_MYSQL57"), None),
+    line(Kind::MySql80, "mysql80", Some("SEALANT_MYSQL80"), None),
+    line(Kind::MySql84, "mysql84", Some("SEALANT_MYSQL84"), None),
+    line(Kind::Percona57, "percona57", Some("SEALANT_PERCONA57"), None),
+    line(Kind::Percona80, "percona80", Some("SEALANT_PERCONA80"), None),
+    line(Kind::Percona84, "percona84", Some("SEALANT_PERCONA84"), None),
+];
 
 /// The files of one installed server.
 #[derive(Clone, Debug)]
@@ -47,17 +88,32 @@ pub struct Missing {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::MySql97, Self::MariaDb1011, Self::MariaDb118, Self::MySql56];
+    pub fn all() -> impl Iterator<Item = Self> {
+        LINES.iter().map(|line| line.kind)
+    }
 
-    /// The name that `bin/install-servers` knows.
+    /// Kinds that nothing installs: builds that a variable of the environment names.
+    pub fn builds_of_ones_own() -> impl Iterator<Item = Self> {
+        Self::all().filter(|kind| kind.is_build_of_ones_own())
+    }
+
+    fn is_build_of_ones_own(self) -> bool {
+        self.line().is_some_and(|line| line.installed.is_none())
+    }
+
+    fn line(self) -> Option<&'static Line> {
+        LINES.iter().find(|line| line.kind == self)
+    }
+
+    /// The name that `bin/install-servers` knows; of a build of one's own, a name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::MySql97 => "mysql97",
-            Self::MariaDb1011 => "mariadb1011",
-            Self::MariaDb118 => "mariadb118",
-            Self::MySql56 => "mysql56",
-        }
+        self.line().map_or("", |line| line.name)
+    }
+
+    /// Whether it has the X Protocol, and with it an administrative port.
+    pub(crate) fn has_x_protocol(self) -> bool {
+        matches!(self, Self::MySql80 | Self::MySql84 | Self::MySql97 | Self::Percona80 | Self::Percona84)
     }
 
     /// Whether this is a MariaDB.
@@ -79,12 +135,13 @@ impl Kind {
         let missing = |path: &Path| Missing { kind: self, path: path.to_owned() };
         let version = version(&daemon).ok_or_else(|| missing(&daemon))?;
         let basedir = self.basedir(&daemon);
-        let clients = match self {
-            Self::MySql56 => root(Self::MariaDb1011).join("usr/bin"),
-            _ => basedir.join("bin"),
-        };
+        let clients = basedir.join("bin");
+        let borrows = self == Self::MySql56 || self.is_build_of_ones_own();
+        let borrowed = borrows.then(|| root(Self::MariaDb1011).join("usr/bin"));
+        let client = |clients: &Path| first(clients, &["mariadb", "mysql"]);
+        let borrowed = || borrowed.as_deref().and_then(client);
         Ok(Binaries {
-            client: first(&clients, &["mariadb", "mysql"]).ok_or_else(|| missing(&clients))?,
+            client: client(&clients).or_else(borrowed).ok_or_else(|| missing(&clients))?,
             messages: first(&basedir, &["share/mariadb", "share/mysql", "share"]).ok_or_else(|| missing(&basedir))?,
             plugins: first(&basedir, &["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"]),
             basedir,
@@ -94,16 +151,8 @@ impl Kind {
     }
 
     fn daemon(self) -> PathBuf {
-        let own = match self {
-            Self::MySql97 => env::var_os("SEALANT_MYSQLD"),
-            Self::MariaDb1011 => env::var_os("SEALANT_MARIADBD"),
-            Self::MariaDb118 | Self::MySql56 => None,
-        };
-        let installed = match self {
-            Self::MySql97 => "usr/sbin/mysqld",
-            Self::MariaDb1011 | Self::MariaDb118 => "usr/sbin/mariadbd",
-            Self::MySql56 => "server/mysqld",
-        };
+        let own = self.line().and_then(|line| line.variable).and_then(env::var_os);
+        let installed = self.line().and_then(|line| line.installed).unwrap_or_default();
         own.map_or_else(|| root(self).join(installed), PathBuf::from)
     }
 
@@ -131,7 +180,12 @@ impl Binaries {
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, path) = (self.kind.name(), self.path.display());
-        write!(f, "{name} is not here ({path}); run tests/harness/bin/install-servers {name}")
+        match self.kind.line() {
+            Some(Line { installed: None, variable: Some(variable), .. }) => {
+                write!(f, "{name} is not here; set {variable} to its mysqld")
+            }
+            _ => write!(f, "{name} is not here ({path}); run tests/harness/bin/install-servers {name}"),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn installation(kind: Kind, binaries: &Binaries, datadir: &Path) -> V
         options.push(format!("--plugin-dir={}", plugins.display()));
     }
     options.push(match kind {
-        Kind::MySql97 => "--innodb-redo-log-capacity=8M".to_owned(),
+        Kind::MySql84 | Kind::MySql97 | Kind::Percona84 => "--innodb-redo-log-capacity=8M".to_owned(),
         _ => "--innodb-log-file-size=8M".to_owned(),
     });
     if rustix::process::geteuid().is_root() {
@@ -57,18 +57,15 @@ pub(crate) fn instance(kind: Kind, dir: &Path, ports: Ports, admin: bool) -> Vec
         format!("--port={}", ports.sql),
         format!("--server-id={}", ports.sql),
     ];
-    match kind {
-        Kind::MySql97 => options.extend(mysql97(&dir.to_string(), ports, admin)),
-        Kind::MySql56 => {}
-        Kind::MariaDb1011 | Kind::MariaDb118 if admin => {
-            options.push(format!("--extra-port={}", ports.admin));
-        }
-        Kind::MariaDb1011 | Kind::MariaDb118 => {}
+    if kind.has_x_protocol() {
+        options.extend(listeners(&dir.to_string(), ports, admin));
+    } else if kind.is_mariadb() && admin {
+        options.push(format!("--extra-port={}", ports.admin));
     }
     options
 }
 
-fn mysql97(dir: &str, ports: Ports, admin: bool) -> Vec<String> {
+fn listeners(dir: &str, ports: Ports, admin: bool) -> Vec<String> {
     let mut options = vec![
         format!("--mysqlx-socket={dir}/x.sock"),
         "--mysqlx-bind-address=127.0.0.1".to_owned(),

@@ -129,16 +129,16 @@ impl Server {
         self.ports.sql
     }
 
-    /// The port of the X Protocol, in MySQL 9.7.
+    /// The port of the X Protocol, in MySQL 8.0 and newer.
     #[must_use]
     pub fn x_port(&self) -> Option<u16> {
-        (self.kind == Kind::MySql97).then_some(self.ports.x)
+        self.kind.has_x_protocol().then_some(self.ports.x)
     }
 
     /// The administrative port, if the builder asked for one.
     #[must_use]
     pub fn admin_port(&self) -> Option<u16> {
-        (self.admin_port && self.kind != Kind::MySql56).then_some(self.ports.admin)
+        (self.admin_port && (self.kind.has_x_protocol() || self.kind.is_mariadb())).then_some(self.ports.admin)
     }
 
     /// The data directory.
@@ -183,7 +183,7 @@ impl Server {
             Kind::MySql97 => command.arg("--commands"),
             // The newer client cannot speak TLS that old.
             Kind::MySql56 => command.arg("--skip-ssl"),
-            Kind::MariaDb1011 | Kind::MariaDb118 => &mut command,
+            _ => &mut command,
         };
         command
     }

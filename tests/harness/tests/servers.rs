@@ -28,6 +28,22 @@ fn starts_answers_and_stops(kind: Kind, version: &str) {
 }
 
 #[test]
+fn builds_of_ones_own_start_answer_and_stop() {
+    for kind in Kind::builds_of_ones_own() {
+        starts_answers_and_stops(kind, "");
+    }
+}
+
+#[test]
+fn a_build_that_is_missing_is_asked_for_by_its_variable() {
+    for missing in Kind::builds_of_ones_own().filter_map(|kind| kind.locate().err()) {
+        let message = missing.to_string();
+        assert!(message.contains("set SEALANT_"), "{message}");
+    }
+    assert!(Kind::all().all(|kind| !kind.name().is_empty()));
+}
+
+#[test]
 fn mysql_97_starts_answers_and_stops() {
     starts_answers_and_stops(Kind::MySql97, "");
 }

@@ -9,7 +9,7 @@ use super::Cli;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
-/// Write man pages, completions or the reference of checks.
+/// Write man pages, completions, the reference of checks or what was run on which server.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
     /// What to write
@@ -26,6 +26,8 @@ enum What {
     Completions,
     /// The reference of checks in Markdown
     Checks,
+    /// What was run on which server, in Markdown
+    Compatibility,
 }
 
 impl Generate {
@@ -35,6 +37,7 @@ impl Generate {
             What::Man => clap_mangen::generate_to(command(), dir),
             What::Completions => completions(dir),
             What::Checks => std::fs::write(dir.join("checks.md"), report::render_checks_reference()),
+            What::Compatibility => std::fs::write(dir.join("compatibility.md"), report::render_compatibility()),
         });
         written.map_err(|e| Failure::new(format!("{}: {e}", dir.display())))?;
         Ok(Exit::Clean)
