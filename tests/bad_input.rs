@@ -99,11 +99,13 @@ fn wrong_password_and_no_privileges() {
     fs::write(&wrong, "Wrong-secret-1\n").expect("written");
     let url = format!("mysql://poor@127.0.0.1:{}", server.port());
 
-    let output = run(["audit", &url, "--password-file", wrong.to_str().expect("ASCII")]);
+    let ca = server.datadir().join("ca.pem").to_str().expect("ASCII").to_owned();
+    let output = run(["audit", &url, "--tls-ca", &ca, "--password-file", wrong.to_str().expect("ASCII")]);
     refused(&output, 1, "denied");
     assert!(!String::from_utf8_lossy(&output.stderr).contains("Wrong-secret-1"));
 
-    let audit = Audit::of([&url, "--password-file", right.to_str().expect("ASCII"), "--no-files", "--no-host"]);
+    let right_file = right.to_str().expect("ASCII");
+    let audit = Audit::of([&url, "--tls-ca", &ca, "--password-file", right_file, "--no-files", "--no-host"]);
     audit.unknown("rest-table-plaintext");
     let unknown = audit.findings("rest-table-plaintext");
     let remedy = unknown[0]["remediation"].as_str().expect("what would show it");

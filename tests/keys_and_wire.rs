@@ -51,7 +51,12 @@ fn from_afar(server: &Server, user: &str, password: &str) -> Audit {
     writeln!(file, "{password}").expect("written");
     let url = format!("mysql://{user}@127.0.0.1:{}", server.port());
     let file = file.path().to_str().expect("ASCII").to_owned();
-    Audit::of(["--no-files", "--no-host", "--password-file", &file, &url])
+    let mut arguments = vec!["--no-files", "--no-host", "--password-file", &file, &url];
+    let ca = server.datadir().join("ca.pem");
+    if ca.exists() {
+        arguments.extend(["--tls-ca", ca.to_str().expect("ASCII")]);
+    }
+    Audit::of(arguments)
 }
 
 #[track_caller]

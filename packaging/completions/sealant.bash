@@ -712,7 +712,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__audit)
-            opts="-u -p -o -v -q -h --socket --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --save --verbose --color --quiet --help diff help"
+            opts="-u -p -o -v -q -h --socket --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --save --verbose --color --quiet --help diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -783,10 +783,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1570,7 +1574,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__cert__subcmd__install)
-            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --cert --key --ca --host --keep-ca --trust-old-ca --skip-checks --outside --yes --dry-run --log --format --help"
+            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --cert --key --ca --host --keep-ca --trust-old-ca --skip-checks --outside --yes --dry-run --log --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1601,10 +1605,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1918,7 +1926,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1949,10 +1957,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2054,7 +2066,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2085,10 +2097,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3210,7 +3226,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__check)
-            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --datadir --keyring --keyring-copy --write-test --log --format --help"
+            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --keyring-copy --write-test --log --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3241,10 +3257,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3344,7 +3364,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__init)
-            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --config --datadir --keyring-file --inside-datadir --key-password-file --keys --plugin-dir --daemon-dir --yes --dry-run --format --help"
+            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --config --datadir --keyring-file --inside-datadir --key-password-file --keys --plugin-dir --daemon-dir --yes --dry-run --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3375,10 +3395,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3434,7 +3458,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keys)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --datadir --keyring --backup --record --forget-backup --state-dir --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --backup --record --forget-backup --state-dir --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3465,10 +3489,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4602,7 +4630,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__plan)
-            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --option-file --datadir --backup --disk --name --unit --format --help"
+            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --option-file --datadir --backup --disk --name --unit --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4633,10 +4661,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4718,7 +4750,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__provision)
-            opts="-u -p -h --source --into --as --socket --local-user --local-password-file --replication-user --replication-password-file --replication-ca --yes --wait --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --help"
+            opts="-u -p -h --source --into --as --socket --local-user --local-password-file --replication-user --replication-password-file --replication-ca --insecure-unverified-source --yes --wait --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4785,10 +4817,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4956,7 +4992,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
+            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4987,10 +5023,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5082,7 +5122,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-cert --tls-key --insecure-plaintext-tcp --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5113,10 +5153,14 @@ _sealant() {
                     return 0
                     ;;
                 --tls)
-                    COMPREPLY=($(compgen -W "required verify-ca verify-identity off" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
                     return 0
                     ;;
                 --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -59,11 +59,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -91,6 +93,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l no-host -d 'Do not look at the host: disks, process, option files'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l require-complete -d 'Exit 4 when something could not be judged'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s v -l verbose -d 'Show every finding of the table, passed ones too'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s q -l quiet -d 'No status line on stderr'
@@ -275,11 +278,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -293,6 +298,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l keep-ca -d 'Leave the server\'s file of authorities as it is'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l trust-old-ca -d 'Clients with certificates of the old authorities stay trusted'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l skip-checks -d 'Do not judge the certificate first: what the server or the handshake refuses is rolled back'
@@ -320,11 +326,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -352,6 +360,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
@@ -361,11 +370,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -395,6 +406,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the run keeps its state, for `sealant encrypt status` and the like [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replicated -d 'Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l purge-binlogs -d 'Remove binary logs that were written in clear text, but for those that a connected replica still reads; a replica that is not connected just now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
@@ -427,11 +439,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -446,6 +460,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l inside-datadir -d 'Accept a keyring inside the data directory: whoever copies that has the keys, too'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l dry-run -d 'Show the plan and change nothing'
@@ -455,11 +470,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -471,6 +488,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l write-test -d 'Have the server make an encrypted table and drop it, which makes its first key'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
@@ -481,11 +499,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -s u -l user -d 'T
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -498,6 +518,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l format -d 'Outp
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l record -d 'Note what is seen in the register, and the backups that --backup names'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -570,11 +591,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -588,6 +611,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l key-file -d 'File with a key that opens it and goes on opening it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l other-key-file -d 'File with another key that is to open it afterwards too (repeatable)' -r -F
@@ -626,17 +650,21 @@ complete -c sealant -n "__fish_sealant_using_subcommand provision" -s u -l user 
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l timeout -d 'Give up on a silent server after this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l insecure-unverified-source -d 'Let the replication link go without --replication-ca: the new server then gives that password to whoever answers at the source\'s address'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l yes -d 'Run the statements, and wait until the new server has caught up'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l into -d 'Where to put what comes: a directory that does not exist or is empty' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l listen -d 'Address and port to listen on; port 0 is any free one' -r
@@ -668,11 +696,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -696,6 +726,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l binlog-key -d 'The master key of binary and relay logs'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l redo -d 'The key of the redo log: what --master-key does, with the proof that a redo log file carries it'
@@ -709,11 +740,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and the password from the groups client and sealant of this file only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l password-file -d 'Read the password from this file; a line end at its end is not part of it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l password-fd -d 'Read the password from this open file descriptor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls -d 'How TLS must be: required encrypts without looking at the certificate; off only works on a socket [default: required; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls -d 'How TLS must be: required encrypts without looking at the certificate, so that no password itself is given; off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]' -r -f -a "required\t'Encrypt, or stop'
+verify-proof\t'The same, and the server proves by the password\'s hash that the certificate is its own, as MariaDB does from 11.4'
 verify-ca\t'Encrypt, and trust only --tls-ca'
 verify-identity\t'The same, and the certificate must carry the server\'s name'
 off\t'No TLS: only on a socket'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-fingerprint -d 'Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a silent server after this many seconds' -r
@@ -738,6 +771,7 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l binlog-key -d 'The master key of binary and relay logs'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l redo -d 'The key of the redo log: what --master-key does, with the proof that a redo log file carries it'

@@ -29,6 +29,8 @@ fn by_tcp(server: &Server, user: &str, password: &str) -> LiveOptions<'static> {
     if server.kind() == Kind::MariaDb1011 {
         connect.tls.mode = Some(TlsMode::Off);
         connect.allow_plaintext_tcp = true;
+    } else {
+        connect.tls.ca_file = Some(server.datadir().join("ca.pem"));
     }
     LiveOptions::new(target(user, Endpoint::tcp("127.0.0.1", server.port())), connect)
 }

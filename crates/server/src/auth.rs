@@ -1,12 +1,14 @@
 //! Proves an account's password to a server, plug-in by plug-in.
 //!
-//! The password itself is only ever written to TLS or a unix socket. No key is
-//! fetched from the server to hide it over plain TCP: whoever sits between
-//! could hand out his own.
+//! The password itself is only ever written to a unix socket, or to TLS whose other end is known. No key is
+//! fetched from the server to hide it from others: whoever answers could hand out his own.
 
 use mysql_common::auth::plugins::{
-    ChallengeResponsePlugin, Context, Response, caching_sha2_password::scramble_sha256, client_ed25519::ClientEd25519,
-    mysql_native_password::scramble_native, parsec::Parsec,
+    ChallengeResponsePlugin, Context, Response,
+    caching_sha2_password::scramble_sha256,
+    client_ed25519::ClientEd25519,
+    mysql_native_password::{MysqlNativePassword, scramble_native},
+    parsec::Parsec,
 };
 use zeroize::Zeroizing;
 
@@ -19,7 +21,9 @@ pub(crate) enum Privacy {
     Clear,
     /// A unix socket.
     Socket,
-    /// TLS.
+    /// TLS with whoever answers.
+    Unverified,
+    /// TLS with the server itself.
     Tls,
 }
 
@@ -113,9 +117,9 @@ impl<'a> Login<'a> {
             }
             Plugin::Sha256 if secret.is_empty() => vec![0],
             // Unlike caching_sha2_password, the server's plug-in takes it only from TLS.
-            Plugin::Sha256 if self.privacy == Privacy::Tls => return Ok(with_nul(secret)),
-            Plugin::Sha256 => return Err(self.refused()),
-            Plugin::Clear => return self.clear(),
+            Plugin::Sha256 if self.privacy == Privacy::Socket => return Err(self.refused()),
+            Plugin::Sha256 => return self.password_itself(),
+            Plugin::Clear => return self.password_itself(),
             Plugin::Ed25519 if secret.is_empty() => Vec::new(),
             Plugin::Ed25519 => {
                 let mut plugin = ClientEd25519::default();
@@ -139,7 +143,7 @@ impl<'a> Login<'a> {
             // 3: the cached digest matched, an OK packet follows. 4: it wants the password.
             Plugin::CachingSha2 => match data {
                 [3] => Ok(None),
-                [4] => self.clear().map(Some),
+                [4] => self.password_itself().map(Some),
                 _ => Err(Error::Malformed { what: "caching_sha2_password answer" }),
             },
             Plugin::Parsec(plugin) => {
@@ -151,9 +155,10 @@ impl<'a> Login<'a> {
         }
     }
 
-    fn clear(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+    /// The one place that lets the password itself out.
+    fn password_itself(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self.privacy {
-            Privacy::Clear => Err(self.refused()),
+            Privacy::Clear | Privacy::Unverified => Err(self.refused()),
             Privacy::Socket | Privacy::Tls => Ok(with_nul(self.password.expose())),
         }
     }
@@ -163,7 +168,7 @@ impl<'a> Login<'a> {
     /// Source: MariaDB's `dialog` client plug-in; each question begins with a
     /// byte for its kind.
     fn dialog(&mut self, _question: Option<&[u8]>) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let answer = self.clear()?;
+        let answer = self.password_itself()?;
         match &mut self.plugin {
             Plugin::Dialog { answered } if !*answered => {
                 *answered = true;
@@ -174,7 +179,27 @@ impl<'a> Login<'a> {
     }
 
     fn refused(&self) -> Error {
-        Error::ClearPasswordRefused { plugin: self.plugin().to_owned() }
+        let plugin = self.plugin().to_owned();
+        match self.privacy {
+            Privacy::Unverified => Error::UnverifiedServer { plugin, seen: None },
+            _ => Error::ClearPasswordRefused { plugin },
+        }
+    }
+
+    /// What the server keeps of the password; `None` for a plug-in by which the password itself is given, and without one.
+    pub(crate) fn password_hash(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let secret = self.password.expose();
+        if secret.is_empty() {
+            return None;
+        }
+        let facts = Facts(secret, &self.challenge);
+        let hash = match &self.plugin {
+            Plugin::Native => MysqlNativePassword::default().password_hash(facts),
+            Plugin::Ed25519 => ClientEd25519::default().password_hash(facts),
+            Plugin::Parsec(plugin) => plugin.password_hash(facts),
+            _ => None,
+        };
+        hash.map(Zeroizing::new)
     }
 }
 
@@ -238,6 +263,18 @@ mod tests {
         assert_eq!(login.first().unwrap().len(), 32);
         assert!(login.next(&[3]).unwrap().is_none());
         assert!(matches!(login.next(&[4]), Err(Error::ClearPasswordRefused { .. })));
+    }
+
+    #[test]
+    fn a_password_never_goes_to_whoever_answers_with_tls() {
+        let password = Password::new("secret");
+        for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
+            let mut login = Login::new(plugin, CHALLENGE, &password, Privacy::Unverified).unwrap();
+            assert!(matches!(login.first(), Err(Error::UnverifiedServer { .. })), "{plugin}");
+        }
+        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, Privacy::Unverified).unwrap();
+        assert_eq!(login.first().unwrap().len(), 32);
+        assert!(matches!(login.next(&[4]), Err(Error::UnverifiedServer { .. })));
     }
 
     #[test]

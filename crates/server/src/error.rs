@@ -1,8 +1,8 @@
 //! Why a server could not be reached, trusted, logged in to or asked.
 
-use std::{fmt, io, path::PathBuf, time::Duration};
+use std::{borrow::Cow, fmt, io, path::PathBuf, time::Duration};
 
-use crate::endpoint::Endpoint;
+use crate::{endpoint::Endpoint, tls::Fingerprint};
 
 /// The step of a conversation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -107,6 +107,11 @@ pub enum Untrusted {
     WeakSignature,
     /// Its own key is too short for a proof by it to count; the chain above it is good.
     ShortKey,
+    /// It is another than those that were named.
+    OtherFingerprint {
+        /// Of the one that was shown.
+        found: Fingerprint,
+    },
     /// Its extended key usages leave servers out.
     NotForServers,
     /// The server did not prove that it holds the certificate's key; the chain above it is good.
@@ -126,6 +131,9 @@ impl fmt::Display for Untrusted {
             Self::BadSignature => f.write_str("a signature in its chain is wrong"),
             Self::WeakSignature => f.write_str("it is signed with an algorithm that is not safe"),
             Self::ShortKey => f.write_str("its own key is too short"),
+            Self::OtherFingerprint { found } => {
+                write!(f, "its fingerprint is {found}, which is not one that was given")
+            }
             Self::NotForServers => f.write_str("its extended key usage is not for servers"),
             Self::Unproven => f.write_str("the server did not prove that it holds the certificate's key"),
             Self::Malformed(reason) => write!(f, "it cannot be read: {reason}"),
@@ -288,6 +296,23 @@ pub enum Error {
         /// The plug-in.
         plugin: String,
     },
+    /// The plug-in wants the password itself, and whoever answers could read it.
+    #[error("{plugin} asks for the password itself, and nothing shows that whoever answers is the server")]
+    UnverifiedServer {
+        /// The plug-in.
+        plugin: String,
+        /// Who answered, once it is known.
+        seen: Option<Seen>,
+    },
+    /// MariaDB's proof that a certificate is its own is wrong: somebody between may have put in one of his own.
+    #[error("the server's proof by the password's hash does not fit the certificate that was shown")]
+    ProofWrong,
+    /// The server was to prove by the password's hash that the certificate is its own.
+    #[error("server does not prove that its certificate is its own: {why}")]
+    ProofMissing {
+        /// What stands in the way.
+        why: &'static str,
+    },
     /// The server asked to read a file of this machine.
     #[error("server asked for a local file (LOCAL INFILE), refused")]
     LocalInfileRefused,
@@ -341,9 +366,41 @@ pub enum Error {
     },
 }
 
+/// Somebody who answered, of whom nothing is known but his certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Of his certificate.
+    pub fingerprint: Fingerprint,
+    /// Whether he is on this host.
+    pub here: bool,
+}
+
+impl Seen {
+    fn hint(&self) -> String {
+        let safe = if self.here {
+            "log in through the server's socket, or pass --tls-ca (MySQL's own is ca.pem in its data directory)"
+        } else {
+            "pass the CA that issued the server's certificate with --tls-ca"
+        };
+        format!(
+            "{safe}; or, if `openssl x509 -noout -fingerprint -sha256` shows the same of the server's certificate on its \
+             host, pass --tls-fingerprint {}",
+            self.fingerprint
+        )
+    }
+}
+
 impl Error {
     /// The next step, if there is one to suggest.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        if let Self::UnverifiedServer { seen: Some(seen), .. } = self {
+            return Some(seen.hint().into());
+        }
+        self.fixed_hint().map(Cow::Borrowed)
+    }
+
+    /// The same, but for what depends on who answered.
+    pub fn fixed_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Url { .. } => "write it as mysql://user@host:port",
             Self::PasswordInUrl => {
@@ -379,6 +436,9 @@ impl Error {
             Self::CertificateNotTrusted { why: Untrusted::Expired } => {
                 "renew the certificate and reload it: ALTER INSTANCE RELOAD TLS, or FLUSH SSL"
             }
+            Self::CertificateNotTrusted { why: Untrusted::OtherFingerprint { .. } } => {
+                "compare it with the server's certificate on its host: openssl x509 -noout -fingerprint -sha256"
+            }
             Self::NameMismatch { .. } => {
                 "connect by a name in the certificate, or check the chain only (--tls verify-ca)"
             }
@@ -386,6 +446,13 @@ impl Error {
             Self::PlaintextRefused { .. } => "use TLS, or the server's unix socket",
             Self::SecureTransportRequired { .. } => "connect with TLS or through the unix socket",
             Self::ClearPasswordRefused { .. } => "connect with TLS or through the unix socket",
+            Self::UnverifiedServer { .. } => {
+                "pass --tls-ca or --tls-fingerprint, or log in through the server's socket"
+            }
+            Self::ProofWrong => {
+                "somebody may sit between; if a proxy does that is to, pass its certificate's CA with --tls-ca"
+            }
+            Self::ProofMissing { .. } => "pass the server's CA with --tls-ca, or its certificate's --tls-fingerprint",
             Self::AccessDenied { .. } => {
                 "check user, password and the host the account is for; \
                  MariaDB gives this error also when it requires TLS"

@@ -34,7 +34,7 @@ mod version;
 pub use certificate::Certificate;
 pub use connect::{Connection, Options, Rows, TlsMode, TlsOptions};
 pub use endpoint::{DEFAULT_PORT, Endpoint, Target};
-pub use error::{Error, Phase, Stranger, Untrusted};
+pub use error::{Error, Phase, Seen, Stranger, Untrusted};
 pub use identity::{Identity, describe};
 pub use privileges::Grants;
 pub use secret::Password;

@@ -14,7 +14,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{connect::TlsMode, error::Error, secret::Password};
+use crate::{
+    connect::TlsMode,
+    endpoint::Endpoint,
+    error::Error,
+    secret::Password,
+    tls::{Fingerprint, TlsVersion},
+};
 
 /// Nested `!include`s; the servers stop at ten.
 const MAX_DEPTH: usize = 10;
@@ -100,6 +106,17 @@ pub enum Warning {
         /// The file not read again.
         file: PathBuf,
     },
+    /// An option of the connection that is not followed.
+    NotFollowed {
+        /// The file.
+        file: PathBuf,
+        /// Its line, from 1.
+        line: u32,
+        /// Its name.
+        key: String,
+        /// What is done instead.
+        instead: String,
+    },
 }
 
 /// Every option of some files, in the order the servers would read them.
@@ -180,6 +197,14 @@ pub struct ClientOptions {
     pub password: Option<Password>,
     /// `ssl-ca`.
     pub ssl_ca: Option<PathBuf>,
+    /// `ssl-capath`.
+    pub ssl_capath: Option<PathBuf>,
+    /// `ssl-fp`, or what the file of `ssl-fplist` holds.
+    pub fingerprints: Vec<Fingerprint>,
+    /// `tls-version`, of those that are spoken.
+    pub tls_versions: Vec<TlsVersion>,
+    /// `ssl-verify-server-cert`.
+    pub verify_server_cert: Option<bool>,
     /// `ssl-cert`.
     pub ssl_cert: Option<PathBuf>,
     /// `ssl-key`.
@@ -230,37 +255,139 @@ impl ClientOptions {
     }
 
     fn apply_line(&mut self, line: &RawLine) -> Result<(), Error> {
-        let wrong = |reason| Error::OptionFileSyntax { path: line.file.clone(), line: line.number, reason };
+        let wrong = |reason| line.wrong(reason);
         let key = line.key.strip_prefix("loose-").unwrap_or(&line.key);
         let value = line.value.as_ref().map(|value| value.as_str());
         let text = || value.map(ToOwned::to_owned);
-        let path = || value.map(PathBuf::from);
         match key {
             "host" => self.host = text(),
             "port" => {
                 let port = value.and_then(|value| value.parse().ok());
                 self.port = Some(port.ok_or_else(|| wrong("the port must be a number from 0 to 65535"))?);
             }
-            "socket" => self.socket = path(),
+            "socket" => self.socket = value.map(PathBuf::from),
             "user" => self.user = text(),
             "password" => self.password = value.map(Password::new),
+            _ => return self.apply_tls(key, value, line),
+        }
+        Ok(())
+    }
+
+    /// Options of TLS, of both families. What they demand is done, or the file is refused; none is passed over in silence.
+    ///
+    /// Source: MySQL manual, "Command Options for Encrypted Connections"; MariaDB documentation, "Securing Connections
+    /// for Client and Server"; `mariadb_defaults` of MariaDB Connector/C.
+    fn apply_tls(&mut self, key: &str, value: Option<&str>, line: &RawLine) -> Result<(), Error> {
+        let path = || value.filter(|value| !value.is_empty()).map(PathBuf::from);
+        match key {
             "ssl-ca" => self.ssl_ca = path(),
+            "ssl-capath" => self.ssl_capath = path(),
             "ssl-cert" => self.ssl_cert = path(),
             "ssl-key" => self.ssl_key = path(),
-            "ssl-mode" => {
-                let mode = value.unwrap_or_default().to_ascii_uppercase().replace('-', "_");
-                self.ssl_mode = Some(match mode.as_str() {
-                    "DISABLED" => TlsMode::Off,
-                    "PREFERRED" | "REQUIRED" => TlsMode::Required,
-                    "VERIFY_CA" => TlsMode::VerifyCa,
-                    "VERIFY_IDENTITY" => TlsMode::VerifyIdentity,
-                    _ => return Err(wrong("unknown ssl-mode")),
-                });
+            "ssl-mode" => self.ssl_mode = Some(mode_named(value).ok_or_else(|| line.wrong("unknown ssl-mode"))?),
+            "ssl-verify-server-cert" | "enable-ssl-verify-server-cert" => {
+                let on = value.map_or(Some(true), switch);
+                self.verify_server_cert = Some(on.ok_or_else(|| line.wrong("ssl-verify-server-cert must be 0 or 1"))?);
+            }
+            "skip-ssl-verify-server-cert" | "disable-ssl-verify-server-cert" => self.verify_server_cert = Some(false),
+            "ssl-fp" | "tls-fp" => self.fingerprints = fingerprints(value.unwrap_or_default(), line)?,
+            "ssl-fplist" | "ssl-fp-list" | "tls-fplist" | "tls-fp-list" => {
+                let list = fs::read_to_string(path().unwrap_or_default());
+                let list = list.map_err(|_| line.wrong("the file of its fingerprints cannot be read"))?;
+                self.fingerprints = fingerprints(&list, line)?;
+            }
+            "tls-version" => self.tls_versions = versions(value.unwrap_or_default(), line)?,
+            "ssl-crl" | "ssl-crlpath" if path().is_some() => {
+                return Err(line.wrong(
+                    "lists of revoked certificates are not looked at; take ssl-crl and ssl-crlpath out, or name the \
+                     server's certificate with ssl-fp",
+                ));
+            }
+            "ssl" | "enable-ssl" if value.and_then(switch) == Some(false) => self.not_followed(line, TLS_STAYS),
+            "skip-ssl" | "disable-ssl" => self.not_followed(line, TLS_STAYS),
+            "ssl-cipher" | "tls-ciphersuites" => {
+                self.not_followed(line, "only suites with forward secrecy and authenticated encryption are offered");
+            }
+            _ if KNOWN_TLS.contains(&key) => {}
+            _ if key.starts_with("ssl-") || key.starts_with("tls-") => {
+                self.not_followed(line, "the connection is made without it");
             }
             _ => {}
         }
         Ok(())
     }
+
+    fn not_followed(&mut self, line: &RawLine, instead: &str) {
+        let (file, key, instead) = (line.file.clone(), line.key.clone(), instead.to_owned());
+        self.warnings.push(Warning::NotFollowed { file, line: line.number, key, instead });
+    }
+
+    /// The mode that `ssl-mode` and `ssl-verify-server-cert` demand together at that endpoint; `None` if neither is there.
+    ///
+    /// With an authority, `ssl-verify-server-cert` demands its certificate with the server's name; without, the proof by
+    /// the password's hash, as MariaDB's own client does. On a socket it demands nothing.
+    pub fn mode_for(&self, endpoint: &Endpoint, has_authority: bool) -> Option<TlsMode> {
+        let verify = self.verify_server_cert == Some(true) && !endpoint.is_socket();
+        match self.ssl_mode {
+            Some(mode @ (TlsMode::Off | TlsMode::VerifyIdentity)) => Some(mode),
+            _ if verify && has_authority => Some(TlsMode::VerifyIdentity),
+            None | Some(TlsMode::Required) if verify && self.fingerprints.is_empty() => Some(TlsMode::VerifyProof),
+            mode => mode,
+        }
+    }
+}
+
+const TLS_STAYS: &str = "over TCP there is TLS, or no connection";
+
+/// Options that have nothing to demand here: TLS is always there over TCP, sessions are not resumed, and no key is
+/// fetched from the server.
+const KNOWN_TLS: [&str; 8] = [
+    "ssl",
+    "enable-ssl",
+    "ssl-enforce",
+    "tls-enforce",
+    "ssl-crl",
+    "ssl-crlpath",
+    "ssl-session-data",
+    "ssl-session-data-continue-on-failed-reuse",
+];
+
+fn mode_named(value: Option<&str>) -> Option<TlsMode> {
+    let mode = value.unwrap_or_default().to_ascii_uppercase().replace('-', "_");
+    Some(match mode.as_str() {
+        "DISABLED" => TlsMode::Off,
+        "PREFERRED" | "REQUIRED" => TlsMode::Required,
+        "VERIFY_CA" => TlsMode::VerifyCa,
+        "VERIFY_IDENTITY" => TlsMode::VerifyIdentity,
+        _ => return None,
+    })
+}
+
+/// A truth value as `my_getopt.c` reads it.
+fn switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" | "yes" => Some(true),
+        "0" | "off" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Separated by lines or commas.
+fn fingerprints(list: &str, line: &RawLine) -> Result<Vec<Fingerprint>, Error> {
+    let each = list.split(['\n', ',']).map(str::trim).filter(|text| !text.is_empty() && !text.starts_with('#'));
+    let all: Result<Vec<Fingerprint>, _> = each.map(str::parse).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => Err(line.wrong("a fingerprint has to be a certificate's SHA-256 of 64 hexadecimal digits")),
+    }
+}
+
+fn versions(list: &str, line: &RawLine) -> Result<Vec<TlsVersion>, Error> {
+    let named = |text: &str| TlsVersion::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(text));
+    let all: Option<Vec<TlsVersion>> = list.split(',').map(|text| named(text.trim())).collect();
+    let all = all.ok_or_else(|| line.wrong("unknown tls-version"))?;
+    let spoken: Vec<TlsVersion> = all.into_iter().filter(|version| *version >= TlsVersion::Tls12).collect();
+    if spoken.is_empty() { Err(line.wrong("tls-version has to allow TLSv1.2 or TLSv1.3")) } else { Ok(spoken) }
 }
 
 /// `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf`, in the order they are read.
@@ -413,6 +540,10 @@ impl Raw {
 }
 
 impl RawLine {
+    fn wrong(&self, reason: &'static str) -> Error {
+        Error::OptionFileSyntax { path: self.file.clone(), line: self.number, reason }
+    }
+
     fn into_entry(self) -> Entry {
         let value = match self.value {
             None => Value::None,
@@ -639,6 +770,58 @@ mod tests {
         let path = file(directory.path(), "bad.cnf", "[client]\nport=x\n");
         let error = ClientOptions::from_file(&path).unwrap_err();
         assert!(matches!(error, Error::OptionFileSyntax { line: 2, .. }));
+    }
+
+    fn client(text: &str) -> Result<ClientOptions, Error> {
+        let directory = tempfile::tempdir().unwrap();
+        ClientOptions::from_file(&file(directory.path(), "my.cnf", &format!("[client]\n{text}\n")))
+    }
+
+    #[test]
+    fn what_a_file_demands_of_the_server_is_demanded() {
+        let (tcp, socket) = (Endpoint::tcp("db", 3306), Endpoint::Socket("/s".into()));
+        let mode = |text: &str, authority| client(text).unwrap().mode_for(&tcp, authority);
+        for on in ["ssl-verify-server-cert", "ssl_verify_server_cert=1", "loose-ssl-verify-server-cert=ON"] {
+            assert_eq!(mode(on, true), Some(TlsMode::VerifyIdentity), "{on}");
+            assert_eq!(mode(on, false), Some(TlsMode::VerifyProof), "{on}");
+            assert_eq!(mode(&format!("ssl-mode=REQUIRED\n{on}"), true), Some(TlsMode::VerifyIdentity), "{on}");
+            assert_eq!(mode(&format!("{on}\nssl-mode=VERIFY_CA"), true), Some(TlsMode::VerifyIdentity), "{on}");
+            assert_eq!(client(on).unwrap().mode_for(&socket, true), None, "{on}");
+        }
+        for off in ["ssl-verify-server-cert=0", "skip-ssl-verify-server-cert", "ssl-verify-server-cert=off"] {
+            assert_eq!(mode(off, true), None, "{off}");
+        }
+        let fingerprint = Fingerprint::of(b"one");
+        let pinned = client(&format!("ssl-fp={fingerprint}\nssl-verify-server-cert")).unwrap();
+        assert_eq!(pinned.fingerprints, [fingerprint]);
+        assert_eq!(pinned.mode_for(&tcp, false), None);
+        let directory = tempfile::tempdir().unwrap();
+        let list = file(directory.path(), "list", &format!("# ours\n{fingerprint}\n{}\n", Fingerprint::of(b"two")));
+        let listed = client(&format!("ssl-fplist={}", list.display())).unwrap();
+        assert_eq!(listed.fingerprints, [fingerprint, Fingerprint::of(b"two")]);
+        assert_eq!(client("tls-version=TLSv1.1,TLSv1.3").unwrap().tls_versions, [TlsVersion::Tls13]);
+        assert_eq!(client("ssl-capath=/d").unwrap().ssl_capath.as_deref(), Some(Path::new("/d")));
+    }
+
+    #[test]
+    fn what_a_file_demands_and_cannot_be_done_is_refused_or_named() {
+        for refused in [
+            "ssl-mode=SOMETIMES",
+            "ssl-verify-server-cert=perhaps",
+            "ssl-fp=da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "ssl-fplist=/nonexistent",
+            "tls-version=TLSv1.1",
+            "tls_version=9",
+            "ssl-crl=/crl.pem",
+            "ssl-crlpath=/crls",
+        ] {
+            assert!(matches!(client(refused), Err(Error::OptionFileSyntax { line: 2, .. })), "{refused}");
+        }
+        for named in ["ssl-cipher=AES128-SHA", "skip-ssl", "ssl=0", "ssl-fips-mode=ON", "tls-sni-servername=x"] {
+            let options = client(named).unwrap();
+            assert!(matches!(options.warnings.as_slice(), [Warning::NotFollowed { line: 2, .. }]), "{named}");
+        }
+        assert_eq!(client("ssl\nssl-enforce=1\nssl-ca=/a\ncharacter-set-client=utf8").unwrap().warnings, []);
     }
 
     #[test]

@@ -63,6 +63,17 @@ impl Socket {
         u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
     }
 
+    /// Whether the other end is on this host.
+    pub(crate) fn leads_to_this_host(&self) -> bool {
+        match &self.stream {
+            Stream::Unix(_) => true,
+            Stream::Tcp(stream) => {
+                let (here, there) = (stream.local_addr(), stream.peer_addr());
+                matches!((here, there), (Ok(here), Ok(there)) if here.ip() == there.ip())
+            }
+        }
+    }
+
     /// Names an I/O error by its cause.
     pub(crate) fn failure(&self, phase: Phase, error: io::Error) -> Error {
         classify(&self.endpoint, phase, self.allowed, error)

@@ -137,7 +137,7 @@ fn mysql97_answers_everything() {
     assert_eq!(histograms.value(0, "table"), Some("clear_rows"));
 
     // The live connections, one of them with TLS.
-    let mut audit = common::open(common::tcp(&server), "audit", "a", TlsMode::Required).unwrap();
+    let mut audit = common::open_known(&server, &common::own_ca(&server), "audit", "a").unwrap();
     let suite = audit.tls().unwrap().suite.clone();
     let connections = rows(&mut audit, "connections");
     let own = row(&connections, "user", "audit");
@@ -302,6 +302,31 @@ fn tables_in_the_system_tablespace_are_found_with_and_without_the_shortcut() {
     server.sql("CREATE TABLE shop.`odd-name` (a INT) TABLESPACE=innodb_system").unwrap();
     assert_eq!(rows(&mut root, "system_space_tables").rows.len(), 1);
     // Without SELECT on everything the shortcut does not count, and the whole list is scanned.
-    let mut audit = common::open(common::tcp(&server), "audit", "a", TlsMode::Required).unwrap();
+    let mut audit = common::open_known(&server, &common::own_ca(&server), "audit", "a").unwrap();
     assert_eq!(rows(&mut audit, "system_space_tables").rows.len(), 1);
+}
+
+#[test]
+fn what_mysql97_revokes_in_part_is_not_granted() {
+    let Some(server) = common::start(Kind::MySql97, |builder| builder.option("--partial-revokes=ON")) else { return };
+    server
+        .sql(
+            "CREATE USER audit@'%' IDENTIFIED BY 'a'; CREATE DATABASE shop; CREATE DATABASE a_b;
+             GRANT SELECT, PROCESS ON *.* TO audit@'%';
+             REVOKE SELECT ON mysql.* FROM audit@'%'; REVOKE SELECT ON `a\\_b`.* FROM audit@'%'",
+        )
+        .unwrap();
+    let mut audit = common::open(common::socket(&server), "audit", "a", TlsMode::Off).unwrap();
+    let answer = rows(&mut audit, "grants");
+    let lines: Vec<&str> = answer.rows.iter().filter_map(|row| row[0].as_deref()).collect();
+    assert!(lines.iter().any(|line| line.starts_with("REVOKE ")), "{lines:?}");
+    let grants = Grants::parse(lines.iter().copied());
+    for needs in ["PROCESS ON *.*", "SELECT ON shop.t", "SELECT ON performance_schema.*"] {
+        assert!(grants.cover(needs), "{needs}: {lines:?}");
+    }
+    for needs in ["SELECT ON *.*", "SELECT ON mysql.user", "SELECT ON a_b.t", "SHOW DATABASES ON *.*"] {
+        assert!(!grants.cover(needs), "{needs}: {lines:?}");
+    }
+    // As the server itself has it.
+    assert!(audit.query("SELECT COUNT(*) FROM mysql.user").unwrap_err().is_privilege());
 }

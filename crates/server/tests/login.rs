@@ -6,7 +6,7 @@ mod common;
 
 use std::{path::Path, time::Duration};
 
-use common::{open, options, root, socket, start, tcp};
+use common::{open, open_known, options, own_ca, root, socket, start, tcp};
 use harness::{
     Kind, Server,
     certs::{Authority, Profile},
@@ -14,7 +14,7 @@ use harness::{
 use server::{
     Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions, Untrusted, probe,
     probe::{PlainLogin, ProbeLimits},
-    tls::TlsVersion,
+    tls::{Fingerprint, TlsVersion},
 };
 
 fn current_user(mut connection: Connection) -> String {
@@ -43,11 +43,14 @@ fn mysql97_plugins_log_in() {
     // Full authentication over TLS and over the socket; then from the server's cache.
     for endpoint in [tcp(&server), socket(&server)] {
         server.sql("FLUSH PRIVILEGES").unwrap();
-        let mode = if endpoint.is_socket() { TlsMode::Off } else { TlsMode::Required };
         for _ in 0..2 {
-            let connection = open(endpoint.clone(), "sha2", "päss", mode).unwrap();
+            let connection = match endpoint.is_socket() {
+                true => open(endpoint.clone(), "sha2", "päss", TlsMode::Off),
+                false => open_known(&server, &own_ca(&server), "sha2", "päss"),
+            };
+            let connection = connection.unwrap();
             assert_eq!(connection.greeting().auth_plugin, "caching_sha2_password");
-            assert_eq!(connection.tls().is_some(), mode == TlsMode::Required);
+            assert_eq!(connection.tls().is_some(), !endpoint.is_socket());
             assert_eq!(current_user(connection), "sha2@%");
         }
     }
@@ -67,7 +70,7 @@ fn mysql97_plugins_log_in() {
     assert_eq!(plain("nopw", &Password::new("")), PlainLogin::Accepted);
 
     for (user, password) in [("sha2", "wrong"), ("nobody", "x"), ("locked", "x")] {
-        let error = open(tcp(&server), user, password, TlsMode::Required).unwrap_err();
+        let error = open_known(&server, &own_ca(&server), user, password).unwrap_err();
         assert!(matches!(error, Error::AccessDenied { .. }), "{user}: {error}");
         assert!(!format!("{error:?}").contains("wrong"));
     }
@@ -84,7 +87,9 @@ fn mysql97_plugins_log_in() {
 fn mysql97_optional_plugins_log_in() {
     let Some(server) = start(Kind::MySql97, |builder| builder) else { return };
     if server.sql("CREATE USER old256@'%' IDENTIFIED WITH sha256_password BY 'p'").is_ok() {
-        let connection = open(tcp(&server), "old256", "p", TlsMode::Required).unwrap();
+        let connection = open_known(&server, &own_ca(&server), "old256", "p").unwrap();
+        let error = open(tcp(&server), "old256", "p", TlsMode::Required).unwrap_err();
+        assert!(matches!(error, Error::UnverifiedServer { .. }), "{error}");
         assert_eq!(current_user(connection), "old256@%");
         for endpoint in [tcp(&server), socket(&server)] {
             let error = open(endpoint, "old256", "p", TlsMode::Off).unwrap_err();
@@ -121,7 +126,7 @@ fn mysql97_second_factor_that_needs_no_answer_is_met() {
         return;
     }
     assert_eq!(current_user(open(socket(&server), "two", "a", TlsMode::Off).unwrap()), "two@%");
-    let error = open(tcp(&server), "two", "a", TlsMode::Required).unwrap_err();
+    let error = open_known(&server, &own_ca(&server), "two", "a").unwrap_err();
     assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
 }
 
@@ -268,8 +273,12 @@ fn certificates_good_and_bad() {
                             matches!(error, Error::CertificateNotTrusted { why: Untrusted::Expired }),
                             "{context}: {error}"
                         );
-                        // Encryption alone asks nothing of it.
-                        open(tcp(&server), "tcp", "p", TlsMode::Required).unwrap();
+                        // As the one certificate that is named its dates do not count.
+                        let shown = probe::served(&tcp(&server), None, Duration::from_secs(10)).unwrap();
+                        let mut named = options("p", TlsMode::Required);
+                        named.tls.fingerprints = vec![Fingerprint::of(&shown[0])];
+                        let target = Target { endpoint: tcp(&server), user: "tcp".to_owned() };
+                        Connection::open(&target, &named).unwrap_or_else(|error| panic!("{context}: {error}"));
                     }
                 }
             }
@@ -286,7 +295,7 @@ fn a_client_certificate_is_shown() {
     for kind in [Kind::MySql97, Kind::MariaDb1011] {
         let Some(server) = start(kind, |builder| builder.tls(&files)) else { continue };
         server.sql("CREATE USER cert@'%' IDENTIFIED BY 'p' REQUIRE X509").unwrap();
-        let error = open(tcp(&server), "cert", "p", TlsMode::Required).unwrap_err();
+        let error = open_known(&server, &files.ca, "cert", "p").unwrap_err();
         assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
         let target = Target { endpoint: tcp(&server), user: "cert".to_owned() };
         let tls = TlsOptions {
@@ -294,6 +303,7 @@ fn a_client_certificate_is_shown() {
             ca_file: Some(files.ca.clone()),
             cert_file: Some(client.cert.clone()),
             key_file: Some(client.key.clone()),
+            ..TlsOptions::default()
         };
         let options = Options { password: Some(Password::new("p")), tls, ..Options::default() };
         assert_eq!(current_user(Connection::open(&target, &options).unwrap()), "cert@%");

@@ -163,7 +163,7 @@ impl Error {
             Self::OwnCertificate { .. } => {
                 "is the clock right? `sealant cert check` tells more, `sealant cert renew` makes a new one"
             }
-            Self::Server(error) => return error.hint(),
+            Self::Server(error) => return error.fixed_hint(),
             Self::ServerName { .. } => "name it as its certificate does, with --far-name",
             Self::PlaintextListener { .. } => {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"

@@ -1,6 +1,6 @@
 //! Why a keyring was not set up or not proven.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
 
 /// Why a keyring was not set up or not proven. No message holds a key.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +104,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(
             match self {
-                Self::Change(crate::Error::Server(error)) => return error.hint().map(str::to_owned),
+                Self::Change(crate::Error::Server(error)) => return error.hint().map(Cow::into_owned),
                 Self::Keys(error) => return error.hint(),
                 Self::NoServer => {
                     "give mysql://USER@HOST:PORT or --socket PATH, or --config FILE for a server that does not run"

@@ -1,6 +1,6 @@
 //! Why a rotation was refused or failed.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
 
 use crate::keyring::LOST;
 
@@ -206,7 +206,7 @@ impl Error {
 
 fn of_change(error: &crate::Error) -> Option<String> {
     Some(match error {
-        crate::Error::Server(error) => return error.hint().map(str::to_owned),
+        crate::Error::Server(error) => return error.hint().map(Cow::into_owned),
         crate::Error::Statement { .. } => "look at the server's error log, then run the same command again".to_owned(),
         crate::Error::NoKeyring { .. } => {
             "`sealant keyring init` configures component_keyring_file; then restart the server".to_owned()

@@ -1,6 +1,6 @@
 //! Why a certificate was not installed.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
 
 use server::Endpoint;
 
@@ -118,7 +118,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Change(crate::Error::Server(error)) => return error.hint().map(str::to_owned),
+            Self::Change(crate::Error::Server(error)) => return error.hint().map(Cow::into_owned),
             Self::Change(_) => return None,
             Self::Certificate(error) => return error.hint().map(str::to_owned),
             Self::Refused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`".to_owned(),

@@ -51,10 +51,10 @@ pub(crate) struct Audit {
 
 const EXAMPLES: &str = "\
 Examples:
-  sealant audit mysql://audit@127.0.0.1:3306
+  sealant audit --socket /run/mysqld/mysqld.sock
   sealant audit --socket /run/mysqld/mysqld.sock --user audit --html report.html
   sealant audit --offline /backup/datadir --deep --keyring-copy /safe/keyring
-  sealant audit mysql://audit@db1:3306 --save today.json --fail-on medium
+  sealant audit mysql://audit@db1:3306 --tls-ca ca.pem --save today.json --fail-on medium
   sealant audit diff yesterday.json today.json
 
 Exit codes: see `sealant --help`.";

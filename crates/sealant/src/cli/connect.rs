@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use server::option_file::{ClientOptions, Warning};
+use server::tls::Fingerprint;
 use server::{Endpoint, Options, Password, Target, TlsMode, TlsOptions};
 use zeroize::Zeroizing;
 
@@ -32,13 +33,17 @@ pub(crate) struct Login {
     /// Ask for the password, even if an option file has one
     #[arg(long, short = 'p', conflicts_with_all = ["password_file", "password_fd"])]
     pub(crate) ask_password: bool,
-    /// How TLS must be: required encrypts without looking at the certificate; off only works on a socket
-    /// [default: required; off on a socket]
+    /// How TLS must be: required encrypts without looking at the certificate, so that no password itself is given;
+    /// off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) tls: Option<Tls>,
     /// CA certificates to trust, PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
+    /// Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it
+    /// (repeatable)
+    #[arg(long, value_name = "HEX")]
+    pub(crate) tls_fingerprint: Vec<Fingerprint>,
     /// Client certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -48,6 +53,9 @@ pub(crate) struct Login {
     /// Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read
     #[arg(long)]
     pub(crate) insecure_plaintext_tcp: bool,
+    /// Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it
+    #[arg(long)]
+    pub(crate) insecure_password_to_unverified_server: bool,
     /// Give up on a silent server after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout: u64,
@@ -58,6 +66,8 @@ pub(crate) struct Login {
 pub(crate) enum Tls {
     /// Encrypt, or stop
     Required,
+    /// The same, and the server proves by the password's hash that the certificate is its own, as MariaDB does from 11.4
+    VerifyProof,
     /// Encrypt, and trust only --tls-ca
     VerifyCa,
     /// The same, and the certificate must carry the server's name
@@ -70,6 +80,7 @@ impl From<Tls> for TlsMode {
     fn from(mode: Tls) -> Self {
         match mode {
             Tls::Required => Self::Required,
+            Tls::VerifyProof => Self::VerifyProof,
             Tls::VerifyCa => Self::VerifyCa,
             Tls::VerifyIdentity => Self::VerifyIdentity,
             Tls::Off => Self::Off,
@@ -111,8 +122,9 @@ pub(crate) fn connection(
     };
     let options = Options {
         password,
-        tls: tls(login, &defaults),
+        tls: tls(login, &defaults, &target.endpoint),
         allow_plaintext_tcp: login.insecure_plaintext_tcp,
+        password_to_unverified: login.insecure_password_to_unverified_server,
         connect_timeout: Duration::from_secs(login.timeout),
         ..Options::default()
     };
@@ -183,17 +195,35 @@ fn describe(odd: &Warning) -> String {
         Warning::BadLine { file, line, reason } => format!("{} line {line}: {reason}", file.display()),
         Warning::Unreadable { file, reason } => format!("{}: {reason}", file.display()),
         Warning::IncludeLoop { file } => format!("{} includes itself", file.display()),
+        Warning::NotFollowed { file, line, key, instead } => {
+            format!("{} line {line}: {key} is not followed: {instead}", file.display())
+        }
         _ => "an option file is odd".to_owned(),
     }
 }
 
-fn tls(login: &Login, defaults: &ClientOptions) -> TlsOptions {
-    TlsOptions {
-        mode: login.tls.map(TlsMode::from).or(defaults.ssl_mode),
-        ca_file: login.tls_ca.clone().or_else(|| defaults.ssl_ca.clone()),
+/// The command line's trust takes the place of the files'.
+fn tls(login: &Login, defaults: &ClientOptions, endpoint: &Endpoint) -> TlsOptions {
+    let own_trust = login.tls_ca.is_some() || !login.tls_fingerprint.is_empty();
+    let trusted = if own_trust { ClientOptions::default() } else { defaults.clone() };
+    let mut options = TlsOptions {
+        mode: None,
+        ca_file: login.tls_ca.clone().or(trusted.ssl_ca),
+        ca_path: trusted.ssl_capath,
+        fingerprints: if own_trust { login.tls_fingerprint.clone() } else { trusted.fingerprints },
+        versions: defaults.tls_versions.clone(),
         cert_file: login.tls_cert.clone().or_else(|| defaults.ssl_cert.clone()),
         key_file: login.tls_key.clone().or_else(|| defaults.ssl_key.clone()),
-    }
+    };
+    let of_files =
+        defaults.mode_for(endpoint, options.has_authority()).filter(|mode| !own_trust || keeps(*mode, &options));
+    options.mode = login.tls.map(TlsMode::from).or(of_files);
+    options
+}
+
+/// Whether a mode of the files stays in force beside trust of the command line: never one that would leave that out.
+fn keeps(mode: TlsMode, options: &TlsOptions) -> bool {
+    matches!(mode, TlsMode::VerifyIdentity | TlsMode::VerifyCa) && options.has_authority()
 }
 
 /// Asks on the terminal, without showing what is typed.

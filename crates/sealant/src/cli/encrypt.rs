@@ -1,5 +1,6 @@
 //! `sealant encrypt`: closes the gaps of a running server.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -153,10 +154,10 @@ enum PolicyName {
 
 const EXAMPLES: &str = "\
 Examples:
-  sealant encrypt plan mysql://admin@127.0.0.1:3306
+  sealant encrypt plan --socket /run/mysqld/mysqld.sock
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --purge-binlogs --yes --format json
-  sealant encrypt run mysql://admin@db1 --window 01:00-05:00 --throttle Threads_running=50 --lock-budget 10s
+  sealant encrypt run mysql://admin@db1 --tls-ca ca.pem --window 01:00-05:00 --throttle Threads_running=50 --lock-budget 10s
   sealant encrypt status
 
 Exit codes:
@@ -282,8 +283,8 @@ pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
 /// An error with what to do about it.
 fn failure(error: Error) -> Failure {
     let next = match &error {
-        Error::Server(e) => e.hint().map(str::to_owned),
-        Error::Statement { source, .. } => source.hint().map(str::to_owned),
+        Error::Server(e) => e.hint().map(Cow::into_owned),
+        Error::Statement { source, .. } => source.hint().map(Cow::into_owned),
         Error::NoKeyring { .. } => {
             Some("make one with `sealant keyring init`, or configure a key service, and restart the server".to_owned())
         }

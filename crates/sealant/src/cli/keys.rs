@@ -51,7 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   sealant keys --socket /run/mysqld/mysqld.sock --user root
   sealant keys --socket /run/mysqld/mysqld.sock --user root --backup /backup/2026-11-20 --record
-  sealant keys mysql://admin@127.0.0.1:3306 --format json
+  sealant keys --socket /run/mysqld/mysqld.sock --format json
 
 Exit codes:
   0  every key that a file asks for is held, and opens it

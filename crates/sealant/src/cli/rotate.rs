@@ -162,7 +162,7 @@ struct Run {
 const EXAMPLES: &str = "\
 Examples:
   sealant rotate plan --socket /run/mysqld/mysqld.sock --user root --master-key
-  sealant rotate run mysql://admin@127.0.0.1:3306 --master-key --binlog-key \\
+  sealant rotate run --socket /run/mysqld/mysqld.sock --master-key --binlog-key \\
       --keyring-backup /backup/keyring-2026-11.age --recipients-file /etc/sealant/recipients --yes
   sealant rotate run --socket /run/mysqld/mysqld.sock --user root --certificate \\
       --cert /etc/sealant/ca/db1.pem --key /etc/sealant/ca/db1.key --ca /etc/sealant/ca/ca.pem --yes

@@ -1,5 +1,6 @@
 //! Messages on stderr: `sealant: error: …` and, if there is a next step, `sealant: hint: …`.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Why a run ended early: one sentence and, perhaps, the next step.
@@ -42,7 +43,7 @@ impl Failure {
 impl From<audit::Error> for Failure {
     fn from(error: audit::Error) -> Self {
         let hint = match &error {
-            audit::Error::Server(e) => e.hint().map(str::to_owned),
+            audit::Error::Server(e) => e.hint().map(Cow::into_owned),
             audit::Error::FactsFromTheFuture { .. } => {
                 Some("use the release of sealant that wrote it, or a newer one".to_owned())
             }

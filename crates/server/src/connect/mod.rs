@@ -4,6 +4,7 @@
 //! the suite, the time each step took, and trust in the given CA alone.
 
 mod login;
+mod proof;
 mod rows;
 mod tls;
 mod transport;
@@ -30,11 +31,12 @@ use crate::{
     auth::{self, Login, Privacy},
     bytes::Bytes,
     endpoint::Target,
-    error::{Error, Phase},
+    error::{Error, Phase, Seen},
     greeting::Greeting,
     packet::{self, PacketError},
     secret::Password,
     socket::Socket,
+    tls::Fingerprint,
     version::Flavor,
 };
 
@@ -55,6 +57,8 @@ pub struct Options {
     pub tls: TlsOptions,
     /// Permits [`TlsMode::Off`] over TCP. Everything then crosses the network readable.
     pub allow_plaintext_tcp: bool,
+    /// Gives the password itself to whoever answers with TLS, if he asks for it. An impostor then has it.
+    pub password_to_unverified: bool,
     /// Time for TCP, greeting, TLS and login, each. The system's resolver keeps its own time.
     pub connect_timeout: Duration,
     /// Time for a statement on the server. We wait two seconds longer before we give up.
@@ -71,6 +75,7 @@ impl Default for Options {
             password: None,
             tls: TlsOptions::default(),
             allow_plaintext_tcp: false,
+            password_to_unverified: false,
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(30),
             max_result_bytes: 256 << 20,
@@ -173,8 +178,22 @@ impl Connection {
         let started = Instant::now();
         let empty = Password::new(Vec::new());
         let password = options.password.as_ref().unwrap_or(&empty);
+        if mode == TlsMode::VerifyProof && password.is_empty() {
+            return Err(Error::ProofMissing { why: "without a password there is nothing to prove it by" });
+        }
         connection.allow(options.connect_timeout);
-        connection.authenticate(password, capabilities, sequence)?;
+        let privacy = connection.privacy(options);
+        let verified = options.tls.verifies(endpoint);
+        connection
+            .authenticate(password, privacy, capabilities, sequence)
+            .and_then(|(login, ok_packet)| match &connection.tls {
+                Some(tls) if !verified => {
+                    let demanded = mode == TlsMode::VerifyProof;
+                    proof::judge(&ok_packet, &login, &connection.greeting.challenge, tls, demanded)
+                }
+                _ => Ok(()),
+            })
+            .map_err(|error| connection.with_seen(error))?;
         connection.timings.login = started.elapsed();
         Ok(connection)
     }
@@ -268,8 +287,14 @@ impl Connection {
         Ok(())
     }
 
-    fn authenticate(&mut self, password: &Password, capabilities: u32, mut sequence: u8) -> Result<(), Error> {
-        let privacy = self.privacy();
+    /// Gives the plug-in that was used at last, and the OK packet that ended it.
+    fn authenticate<'p>(
+        &mut self,
+        password: &'p Password,
+        privacy: Privacy,
+        capabilities: u32,
+        mut sequence: u8,
+    ) -> Result<(Login<'p>, Vec<u8>), Error> {
         // Only a plug-in that reveals nothing is answered before the server has asked for it.
         let proposed = self.greeting.auth_plugin.as_str();
         let plugin = if auth::is_challenge_response(proposed) { proposed } else { "mysql_native_password" };
@@ -283,7 +308,7 @@ impl Connection {
             let packet = self.receive(&mut sequence, 1 << 16, Phase::Login)?;
             let mut bytes = Bytes::new(&packet);
             let answer = match bytes.u8() {
-                Some(0) => return Ok(()),
+                Some(0) => return Ok((login, packet)),
                 Some(0xff) => {
                     return Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" }));
                 }
@@ -317,13 +342,26 @@ impl Connection {
         Err(Error::Malformed { what: "authentication" })
     }
 
-    fn privacy(&self) -> Privacy {
-        if self.tls.is_some() {
-            Privacy::Tls
-        } else if self.target.endpoint.is_socket() {
-            Privacy::Socket
-        } else {
-            Privacy::Clear
+    fn privacy(&self, options: &Options) -> Privacy {
+        let endpoint = &self.target.endpoint;
+        let known = endpoint.is_socket() || options.tls.verifies(endpoint) || options.password_to_unverified;
+        match &self.tls {
+            Some(_) if known => Privacy::Tls,
+            Some(_) => Privacy::Unverified,
+            None if endpoint.is_socket() => Privacy::Socket,
+            None => Privacy::Clear,
+        }
+    }
+
+    /// Says in a refusal who it was that asked for the password.
+    fn with_seen(&self, error: Error) -> Error {
+        let certificate = self.tls.as_ref().and_then(|tls| tls.peer_certificates.first());
+        match (error, certificate) {
+            (Error::UnverifiedServer { plugin, .. }, Some(der)) => {
+                let here = self.transport.get_ref().socket().leads_to_this_host();
+                Error::UnverifiedServer { plugin, seen: Some(Seen { fingerprint: Fingerprint::of(der), here }) }
+            }
+            (other, _) => other,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Phase},
     socket::Socket,
     tls::{
-        TlsVersion, suites,
+        Fingerprint, TlsVersion, suites,
         verify::{Demand, Rejection, Verifier},
     },
 };
@@ -27,8 +27,11 @@ use crate::{
 pub enum TlsMode {
     /// No TLS. Over TCP only with [`Options::allow_plaintext_tcp`](super::Options::allow_plaintext_tcp).
     Off,
-    /// TLS without looking at the certificate: safe from listeners, not from impostors.
+    /// TLS without a look at who issued the certificate: safe from listeners, not from impostors. A password itself is
+    /// not given then, see [`Options::password_to_unverified`](super::Options::password_to_unverified).
     Required,
+    /// TLS, and the server proves by the password's hash that the certificate is its own (MariaDB from 11.4 does).
+    VerifyProof,
     /// TLS, and the certificate leads to the given CA.
     VerifyCa,
     /// TLS, and the certificate leads to the given CA and names the host.
@@ -43,6 +46,12 @@ pub struct TlsOptions {
     pub mode: Option<TlsMode>,
     /// PEM file of the only certificates to trust.
     pub ca_file: Option<PathBuf>,
+    /// Directory of such files, named by OpenSSL's hash (`5e79c4a7.0`), besides.
+    pub ca_path: Option<PathBuf>,
+    /// The server's certificate has to be one of these, besides what the mode demands. None: any.
+    pub fingerprints: Vec<Fingerprint>,
+    /// The only versions to speak; empty: 1.2 and 1.3.
+    pub versions: Vec<TlsVersion>,
     /// PEM file of our own certificate and its chain.
     pub cert_file: Option<PathBuf>,
     /// PEM file of our own private key.
@@ -55,8 +64,22 @@ impl TlsOptions {
         match self.mode {
             Some(mode) => mode,
             None if endpoint.is_socket() => TlsMode::Off,
-            None if self.ca_file.is_some() => TlsMode::VerifyCa,
+            None if self.has_authority() => TlsMode::VerifyCa,
             None => TlsMode::Required,
+        }
+    }
+
+    /// Whether there is an authority to trust.
+    pub fn has_authority(&self) -> bool {
+        self.ca_file.is_some() || self.ca_path.is_some()
+    }
+
+    /// Whether a finished handshake shows whom the server is.
+    pub fn verifies(&self, endpoint: &Endpoint) -> bool {
+        match self.mode_for(endpoint) {
+            TlsMode::Off => false,
+            TlsMode::Required | TlsMode::VerifyProof => !self.fingerprints.is_empty(),
+            TlsMode::VerifyCa | TlsMode::VerifyIdentity => true,
         }
     }
 }
@@ -81,10 +104,11 @@ pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<
     let demand = match mode {
         TlsMode::VerifyCa => Demand::Issuer(authorities(options)?),
         TlsMode::VerifyIdentity => Demand::IssuerAndName(authorities(options)?, host.to_owned()),
-        TlsMode::Required | TlsMode::Off => Demand::Nothing,
+        TlsMode::Required | TlsMode::VerifyProof | TlsMode::Off => Demand::Key,
     };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = unverified_builder(&provider, demand)?;
+    let verifier = Verifier::new(demand, options.fingerprints.clone(), provider.signature_verification_algorithms);
+    let builder = judged_by(verifier, &provider, &protocol_versions(&options.versions))?;
     let mut config = match (&options.cert_file, &options.key_file) {
         (None, None) => builder.with_no_client_auth(),
         (Some(cert), Some(key)) => {
@@ -105,17 +129,67 @@ pub(crate) fn unverified_builder(
     provider: &Arc<CryptoProvider>,
     demand: Demand,
 ) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>, Error> {
-    let verifier = Verifier::new(demand, provider.signature_verification_algorithms);
+    let verifier = Verifier::new(demand, Vec::new(), provider.signature_verification_algorithms);
+    judged_by(verifier, provider, rustls::DEFAULT_VERSIONS)
+}
+
+fn judged_by(
+    verifier: Verifier,
+    provider: &Arc<CryptoProvider>,
+    versions: &[&'static rustls::SupportedProtocolVersion],
+) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>, Error> {
     Ok(ClientConfig::builder_with_provider(Arc::clone(provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|error| tls_failure(&error))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier)))
 }
 
+fn protocol_versions(wanted: &[TlsVersion]) -> Vec<&'static rustls::SupportedProtocolVersion> {
+    let known = [(TlsVersion::Tls13, &rustls::version::TLS13), (TlsVersion::Tls12, &rustls::version::TLS12)];
+    let is_wanted = |version| wanted.is_empty() || wanted.contains(&version);
+    known.into_iter().filter(|(version, _)| is_wanted(*version)).map(|(_, version)| version).collect()
+}
+
 fn authorities(options: &TlsOptions) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let file = options.ca_file.as_ref().ok_or(Error::CaMissing)?;
-    certificates(file)
+    if !options.has_authority() {
+        return Err(Error::CaMissing);
+    }
+    let mut all = Vec::new();
+    if let Some(file) = &options.ca_file {
+        all.extend(certificates(file)?);
+    }
+    if let Some(directory) = &options.ca_path {
+        for file in hashed_files(directory)? {
+            all.extend(certificates(&file)?);
+        }
+    }
+    // With none in a directory nothing is trusted: every certificate is refused.
+    Ok(all)
+}
+
+/// Files as OpenSSL looks for them: eight hexadecimal digits of the subject's hash, a dot and a number.
+///
+/// Source: `openssl-rehash(1)`.
+fn hashed_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |error: io::Error| pem_error(directory, &error.to_string());
+    let is_hashed = |path: &Path| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let number = path.extension().and_then(|number| number.to_str()).unwrap_or_default();
+        stem.len() == 8
+            && stem.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if is_hashed(&path) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {

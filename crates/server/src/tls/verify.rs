@@ -18,6 +18,7 @@ use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 use crate::{
     certificate::{self, Certificate, Purpose},
     error::{Error, Untrusted},
+    tls::Fingerprint,
 };
 
 /// What is asked of the certificate.
@@ -25,6 +26,8 @@ use crate::{
 pub(crate) enum Demand {
     /// Nothing: encryption only.
     Nothing,
+    /// That whoever answers holds the key of his certificate.
+    Key,
     /// It must lead to one of these certificates.
     Issuer(Vec<CertificateDer<'static>>),
     /// As above, and it must be for this host.
@@ -71,12 +74,27 @@ const SHORTEST_RSA_BITS: usize = 2048;
 #[derive(Debug)]
 pub(crate) struct Verifier {
     demand: Demand,
+    /// If there are any, it must be one of these besides.
+    pinned: Vec<Fingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    pub(crate) fn new(demand: Demand, algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { demand, algorithms }
+    pub(crate) fn new(demand: Demand, pinned: Vec<Fingerprint>, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Self { demand, pinned, algorithms }
+    }
+
+    /// Whether the certificate may be of a kind whose key cannot be checked: what trusts nobody goes on without.
+    fn goes_without_key(&self, certificate: &CertificateDer<'_>) -> bool {
+        matches!(self.demand, Demand::Key) && self.pinned.is_empty() && !key_is_checked(certificate)
+    }
+
+    fn is_pinned(&self, certificate: &CertificateDer<'_>) -> Result<(), Rejection> {
+        let found = Fingerprint::of(certificate);
+        if self.pinned.is_empty() || self.pinned.contains(&found) {
+            return Ok(());
+        }
+        Err(Rejection::Untrusted(Untrusted::OtherFingerprint { found }))
     }
 
     /// Checks the peer's proof that it holds the certificate's key.
@@ -87,8 +105,7 @@ impl Verifier {
         proof: &DigitallySignedStruct,
         only_first: bool,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        if matches!(self.demand, Demand::Nothing) {
-            // Whoever sits between could use a key of his own: nothing to gain from a check.
+        if matches!(self.demand, Demand::Nothing) && self.pinned.is_empty() || self.goes_without_key(certificate) {
             return Ok(HandshakeSignatureValid::assertion());
         }
         let parsed = parsed(certificate)?;
@@ -108,12 +125,10 @@ impl Verifier {
         if valid {
             return Ok(HandshakeSignatureValid::assertion());
         }
-        match parsed.public_key().parsed() {
-            Ok(PublicKey::RSA(key)) if key.key_size() < SHORTEST_RSA_BITS => {
-                Err(Rejection::Untrusted(Untrusted::ShortKey).into())
-            }
-            _ => Err(CertificateError::BadSignature.into()),
+        if has_short_key(&parsed) {
+            return Err(Rejection::Untrusted(Untrusted::ShortKey).into());
         }
+        Err(CertificateError::BadSignature.into())
     }
 }
 
@@ -126,8 +141,9 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        self.is_pinned(end_entity)?;
         match &self.demand {
-            Demand::Nothing => {}
+            Demand::Nothing | Demand::Key => {}
             Demand::Issuer(trusted) => {
                 chain(end_entity, intermediates, trusted, self.algorithms.all, Purpose::Server, now)?;
             }
@@ -162,6 +178,15 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// Whether a finished handshake with [`Demand::Key`] shows that the server holds this certificate's key.
+pub(crate) fn key_is_checked(certificate: &CertificateDer<'_>) -> bool {
+    parsed(certificate).is_ok_and(|parsed| !has_short_key(&parsed))
+}
+
+fn has_short_key(certificate: &X509Certificate<'_>) -> bool {
+    matches!(certificate.public_key().parsed(), Ok(PublicKey::RSA(key)) if key.key_size() < SHORTEST_RSA_BITS)
+}
+
 /// Checks that `end_entity` leads to one of `trusted` and is valid now.
 pub(crate) fn chain(
     end_entity: &CertificateDer<'_>,
@@ -181,10 +206,13 @@ pub(crate) fn chain(
         Purpose::Client => KeyUsage::client_auth(),
     };
     let judged = EndEntityCert::try_from(end_entity).and_then(|leaf| {
-        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, usage, None, None).map(|_| ())
+        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, usage, None, None)?;
+        Ok(leaf.subject_public_key_info())
     });
     match judged {
-        Ok(()) => Ok(()),
+        // The handshake is checked with the key as the other parser reads it.
+        Ok(key) if key.as_ref() == parsed(end_entity)?.public_key().raw => Ok(()),
+        Ok(_) => Err(Rejection::Untrusted(Untrusted::Malformed("its key can be read in two ways".to_owned()))),
         Err(webpki::Error::UnsupportedCertVersion) => version1(&parsed(end_entity)?, trusted, algorithms, now),
         Err(error) => Err(Rejection::Untrusted(cause(&error))),
     }

@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub(crate) mod played;
+
+use std::path::Path;
+
 use harness::{Kind, Server, ServerBuilder};
 use server::{Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions};
 
@@ -31,6 +35,18 @@ pub(crate) fn options(password: &str, mode: TlsMode) -> Options {
 
 pub(crate) fn open(endpoint: Endpoint, user: &str, password: &str, mode: TlsMode) -> Result<Connection, Error> {
     Connection::open(&Target { endpoint, user: user.to_owned() }, &options(password, mode))
+}
+
+/// The same over TLS to a server that has to have its certificate from that authority.
+pub(crate) fn open_known(server: &Server, ca: &Path, user: &str, password: &str) -> Result<Connection, Error> {
+    let mut options = options(password, TlsMode::VerifyCa);
+    options.tls.ca_file = Some(ca.to_owned());
+    Connection::open(&Target { endpoint: tcp(server), user: user.to_owned() }, &options)
+}
+
+/// The authority that MySQL makes for itself.
+pub(crate) fn own_ca(server: &Server) -> std::path::PathBuf {
+    server.datadir().join("ca.pem")
 }
 
 pub(crate) fn root(server: &Server) -> Connection {

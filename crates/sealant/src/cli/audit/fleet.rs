@@ -8,6 +8,7 @@ use ::audit::outcome::{Outcome, Server};
 use ::audit::run::{Rules, judge};
 use jiff::Timestamp;
 use serde::Deserialize;
+use server::tls::Fingerprint;
 
 use super::source::Source;
 use crate::cli::connect::Login;
@@ -55,6 +56,9 @@ struct Member {
     defaults_file: Option<PathBuf>,
     password_file: Option<PathBuf>,
     tls_ca: Option<PathBuf>,
+    /// SHA-256 of the server's certificate.
+    #[serde(default)]
+    tls_fingerprint: Vec<Fingerprint>,
     datadir: Option<PathBuf>,
     #[serde(default)]
     backup: Vec<PathBuf>,
@@ -154,6 +158,10 @@ fn login_of(login: &Login, member: &Member) -> Login {
         defaults_file: member.defaults_file.clone().or_else(|| login.defaults_file.clone()),
         password_file: member.password_file.clone().or_else(|| login.password_file.clone()),
         tls_ca: member.tls_ca.clone().or_else(|| login.tls_ca.clone()),
+        tls_fingerprint: match member.tls_fingerprint.as_slice() {
+            [] => login.tls_fingerprint.clone(),
+            own => own.to_vec(),
+        },
         ..login.clone()
     }
 }

@@ -1,0 +1,149 @@
+//! Whom `sealant` gives a password to, and what option files demand.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Output;
+
+use harness::{Kind, Server, require};
+use tempfile::TempDir;
+
+use crate::support::sealant;
+
+/// A MySQL whose account proves itself by the password itself, and files beside it.
+struct Place {
+    server: Server,
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Option<Self> {
+        require(Kind::MySql97)?;
+        let server = Server::builder(Kind::MySql97).start().expect("MySQL 9.7 starts");
+        server.sql("CREATE USER far@'%' IDENTIFIED WITH caching_sha2_password BY 'Far-secret-1'").expect("made");
+        let place = Self { server, dir: tempfile::tempdir().expect("a directory") };
+        place.file("pw", "Far-secret-1\n");
+        Some(place)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("closed");
+        path
+    }
+
+    fn url(&self) -> String {
+        format!("mysql://far@127.0.0.1:{}", self.server.port())
+    }
+
+    fn ca(&self) -> String {
+        self.server.datadir().join("ca.pem").display().to_string()
+    }
+
+    /// `verb` as that account, of whose password the server remembers nothing.
+    fn cold(&self, verb: &[&str], more: &[&str]) -> Output {
+        self.server.sql("FLUSH PRIVILEGES").expect("forgotten");
+        let mut command = sealant();
+        command.args(verb).arg(self.url()).arg("--password-file").arg(self.dir.path().join("pw")).args(more);
+        let output = command.output().expect("the binary starts");
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("Far-secret-1"));
+        output
+    }
+
+    /// An audit with this in its option file: the exit code and what it said.
+    fn with_options(&self, options: &str) -> (Option<i32>, String) {
+        let file = self.file("my.cnf", &format!("[client]\n{options}\n"));
+        let output = self.cold(&AUDIT, &["--defaults-file", file.to_str().expect("ASCII")]);
+        (output.status.code(), said(&output))
+    }
+}
+
+const AUDIT: [&str; 5] = ["audit", "--no-files", "--no-host", "--no-wire", "--fail-on=never"];
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What the hint says of `--tls-fingerprint`.
+fn proposed(said: &str) -> String {
+    let after = said.split("--tls-fingerprint ").nth(1).unwrap_or_else(|| panic!("it is proposed: {said}"));
+    after.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
+#[test]
+fn a_password_is_given_to_a_server_that_is_known() {
+    let Some(place) = Place::new() else { return };
+    for verb in [&AUDIT[..], &["keys"], &["encrypt", "plan"], &["rotate", "plan", "--master-key"]] {
+        let refused = place.cold(verb, &[]);
+        assert_eq!(refused.status.code(), Some(1), "{verb:?}: {}", said(&refused));
+        assert!(said(&refused).contains("nothing shows that whoever answers is the server"), "{}", said(&refused));
+        assert!(said(&refused).contains("log in through the server's socket"), "{}", said(&refused));
+    }
+    let hex = proposed(&said(&place.cold(&AUDIT, &[])));
+    let [known, other] = [hex.clone(), "0".repeat(64)];
+    for safe in [["--tls-fingerprint", &known], ["--tls-ca", &place.ca()]] {
+        let audit = place.cold(&AUDIT, &safe);
+        assert_eq!(audit.status.code(), Some(0), "{safe:?}: {}", said(&audit));
+    }
+    let risky = place.cold(&AUDIT, &["--insecure-password-to-unverified-server"]);
+    assert_eq!(risky.status.code(), Some(0), "{}", said(&risky));
+    let mistaken = place.cold(&AUDIT, &["--tls-fingerprint", &other]);
+    assert_eq!(mistaken.status.code(), Some(1));
+    assert!(said(&mistaken).contains(&format!("its fingerprint is {hex}")), "{}", said(&mistaken));
+    let wrong = place.cold(&AUDIT, &["--tls-fingerprint", "da39a3ee"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
+
+    place.server.sql("FLUSH PRIVILEGES").expect("forgotten");
+    let member =
+        format!("[[server]]\nurl = \"{}\"\npassword-file = \"pw\"\ntls-fingerprint = [\"{hex}\"]\n", place.url());
+    let fleet =
+        sealant().args(AUDIT).arg("--fleet").arg(place.file("fleet.toml", &member)).output().expect("it starts");
+    assert_eq!(fleet.status.code(), Some(0), "{}", said(&fleet));
+}
+
+#[test]
+fn what_an_option_file_demands_is_done_or_refused() {
+    let Some(place) = Place::new() else { return };
+    let (code, text) = place.with_options("ssl-verify-server-cert");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("nothing shows that whoever answers is the server"), "{text}");
+    let (ca, hex) = (place.ca(), proposed(&text.replace("--tls-ca", "")));
+    let (code, text) = place.with_options(&format!("ssl-ca={ca}"));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = place.with_options(&format!("ssl-ca={ca}\nssl-verify-server-cert=1"));
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("server certificate is not for 127.0.0.1"), "{text}");
+    let (code, text) = place.with_options(&format!("ssl-fp={hex}\nssl-verify-server-cert"));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = place.with_options(&format!("ssl-ca={ca}\ntls-version=TLSv1.2"));
+    assert_eq!(code, Some(0), "{text}");
+    for refused in ["ssl-crl=/x", "tls-version=TLSv1.1", "ssl-fp=da39a3ee5e6b4b0d3255bfef95601890afd80709"] {
+        let (code, text) = place.with_options(refused);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("my.cnf:2: "), "{text}");
+    }
+    // OpenSSL finds authorities in a directory by names that it makes of their hash.
+    let directory = place.dir.path().join("authorities");
+    fs::create_dir(&directory).expect("made");
+    let (code, text) = place.with_options(&format!("ssl-capath={}", directory.display()));
+    assert_eq!(code, Some(1), "nobody is trusted: {text}");
+    fs::copy(&ca, directory.join("0a1b2c3d.0")).expect("copied");
+    let (code, text) = place.with_options(&format!("ssl-capath={}", directory.display()));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = place.with_options(&format!("ssl-ca={ca}\nssl-cipher=AES128-SHA"));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("ssl-cipher is not followed"), "{text}");
+}
+
+#[test]
+fn an_audit_that_saw_little_says_so_last() {
+    let Some(place) = Place::new() else { return };
+    let output = place.cold(&AUDIT, &["--tls-ca", &place.ca()]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().replace('\n', " ");
+    assert!(last.contains("incomplete: ") && last.ends_with("--require-complete makes exit code 0 a 4"), "{last}");
+}
