@@ -7,17 +7,20 @@ use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, verify_tls13_signature},
-    server::danger::{ClientCertVerified, ClientCertVerifier},
+    server::{
+        ParsedCertificate,
+        danger::{ClientCertVerified, ClientCertVerifier},
+    },
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{pairing::Pin, tls::provider};
 
-/// SubjectPublicKeyInfo of a certificate, in DER.
+/// SubjectPublicKeyInfo of a certificate, in DER: read by the parser that the handshake's signature is checked with, so
+/// that no certificate can show one key to the pin and another to the handshake.
 pub(crate) fn spki_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
-    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
-    Some(certificate.public_key().raw.to_vec())
+    let certificate = ParsedCertificate::try_from(certificate).ok()?;
+    Some(certificate.subject_public_key_info().as_ref().to_vec())
 }
 
 /// Takes a certificate whose key has the fingerprint wanted; the handshake proves that the other
@@ -134,5 +137,23 @@ impl ClientCertVerifier for Pinned {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::identity::Identity;
+
+    #[test]
+    fn the_key_is_read_as_the_handshake_reads_it() {
+        let certificate = Identity::ephemeral().unwrap().chain().remove(0);
+        let spki = spki_of(&certificate).unwrap();
+        // The header of a P-256 key, whose pin is in pairing codes of other releases.
+        assert_eq!((spki.len(), &spki[..4]), (91, [0x30, 0x59, 0x30, 0x13].as_slice()));
+        // A parser that ends where the certificate does takes what the handshake refuses.
+        let mut longer = certificate.to_vec();
+        longer.push(0);
+        assert_eq!(spki_of(&CertificateDer::from(longer)), None);
     }
 }
