@@ -185,6 +185,9 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
         status(Status::Waived),
         outcome.sealant
     )?;
+    if let Some(incomplete) = words::incomplete(outcome) {
+        writeln!(out, "\n{incomplete}")?;
+    }
     Ok(())
 }
 

@@ -301,7 +301,11 @@ impl Table<'_> {
             parts.push(format!("servers not audited: {}", number(sum.unreachable)));
         }
         writeln!(self.out)?;
-        self.paragraph("", &parts.join(self.paint.separator()), Ink::Bold)
+        self.paragraph("", &parts.join(self.paint.separator()), Ink::Bold)?;
+        match words::incomplete(self.outcome) {
+            Some(incomplete) => self.paragraph("", &incomplete, Ink::Bold),
+            None => Ok(()),
+        }
     }
 
     fn and_more(&mut self, more: usize, indent: &str) -> Result<(), Error> {

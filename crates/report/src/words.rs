@@ -2,8 +2,26 @@
 
 use audit::coverage::{CoverageState, Layer, Place};
 use audit::facts::Scope;
-use audit::finding::Grade;
-use audit::outcome::Server;
+use audit::finding::{Grade, Status};
+use audit::outcome::{Outcome, Server};
+
+use crate::text::count;
+
+/// Said last, whatever the exit code, if not everything could be judged: who may see less fails less, and that alone would
+/// look better.
+#[must_use]
+pub(crate) fn incomplete(outcome: &Outcome) -> Option<String> {
+    let sum = &outcome.summary;
+    if sum.complete {
+        return None;
+    }
+    let unseen = sum.by_status.get(Status::Unknown.as_str()).copied().unwrap_or(0);
+    let missing = match (unseen, sum.unreachable) {
+        (0, servers) => format!("{} could not be audited", count(servers, "server")),
+        (unseen, _) => format!("{} could not be given", count(unseen, "verdict")),
+    };
+    Some(format!("incomplete: {missing}, so this may look better than it is; --require-complete makes exit code 0 a 4"))
+}
 
 /// What a row of the map is, in one or two words.
 #[must_use]

@@ -5,7 +5,11 @@
 
 /// The grants of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants(Vec<Grant>);
+pub struct Grants {
+    given: Vec<Grant>,
+    /// What MySQL's `partial_revokes` takes out of grants on everything, schema by schema.
+    revoked: Vec<Grant>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Grant {
@@ -21,7 +25,15 @@ impl Grants {
     /// Lines that give roles or are not understood count as nothing: the
     /// answer of [`Self::cover`] is then too careful, never too bold.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(lines.into_iter().filter_map(parse_line).collect())
+        let mut grants = Self::default();
+        for line in lines {
+            if let Some(rest) = line.strip_prefix("GRANT ") {
+                grants.given.extend(parse_line(rest, " TO "));
+            } else if let Some(rest) = line.strip_prefix("REVOKE ") {
+                grants.revoked.extend(parse_line(rest, " FROM "));
+            }
+        }
+        grants
     }
 
     /// Whether they include `needs`, written as [`crate::dialect::Query::needs`] is:
@@ -31,14 +43,33 @@ impl Grants {
             return true;
         }
         let Some((privilege, object)) = needs.split_once(" ON ") else { return false };
-        self.0.iter().any(|grant| covers_object(&grant.object, object) && covers_privilege(grant, privilege))
+        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, object));
+        self.given.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
+    }
+
+    /// Whether no revoke takes the privilege `name` out of that grant for a part of `object`. Only grants on everything
+    /// have such parts: what is given on a schema or table itself stays.
+    fn leaves(&self, grant: &Grant, name: &str, needed: &str, object: &str) -> bool {
+        let taken = if name.starts_with("ALL") { needed } else { name };
+        grant.object != EVERYTHING
+            || !self
+                .revoked
+                .iter()
+                .any(|revoke| overlaps(&revoke.object, object) && covering(revoke, taken).next().is_some())
     }
 }
 
-fn parse_line(line: &str) -> Option<Grant> {
-    let rest = line.strip_prefix("GRANT ")?;
+const EVERYTHING: &str = "*.*";
+
+/// Whether a schema's part that is taken away is one of those needed.
+fn overlaps(revoked: &str, needed: &str) -> bool {
+    let schema = |object: &str| object.split_once('.').map(|(schema, _)| schema.to_owned());
+    needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
+}
+
+fn parse_line(rest: &str, whom: &str) -> Option<Grant> {
     let (privileges, rest) = rest.split_once(" ON ")?;
-    let (object, _) = rest.split_once(" TO ")?;
+    let (object, _) = rest.split_once(whom)?;
     // A column list covers some columns only, so its privilege does not count.
     let privileges = without_column_lists(privileges)
         .split(',')
@@ -69,7 +100,7 @@ fn without_column_lists(text: &str) -> String {
 }
 
 fn covers_object(granted: &str, needed: &str) -> bool {
-    if granted == "*.*" || granted == needed {
+    if granted == EVERYTHING || granted == needed {
         return true;
     }
     match (granted.split_once('.'), needed.split_once('.')) {
@@ -78,16 +109,17 @@ fn covers_object(granted: &str, needed: &str) -> bool {
     }
 }
 
-fn covers_privilege(grant: &Grant, needed: &str) -> bool {
-    grant.privileges.iter().any(|name| {
-        name == needed
-            || name == "ALL PRIVILEGES"
-            || name == "ALL"
+/// Those of its privileges that include the needed one.
+fn covering<'g>(grant: &'g Grant, needed: &'g str) -> impl Iterator<Item = &'g str> {
+    grant.privileges.iter().map(String::as_str).filter(move |name| {
+        *name == needed
+            || *name == "ALL PRIVILEGES"
+            || *name == "ALL"
             // The same privilege under the name of another version of MariaDB.
-            || (needed == "SLAVE MONITOR" && name == "REPLICA MONITOR")
-            || (needed == "BINLOG MONITOR" && name == "REPLICATION CLIENT")
+            || (needed == "SLAVE MONITOR" && *name == "REPLICA MONITOR")
+            || (needed == "BINLOG MONITOR" && *name == "REPLICATION CLIENT")
             // Whoever may read everything sees every schema.
-            || (needed == "SHOW DATABASES" && name == "SELECT" && grant.object == "*.*")
+            || (needed == "SHOW DATABASES" && *name == "SELECT" && grant.object == EVERYTHING)
     })
 }
 
@@ -125,10 +157,37 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_partly_revoked_is_not_covered() {
+        let grants = Grants::parse([
+            "GRANT SELECT, INSERT, PROCESS ON *.* TO `audit`@`%`",
+            "GRANT SELECT ON `mysql`.`user` TO `audit`@`%`",
+            "REVOKE SELECT ON `mysql`.* FROM `audit`@`%`",
+            "REVOKE INSERT, SELECT ON `a\\_b`.* FROM `audit`@`%`",
+        ]);
+        let covered =
+            ["SELECT ON performance_schema.*", "PROCESS ON *.*", "INSERT ON mysql.component", "SELECT ON mysql.user"];
+        for needs in covered {
+            assert!(grants.cover(needs), "{needs}");
+        }
+        let not =
+            ["SELECT ON *.*", "INSERT ON *.*", "SELECT ON mysql.component", "SELECT ON a_b.t", "SHOW DATABASES ON *.*"];
+        for needs in not {
+            assert!(!grants.cover(needs), "{needs}");
+        }
+        let all = [
+            "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost`",
+            "REVOKE SELECT ON `secret`.* FROM `root`@`localhost`",
+        ];
+        assert!(!Grants::parse(all).cover("SELECT ON *.*"));
+        assert!(Grants::parse(all).cover("SELECT ON mysql.user"));
+    }
+
     proptest! {
         #[test]
         fn any_line_is_read(line: String, needs: String) {
-            let _ = Grants::parse([line.as_str(), &format!("GRANT {line} ON {line} TO x")]).cover(&needs);
+            let lines = [line.clone(), format!("GRANT {line} ON {line} TO x"), format!("REVOKE {line} ON {line} FROM x")];
+            let _ = Grants::parse(lines.iter().map(String::as_str)).cover(&needs);
         }
     }
 }
