@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use harness::certs::{Authority, Profile};
 use harness::{KeyringPlace, Kind, Server, ServerBuilder, TlsFiles, limit, require, wait_until};
@@ -49,15 +49,22 @@ impl Desk {
     }
 
     fn provision(&self, source: &Server, new: &Server, role: &str, more: &[&str]) -> Output {
-        let mut command = sealant();
-        command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--as", role]);
-        command.arg("--into").arg(new.datadir()).arg("--socket").arg(new.socket());
-        command.arg("--password-file").arg(self.path("pw")).arg("--tls-ca").arg(&self.tls.ca);
-        command.args(["--replication-user", "repl", "--replication-ca"]).arg(&self.tls.ca);
+        let mut command = self.provision_unverified(source, new, role);
+        command.arg("--replication-ca").arg(&self.tls.ca);
         if !more.contains(&"--replication-password-file") {
             command.arg("--replication-password-file").arg(self.path("pw"));
         }
         command.args(more).output().expect("the binary starts")
+    }
+
+    /// Without what makes the new server verify its source.
+    fn provision_unverified(&self, source: &Server, new: &Server, role: &str) -> Command {
+        let mut command = sealant();
+        command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--as", role]);
+        command.arg("--into").arg(new.datadir()).arg("--socket").arg(new.socket());
+        command.arg("--password-file").arg(self.path("pw")).arg("--tls-ca").arg(&self.tls.ca);
+        command.args(["--replication-user", "repl"]);
+        command
     }
 }
 
@@ -121,6 +128,13 @@ fn an_encrypted_mysql_gets_a_replica() {
 }
 
 fn follows(desk: &Desk, source: &Server, new: &Server, load: Load) {
+    let unverified = desk.provision_unverified(source, new, "replica").output().expect("the binary starts");
+    assert_eq!((unverified.status.code(), unverified.stdout.as_slice()), (Some(1), b"".as_slice()));
+    assert!(said(&unverified).contains("can get the replication password"), "{}", said(&unverified));
+    let mut risky = desk.provision_unverified(source, new, "replica");
+    let risky = risky.arg("--insecure-unverified-source").output().expect("the binary starts");
+    assert_eq!(risky.status.code(), Some(0), "{}", said(&risky));
+    assert!(String::from_utf8_lossy(&risky.stdout).contains("_SSL_VERIFY_SERVER_CERT=0"));
     let shown = desk.provision(source, new, "replica", &[]);
     assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();

@@ -109,6 +109,9 @@ pub enum Error {
         /// The source.
         server: String,
     },
+    /// The new server could not tell its source from whoever answers there.
+    #[error("without --replication-ca whoever answers at the source's address can get the replication password")]
+    Unverified,
     /// Group replication was asked of a MariaDB.
     #[error("--as group-member is for MySQL")]
     NoGroups,
@@ -163,7 +166,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Connect { source, .. } => return source.hint(),
+            Self::Connect { source, .. } => return source.fixed_hint(),
             Self::NoPosition { .. } => {
                 "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to include it"
             }
@@ -171,6 +174,7 @@ impl Error {
                 "a replica that is to be copied, or set up again, has to run with log_slave_updates"
             }
             Self::Purged { .. } => "take a new copy",
+            Self::Unverified => "give --replication-ca FILE; MySQL's own is ca.pem in the source's data directory",
             Self::NoGroups => "a MariaDB takes --as replica",
             Self::OtherGroup { .. } => "give it the settings of a member of the source's group",
             Self::ClearRecovery { .. } => "SET PERSIST group_replication_recovery_use_ssl = ON",

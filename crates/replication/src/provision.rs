@@ -40,6 +40,9 @@ pub struct Provision {
     pub role: Role,
     /// Where it gets changes from. Without a password, statements can be shown and not run.
     pub source: Source,
+    /// Permits a source without an authority to know it by: the new server logs in by itself, over and over again, and whoever
+    /// answers there can get the password.
+    pub allow_unverified: bool,
     /// How long to wait until it has caught up.
     pub wait: Duration,
 }
@@ -60,6 +63,7 @@ impl Provision {
         if self.is_member(peers, report)? {
             return Ok(None);
         }
+        self.check_verified(peers)?;
         let position = position(peers)?;
         report(&Event::Position(position.clone()));
         let mut statements = self.end_channels(peers)?;
@@ -74,6 +78,7 @@ impl Provision {
     /// enough.
     pub fn run(&self, peers: &mut Peers, report: Report<'_>) -> Result<(), Error> {
         if !self.is_member(peers, report)? {
+            self.check_verified(peers)?;
             position(peers)?;
             // As the texts in the statements are quoted.
             peers.new.value("SET SESSION sql_mode = ''")?;
@@ -106,6 +111,17 @@ impl Provision {
             report(&Event::AlreadyMember(state));
         }
         Ok(is_member)
+    }
+
+    /// Whether the new server is to know its source, by an authority given here or by its own options for recovery.
+    fn check_verified(&self, peers: &mut Peers) -> Result<(), Error> {
+        const RECOVERY: &str = "SELECT @@GLOBAL.group_replication_recovery_ssl_verify_server_cert \
+                                AND @@GLOBAL.group_replication_recovery_ssl_ca <> ''";
+        let known = self.source.ca.is_some() || self.allow_unverified;
+        if known || self.role == Role::GroupMember && peers.new.value(RECOVERY)? == "1" {
+            return Ok(());
+        }
+        Err(Error::Unverified)
     }
 
     /// What ends the channels by which it follows others already, such as came with the copy of a replica.

@@ -52,6 +52,10 @@ pub(crate) struct Provision {
     /// Authorities that the source's certificate has to come from, PEM, for the replication link
     #[arg(long, value_name = "FILE")]
     replication_ca: Option<PathBuf>,
+    /// Let the replication link go without --replication-ca: the new server then gives that password to whoever answers
+    /// at the source's address
+    #[arg(long)]
+    insecure_unverified_source: bool,
     /// Run the statements, and wait until the new server has caught up
     #[arg(long)]
     yes: bool,
@@ -75,7 +79,7 @@ enum Role {
 const EXAMPLES: &str = "\
 Examples:
   sealant provision --source mysql://admin@db1:3306 --into /var/lib/mysql --socket /run/mysqld/mysqld.sock \\
-      --as replica --replication-user repl --replication-ca ca.pem
+      --as replica --replication-user repl --tls-ca ca.pem --replication-ca ca.pem
   sealant provision … --replication-password-file pw --yes
 
 Exit codes:
@@ -108,10 +112,11 @@ impl Provision {
             Event::Online => info(&format!("{new} is ONLINE in the group of {from}")),
             _ => {}
         };
-        let provision = ::replication::Provision { role, source, wait: self.wait };
-        if self.replication_ca.is_none() {
+        let allow_unverified = self.insecure_unverified_source;
+        let provision = ::replication::Provision { role, source, allow_unverified, wait: self.wait };
+        if self.replication_ca.is_none() && allow_unverified {
             warning(
-                "without --replication-ca the link is encrypted, but whoever answers at the source's address is believed",
+                "without --replication-ca whoever answers at the source's address can get the replication password",
             );
         }
         if self.yes {
