@@ -301,3 +301,24 @@ fn no_tool_is_used_with_a_server_that_it_does_not_know() {
     let version = server.value("SELECT SUBSTRING_INDEX(VERSION(), '-', 1)").expect("a version");
     assert!(said.contains(&format!("pt-online-schema-change 3.2.1 does not know MySQL {version}")), "{said}");
 }
+
+#[test]
+fn names_that_gh_ost_does_not_escape_are_copied_by_the_server() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = mysql_with_tables();
+    server.sql("CREATE TABLE shop.`we``ird` (a INT PRIMARY KEY) ENCRYPTION='N'").expect("a table");
+    let programs = server.dir().join("programs");
+    std::fs::create_dir(&programs).expect("made");
+    harness::script(&programs.join("gh-ost"), "echo 1.1.8").expect("made a program");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a path"));
+    let arguments = ["encrypt", "plan", "--user", "root", "--method", "gh-ost", "--format", "json", "--socket"];
+    let output = sealant().args(arguments).arg(server.socket()).env("PATH", path).output().expect("it starts");
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("a plan");
+    let steps = plan["steps"].as_array().expect("steps");
+    let what = |table: &str| {
+        let step = steps.iter().find(|step| step["step"] == format!("table shop.{table}").as_str());
+        step.unwrap_or_else(|| panic!("{table}: {plan}"))["what"].to_string()
+    };
+    assert!(what("t").ends_with("by gh-ost\""), "{plan}");
+    assert!(what("we`ird").ends_with("by a copy\""), "{plan}");
+}

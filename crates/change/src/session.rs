@@ -79,6 +79,11 @@ impl<'l> Session<'l> {
         &self.identity
     }
 
+    /// Where it is, and as whom.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Asks something.
     ///
     /// # Errors

@@ -3,8 +3,6 @@
 
 use std::{path::Path, time::Duration};
 
-use server::TlsOptions;
-
 use super::{Options, clear::ClearTable};
 use crate::{
     Error, Session,
@@ -44,13 +42,13 @@ pub enum How {
 /// Chooses for one table after the other.
 pub(super) struct Chooser<'o> {
     options: &'o Options,
-    tls: &'o TlsOptions,
+    connect: &'o server::Options,
     tools: Vec<Result<Installed, String>>,
 }
 
 impl<'o> Chooser<'o> {
     /// Finds out what is there. A method that cannot be used at all is an error.
-    pub(super) fn of(session: &Session<'_>, options: &'o Options, tls: &'o TlsOptions) -> Result<Self, Error> {
+    pub(super) fn of(session: &Session<'_>, options: &'o Options, connect: &'o server::Options) -> Result<Self, Error> {
         let version = session.identity().version.clone();
         let wanted: &[Tool] = match options.method {
             Method::Auto => &[Tool::GhOst, Tool::PtOsc],
@@ -65,7 +63,7 @@ impl<'o> Chooser<'o> {
         {
             return Err(Error::Unsupported { server: server(), reason: why.clone() });
         }
-        Ok(Self { options, tls, tools })
+        Ok(Self { options, connect, tools })
     }
 
     /// How that table is encrypted.
@@ -85,7 +83,7 @@ impl<'o> Chooser<'o> {
         let mut reasons = Vec::new();
         for tool in &self.tools {
             match tool {
-                Ok(tool) => match unfit(session, tool.tool, &table, self.tls, self.options.replicated)? {
+                Ok(tool) => match unfit(session, tool.tool, &table, self.connect, self.options.replicated)? {
                     None => return Ok(How::Online(tool.clone())),
                     Some(why) => reasons.push(format!("{}: {why}", tool.tool.program())),
                 },

@@ -164,7 +164,7 @@ fn table_steps(
     options: &Options,
     clear: &Clear,
 ) -> Result<Vec<Step<Action>>, Error> {
-    let chooser = Chooser::of(session, options, &place.connect.tls)?;
+    let chooser = Chooser::of(session, options, &place.connect)?;
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };

@@ -1,7 +1,7 @@
 //! Which tables and servers an online tool can be used with. Each rule is one of the tool's own, asked
 //! before anything is begun.
 
-use server::{TlsMode, TlsOptions};
+use server::{Endpoint, Options, TlsMode};
 
 use super::{Table, Tool, remains::is_noted};
 use crate::{Error, Session, quote};
@@ -16,14 +16,19 @@ pub(crate) fn unfit(
     session: &mut Session<'_>,
     tool: Tool,
     table: &Table,
-    connect: &TlsOptions,
+    connect: &Options,
     replicated: bool,
 ) -> Result<Option<String>, Error> {
     if let Some(why) = server_unfit(session, tool, replicated)? {
         return Ok(Some(why));
     }
-    if tool == Tool::PtOsc && (connect.ca_file.is_some() || connect.mode.is_some_and(|mode| mode != TlsMode::Off)) {
-        return Ok(Some("it cannot be made to check the server's certificate as this connection does".to_owned()));
+    if let Some(why) = account_unsafe(tool, &session.target().endpoint, connect) {
+        return Ok(Some(why.to_owned()));
+    }
+    if [&table.schema, &table.name].into_iter().any(|name| !is_quoted_well(tool, name)) {
+        return Ok(Some(
+            "it does not escape what is in the name of the table or schema (a quote or backslash)".to_owned(),
+        ));
     }
     let (schema, name) = (quote::text(&table.schema), quote::text(&table.name));
     if table.name.chars().count() > LONGEST_NAME {
@@ -54,6 +59,39 @@ pub(crate) fn unfit(
         }
     }
     Ok(None)
+}
+
+/// Why the tool would give the account to somebody who is not known to be the server, if it would.
+fn account_unsafe(tool: Tool, endpoint: &Endpoint, connect: &Options) -> Option<&'static str> {
+    let tls = &connect.tls;
+    let by_authority = matches!(tls.mode_for(endpoint), TlsMode::VerifyCa | TlsMode::VerifyIdentity)
+        && tls.ca_file.is_some()
+        && tls.ca_path.is_none()
+        && tls.fingerprints.is_empty();
+    match tool {
+        // By its socket we know the server, whose own port on this host is used then.
+        _ if endpoint.is_socket() && tls.mode.is_none_or(|mode| mode == TlsMode::Off) => None,
+        Tool::GhOst if endpoint.is_socket() || by_authority => None,
+        Tool::GhOst if tls.verifies(endpoint) => Some("it checks a server's certificate by --tls-ca alone"),
+        Tool::PtOsc if endpoint.is_socket() || tls.has_authority() || !tls.fingerprints.is_empty() => {
+            Some("it cannot be made to check the server's certificate as this connection does")
+        }
+        _ if connect.password_to_unverified || tls.mode_for(endpoint) == TlsMode::Off => None,
+        _ => Some(
+            "it would give the password to whoever answers with TLS; come by the server's socket, or with --tls-ca for gh-ost",
+        ),
+    }
+}
+
+/// Whether the tool can be given that name as it is.
+///
+/// gh-ost takes off quotes that a name stands in, writes others as they are between its own, and the table's between
+/// apostrophes too (`EscapeName` and `validateTable`). To pt-online-schema-change a backslash before a comma is its own.
+fn is_quoted_well(tool: Tool, name: &str) -> bool {
+    match tool {
+        Tool::GhOst => !name.contains(['`', '"', '\'', '\\']),
+        Tool::PtOsc => !name.contains('\\'),
+    }
 }
 
 fn server_unfit(session: &mut Session<'_>, tool: Tool, replicated: bool) -> Result<Option<String>, Error> {
@@ -92,4 +130,42 @@ fn foreign_keys(schema: &str, name: &str) -> String {
          WHERE CONSTRAINT_SCHEMA = {schema} AND TABLE_NAME = {name} \
          OR UNIQUE_CONSTRAINT_SCHEMA = {schema} AND REFERENCED_TABLE_NAME = {name}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use server::{TlsOptions, tls::Fingerprint};
+
+    use super::*;
+
+    #[test]
+    fn names_that_a_tool_does_not_escape_are_left_to_the_server() {
+        for name in ["a`b", "\"t\"", "'t'", "a\\", "a` ENGINE=MyISAM -- "] {
+            assert!(!is_quoted_well(Tool::GhOst, name), "{name}");
+        }
+        for name in ["a b", "a,b", "a-b;", "ä%_"] {
+            assert!(is_quoted_well(Tool::GhOst, name) && is_quoted_well(Tool::PtOsc, name), "{name}");
+        }
+        assert!(!is_quoted_well(Tool::PtOsc, "a\\"));
+    }
+
+    #[test]
+    fn a_tool_gets_the_account_only_where_the_server_is_known() {
+        let (tcp, socket) = (Endpoint::tcp("db", 3306), Endpoint::Socket("/s".into()));
+        let with = |tls| Options { tls, ..Options::default() };
+        let of_ca = || with(TlsOptions { ca_file: Some("/ca.pem".into()), ..TlsOptions::default() });
+        let pinned = with(TlsOptions { fingerprints: vec![Fingerprint::of(b"one")], ..TlsOptions::default() });
+        let required = with(TlsOptions { mode: Some(TlsMode::Required), ..of_ca().tls });
+        let safe = |tool, endpoint, options: &Options| account_unsafe(tool, endpoint, options).is_none();
+        for tool in [Tool::GhOst, Tool::PtOsc] {
+            assert!(safe(tool, &socket, &Options::default()));
+            assert!(!safe(tool, &tcp, &Options::default()));
+            assert!(!safe(tool, &tcp, &pinned));
+            assert!(!safe(tool, &tcp, &required));
+            let risky = Options { password_to_unverified: true, ..Options::default() };
+            assert!(safe(tool, &tcp, &risky));
+        }
+        assert!(safe(Tool::GhOst, &tcp, &of_ca()));
+        assert!(!safe(Tool::PtOsc, &tcp, &of_ca()));
+    }
 }

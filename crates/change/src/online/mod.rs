@@ -51,7 +51,7 @@ pub(crate) fn encrypt(
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     // Since the plan was made somebody may have put a table of the same name there.
-    if let Some(reason) = unfit(session, job.tool.tool, table, &job.connect.tls, job.replicated)? {
+    if let Some(reason) = unfit(session, job.tool.tool, table, job.connect, job.replicated)? {
         return Ok(Outcome::Skipped { reason });
     }
     let endpoint = tcp_of(session, job)?;
@@ -87,9 +87,31 @@ fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
         return Ok(job.target.endpoint.clone());
     }
     let port = session.value("SELECT IF(@@skip_networking, NULL, @@port)")?.and_then(|port| port.parse().ok());
-    let port = port.filter(|port| *port != 0).ok_or_else(|| Error::Unsupported {
+    // Where it does not listen somebody else may, and would get the account.
+    let bound = session.value("SELECT @@bind_address")?.is_none_or(|bound| is_bound_here(&bound));
+    let port = port.filter(|port| *port != 0 && bound).ok_or_else(|| Error::Unsupported {
         server: job.target.to_string(),
-        reason: format!("{} needs TCP, and this server does not listen on it", job.tool.tool.program()),
+        reason: format!(
+            "{} needs TCP on 127.0.0.1, and this server does not listen there; come by its address, with --tls-ca",
+            job.tool.tool.program()
+        ),
     })?;
     Ok(Endpoint::Tcp { host: "127.0.0.1".to_owned(), port })
+}
+
+/// Whether a server with that `bind_address` has 127.0.0.1 for itself.
+fn is_bound_here(bind_address: &str) -> bool {
+    let here = ["", "*", "0.0.0.0", "::", "127.0.0.1", "localhost"];
+    bind_address.split(',').any(|address| here.contains(&address.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_goes_to_a_port_of_the_server_alone() {
+        assert!(["*", "::", "10.0.0.5, 127.0.0.1"].into_iter().all(is_bound_here));
+        assert!(!["10.0.0.5", "::1", "127.0.0.2/space"].into_iter().any(is_bound_here));
+    }
 }
