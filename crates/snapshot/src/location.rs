@@ -98,6 +98,10 @@ pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
     let placing = Placing { mode: 0o700, owner, replace: false };
     match place::make_directory(directory, placing) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        // In a data directory, its owner could have put a link there that leads root to make directories elsewhere.
+        _ if !fs::symlink_metadata(directory).map_err(failed)?.is_dir() => {
+            return Err(failed(io::ErrorKind::NotADirectory.into()));
+        }
         _ => {}
     }
     let name = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -133,3 +137,22 @@ pub(crate) fn kind_of(path: &Path) -> String {
 pub(crate) const ZFS: rustix::fs::FsWord = 0x2fc1_2fc1;
 /// `BTRFS_SUPER_MAGIC`.
 pub(crate) const BTRFS: rustix::fs::FsWord = 0x9123_683e;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_place_of_the_directory_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (datadir, elsewhere) = (place.path().join("data"), place.path().join("elsewhere"));
+        fs::create_dir(&datadir).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        let directory = datadir.join(DIRECTORY);
+        std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
+        assert!(matches!(make(&directory, &datadir), Err(Error::Place { .. })));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        fs::remove_file(&directory).unwrap();
+        assert!(make(&directory, &datadir).unwrap().starts_with(&directory));
+    }
+}
