@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::proof::Proof;
 use crate::support::rotation::{Ended, end, mode};
 use crate::support::schema::has_its_schema;
-use crate::support::sealant;
+use crate::support::{Audit, sealant};
 
 /// `sealant keyring VERB` on a running server.
 fn on(server: &Server, verb: &str, more: &[&str]) -> Ended {
@@ -118,6 +118,14 @@ fn a_mysql_without_a_keyring_gets_one_and_is_encrypted_with_it() {
     assert_eq!(state(&checked(&on(&server, "check", &copies), 3), "copy-opens"), "failed");
     fs::set_permissions(beside(&server, "keyring"), fs::Permissions::from_mode(0o644)).expect("set");
     assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "modes"), "failed");
+    Audit::live(&server).fails("key-file-perms", "keyring");
+    // A group of several may not read it either, as the audit has it.
+    let keyring = beside(&server, "keyring");
+    fs::set_permissions(&keyring, fs::Permissions::from_mode(0o640)).expect("set");
+    if std::os::unix::fs::chown(&keyring, None, Some(65534)).is_ok() {
+        assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "modes"), "failed");
+        assert_eq!(Audit::live(&server).failure("key-file-perms", "keyring")["severity"], "high");
+    }
 }
 
 /// Started by root it becomes another user only when the keyring component has made its file.

@@ -15,6 +15,7 @@ pub mod diff;
 mod error;
 pub mod facts;
 pub mod finding;
+pub mod key_access;
 pub mod outcome;
 mod path;
 pub mod policy;

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use audit::{finding::Severity, key_access::KeyAccess};
+use rustix::fs::lgetxattr_query;
 use serde::Serialize;
 use server::{Flavor, Options, Target};
 
@@ -192,31 +194,24 @@ impl Look<'_, '_> {
         self.add("place", state, &detail, "move it, since whoever copies the data directory has the keys, too");
     }
 
-    /// Nobody but the server's user reads keys, and nobody else writes where they are.
+    /// Nobody but the server's user reads keys, and nobody else writes where they are: as the audit judges it, of
+    /// which the least, a file that the owner's private group may read, is told and does not fail.
     fn modes(&mut self, store: &KeyStore) {
-        let mut faults = Vec::new();
-        let owner = fs::metadata(&self.datadir).map(|metadata| metadata.uid()).unwrap_or_default();
-        let mut paths = vec![(store.path().to_owned(), 0o037)];
+        let owner = fs::metadata(&self.datadir).map(|metadata| metadata.uid()).ok();
+        let mut paths = vec![store.path().to_owned()];
         if let KeyStore::MariaDb { password: Some(password), .. } = store {
-            paths.push((password.clone(), 0o037));
+            paths.push(password.clone());
         }
-        let directories: Vec<PathBuf> = paths.iter().map(|(path, _)| place::directory(path).to_owned()).collect();
-        paths.extend(directories.into_iter().map(|directory| (directory, 0o022)));
-        paths.dedup();
-        for (path, others) in paths {
-            let Ok(metadata) = fs::metadata(&path) else { continue };
-            if metadata.mode() & others != 0 {
-                faults.push(format!("{} has mode {:04o}", path.display(), metadata.mode() & 0o7777));
-            }
-            if metadata.uid() != owner && metadata.uid() != 0 {
-                faults.push(format!("{} belongs to user {}", path.display(), metadata.uid()));
-            }
-        }
+        let faults: Vec<(String, Severity)> = paths.iter().flat_map(|path| faults(path, owner)).collect();
+        let words = faults.iter().map(|(words, _)| words.as_str()).collect::<Vec<_>>().join("; ");
         let remedy = "chmod 0600 the files, 0700 their directory, and chown both to the server's user";
-        if faults.is_empty() {
-            self.add("modes", State::Ok, "only the server's user reads the keys", "");
-        } else {
-            self.add("modes", State::Failed, &faults.join("; "), remedy);
+        match faults.iter().map(|(_, severity)| *severity).max() {
+            None => self.add("modes", State::Ok, "only the server's user reads the keys", ""),
+            Some(Severity::Medium) => {
+                let detail = format!("{words}, which is its owner's own; 0600 keeps it from everybody");
+                self.add("modes", State::Ok, &detail, "");
+            }
+            Some(_) => self.add("modes", State::Failed, &words, remedy),
         }
     }
 
@@ -243,6 +238,22 @@ impl Look<'_, '_> {
             }
         }
     }
+}
+
+/// What is wrong with the access to a file with keys, each with the mode that it has.
+fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
+    let Ok(metadata) = fs::metadata(path) else { return Vec::new() };
+    let access = KeyAccess {
+        mode: metadata.mode() & 0o7777,
+        uid: Some(metadata.uid()),
+        gid: Some(metadata.gid()),
+        acl: lgetxattr_query(path, "system.posix_acl_access").is_ok_and(|bytes| bytes > 0),
+        directory_mode: fs::metadata(place::directory(path)).ok().map(|directory| directory.mode() & 0o7777),
+        secret: true,
+    };
+    let mode = access.mode;
+    let words = |(words, severity)| (format!("{} {words} (mode {mode:04o})", path.display()), severity);
+    access.faults(server).into_iter().map(words).collect()
 }
 
 fn behind(store: &KeyStore, key: &str) -> Error {

@@ -6,6 +6,7 @@ use crate::checks::advice::word;
 use crate::facts::host::FileMode;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::key_access::KeyAccess;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",
@@ -112,23 +113,9 @@ fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
 }
 
 fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {
-    let private_group = file.uid.is_some() && file.uid == file.gid;
-    let group = if private_group { Severity::Medium } else { Severity::High };
     let server = cx.facts.host.as_ref().and_then(|host| Some(host.process.as_ref()?.uid));
-    let stranger = matches!((file.uid, server), (Some(owner), Some(server)) if owner != server && owner != 0);
-    // A sticky directory lets only the owner replace a file.
-    let directory = file.directory_mode.filter(|mode| mode & 0o1000 == 0).unwrap_or(0);
-    let found = [
-        (file.secret && file.mode & 0o004 != 0, "is readable by everybody", Severity::Critical),
-        (file.mode & 0o002 != 0, "is writable by everybody", Severity::Critical),
-        (file.secret && file.mode & 0o040 != 0, "is readable by its group", group),
-        (file.mode & 0o020 != 0, "is writable by its group", group),
-        (file.acl, "has an access control list that grants more than its mode", Severity::High),
-        (stranger, "belongs to another user than the server's", Severity::High),
-        (directory & 0o002 != 0, "lies in a directory where everybody may replace it", Severity::Critical),
-        (directory & 0o020 != 0 && !private_group, "lies in a directory where a group may replace it", Severity::High),
-    ];
-    found.into_iter().filter(|(is, ..)| *is).map(|(_, word, severity)| (word, severity)).collect()
+    let Access { mode, uid, gid, acl, directory_mode, secret, .. } = *file;
+    KeyAccess { mode, uid, gid, acl, directory_mode, secret }.faults(server)
 }
 
 impl Access<'_> {
