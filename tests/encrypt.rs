@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::support::encryption::{
     mysql_with_tables, start,
 };
 use crate::support::proof::Statements;
-use crate::support::run;
+use crate::support::{Audit, run};
 
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
@@ -166,6 +166,8 @@ fn without_a_sound_keyring_nothing_is_begun() {
     let Some(_) = require(Kind::MySql97) else { return };
     let bare = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     Ended::of(&bare, "run", &[]).refuses(1, "no keyring is active");
+    // The plan is shown, and what a run would say.
+    Ended::of(&bare, "plan", &[]).refuses(1, "no keyring is active");
     assert!(!log(&bare).exists() || fs::read(log(&bare)).expect("a log").is_empty(), "nothing was changed");
 
     let server = mysql_with_tables();
@@ -350,6 +352,8 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     let Some(_) = require(kind) else { return };
     let mut server = mariadb_with_tables(kind);
     let before = server.sql(MARIADB_SUMS).expect("sums");
+    server.sql("FLUSH TABLES shop.t FOR EXPORT; UNLOCK TABLES").expect("all of it is on disk");
+    let clear = fs::read(server.datadir().join("shop/t.ibd")).expect("a table");
     let option_file = server.dir().join("my.cnf");
     let added = ["--option-file", option_file.to_str().expect("ASCII")];
     let planned = Ended::of(&server, "plan", &added);
@@ -374,6 +378,25 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     again.is_done();
     only_the_aria_log_is_clear(&server);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+    // A page that the threads have passed over, as they do under load: they call the table done and do not come back.
+    server.stop().expect("it stops");
+    plant_clear_page(&server.datadir().join("shop/t.ibd"), &clear);
+    server.start().expect("it starts");
+    let audit = Audit::live_with(&server, &["--deep"]);
+    let remedy = audit.failure("rest-page-plaintext", "shop/t")["remediation"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(remedy, "ALTER TABLE `shop`.`t` FORCE");
+    Ended::of(&server, "run", &[]).is_done();
+    only_the_aria_log_is_clear(&server);
+    assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
+}
+
+/// Puts the last page with the marker back as it was before.
+fn plant_clear_page(table: &Path, clear: &[u8]) {
+    const PAGE: usize = 16384;
+    let number = clear.chunks(PAGE).rposition(holds_marker).expect("a clear page");
+    let mut bytes = fs::read(table).expect("a table");
+    bytes[number * PAGE..][..PAGE].copy_from_slice(&clear[number * PAGE..][..PAGE]);
+    fs::write(table, bytes).expect("written");
 }
 
 #[test]
@@ -438,4 +461,5 @@ fn a_mariadb_without_keys_is_refused() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB starts");
     Ended::of(&server, "run", &[]).refuses(1, "no key management plug-in is active");
+    Ended::of(&server, "plan", &[]).refuses(1, "no key management plug-in is active");
 }

@@ -35,15 +35,21 @@ pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Resu
         }
     }
     let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();
-    let largest = report.steps.iter().filter(|step| step.step.starts_with("table ")).map(|step| step.bytes).max();
-    writeln!(out, "\n{} are written anew{}", size(bytes), room(largest.unwrap_or(0)))?;
+    writeln!(out, "\n{} are written anew{}", size(bytes), room(report.room))?;
     writeln!(out, "At the end every page of every file is read, and what holds clear text of before is made anew.")?;
     leftovers("Not closed by this:", &report.leftovers, out)
 }
 
 /// A copy exists beside its table until it is whole.
-fn room(largest: u64) -> String {
-    if largest == 0 { ".".to_owned() } else { format!("; {} of room are needed for the largest copy.", size(largest)) }
+fn room(room: Option<encrypt::Room>) -> String {
+    let Some(room) = room else { return ".".to_owned() };
+    let needed = format!("; {} of room are needed for the largest copy", size(room.needed_bytes));
+    match room.free_bytes {
+        Some(free) if room.lacks() => {
+            format!("{needed}, and ONLY {} ARE FREE: a run leaves that table as it is.", size(free))
+        }
+        _ => format!("{needed}."),
+    }
 }
 
 fn waits(step: &StepReport) -> String {

@@ -74,6 +74,21 @@ pub(super) fn name_purge(leftovers: &mut [Leftover]) {
     }
 }
 
+/// Servers before 8.0.30 leave their redo files behind at a restart only, and their doublewrite files by and by.
+pub(super) fn name_restart(leftovers: &mut [Leftover]) {
+    for leftover in leftovers.iter_mut() {
+        let remedy = match leftover.check.as_str() {
+            "rest-redo-plaintext" => {
+                "stop the server cleanly (innodb_fast_shutdown = 0), give innodb_log_file_size another value, and start it: \
+                 the log is made anew"
+            }
+            "rest-doublewrite-plaintext" => "it is written over as the server writes: run it again later",
+            _ => continue,
+        };
+        remedy.clone_into(&mut leftover.remedy);
+    }
+}
+
 /// Adds what is not known yet.
 pub(super) fn add(leftovers: &mut Vec<Leftover>, more: Vec<Leftover>) {
     for leftover in more {

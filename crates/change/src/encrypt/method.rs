@@ -3,6 +3,8 @@
 
 use std::{path::Path, time::Duration};
 
+use serde::Serialize;
+
 use super::{Options, clear::ClearTable};
 use crate::{
     Error, Session,
@@ -108,15 +110,39 @@ pub(super) fn estimate(bytes: u64) -> Duration {
     Duration::from_secs(bytes.div_ceil(ASSUMED_RATE))
 }
 
+/// Room for the copy of a table beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Room {
+    /// Bytes that a copy takes, and what others write meanwhile.
+    pub needed_bytes: u64,
+    /// Bytes that are free; `None` if that cannot be seen from here.
+    pub free_bytes: Option<u64>,
+}
+
+impl Room {
+    /// For a table of so many bytes.
+    pub(super) fn for_copy(datadir: &Path, bytes: u64) -> Self {
+        /// For the row log of the copy, redo, and what others write meanwhile.
+        const SPARE: u64 = 64 << 20;
+        let disk = rustix::fs::statvfs(datadir).ok();
+        Self {
+            needed_bytes: bytes.saturating_add(bytes / 10).saturating_add(SPARE),
+            free_bytes: disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
+        }
+    }
+
+    /// Whether less is free than is needed, as far as can be seen from here.
+    #[must_use]
+    pub fn lacks(&self) -> bool {
+        self.free_bytes.is_some_and(|free| free < self.needed_bytes)
+    }
+}
+
 /// Why a copy of that many bytes has no room, as far as can be seen from here.
 pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
-    /// For the row log of the copy, redo, and what others write meanwhile.
-    const SPARE: u64 = 64 << 20;
-    let disk = rustix::fs::statvfs(datadir).ok()?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let needed = bytes.saturating_add(bytes / 10).saturating_add(SPARE);
-    (free < needed).then(|| {
-        let (needed, free) = (needed >> 20, free >> 20);
+    let room = Room::for_copy(datadir, bytes);
+    room.lacks().then(|| {
+        let (needed, free) = (room.needed_bytes >> 20, room.free_bytes.unwrap_or(0) >> 20);
         format!(
             "its copy needs {needed} MiB, and {free} MiB are free in {}; make room and run it again",
             datadir.display()

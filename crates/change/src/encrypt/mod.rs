@@ -24,7 +24,7 @@ use serde::Serialize;
 use server::{Flavor, Target};
 
 pub use self::leftovers::Leftover;
-pub use self::method::{ASSUMED_RATE, How, Method};
+pub use self::method::{ASSUMED_RATE, How, Method, Room};
 use self::scan::Scan;
 use crate::{
     Activity, Blocks, Control, Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport,
@@ -165,6 +165,8 @@ pub struct Plan {
     pub steps: Vec<Step<Action>>,
     /// What no step closes, and what to do about it.
     pub leftovers: Vec<Leftover>,
+    /// Room for the largest copy of a table, if any is copied.
+    pub room: Option<Room>,
 }
 
 /// What a run came to, or what it would do.
@@ -180,6 +182,9 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// What is in clear text after it, as the bytes say.
     pub leftovers: Vec<Leftover>,
+    /// Room for the largest copy of a table, when it was planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<Room>,
     /// What the keyring, and each copy of it, was proven to open before anything was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring: Option<Opened>,
@@ -225,7 +230,48 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
     let known = session.identity();
     let identity =
         known.server_uuid.clone().unwrap_or_else(|| format!("{} {}", known.hostname, known.datadir.display()));
-    Ok(Plan { server: place.target.to_string(), version, identity, steps, leftovers })
+    let room = room(&options.datadir_of(&session), &steps);
+    Ok(Plan { server: place.target.to_string(), version, identity, steps, leftovers, room })
+}
+
+/// For the largest table that is copied.
+fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
+    let copied = steps.iter().filter_map(|step| match &step.action {
+        Action::Table(TableChange { bytes, how: How::Copy | How::Online(_), .. }) => Some(*bytes),
+        _ => None,
+    });
+    copied.max().map(|bytes| Room::for_copy(datadir, bytes))
+}
+
+/// What a run would refuse to begin for: keys that are not there, or not in their file. Changes nothing.
+///
+/// # Errors
+/// As [`Plan::run`] would give.
+pub fn may_begin(place: &Place, options: &Options, log: &StatementLog) -> Result<(), Error> {
+    let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+    prove_keyrings(&mut session, &place.target.to_string(), options).map(drop)
+}
+
+fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
+    let of_mariadb = session.identity().flavor() == Flavor::MariaDb;
+    let stores = if of_mariadb { mariadb::key_stores } else { mysql::key_stores };
+    stores(session, server, options)
+}
+
+/// What the keyring and each copy of it open; `None` if the keys are in no file yet.
+fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) -> Result<Option<Opened>, Error> {
+    let (stores, datadir) = key_stores(session, server, options)?;
+    let mut proven = None;
+    for (store, is_copy) in stores {
+        if let (KeyStore::MySql(file), false) = (&store, is_copy) {
+            has_room(file)?;
+        }
+        // Before the first key there is nothing that the file would have to open.
+        if is_copy || !awaits_first_key(session, &datadir, &store)? {
+            proven = Some(prove(&datadir, &store)?);
+        }
+    }
+    Ok(proven)
 }
 
 impl Plan {
@@ -239,6 +285,7 @@ impl Plan {
             version: self.version.clone(),
             steps: self.steps.iter().map(planned).collect(),
             leftovers: self.leftovers.clone(),
+            room: self.room,
             keyring: None,
             keyring_after: None,
             canceled: false,
@@ -309,6 +356,9 @@ impl Plan {
             true => mariadb::unsettled(&mut run.session, options, &scan)?,
             false => {
                 leftovers::name_purge(&mut leftovers);
+                if redo::capacity(&mut run.session)?.is_none() {
+                    leftovers::name_restart(&mut leftovers);
+                }
                 mysql::miscalled(&mut run.session, options)?
             }
         };
@@ -461,23 +511,8 @@ impl Run<'_> {
         })
     }
 
-    fn key_stores(&mut self) -> Result<KeyStores, Error> {
-        let server = self.place.target.to_string();
-        let stores = if self.is_mariadb() { mariadb::key_stores } else { mysql::key_stores };
-        stores(&mut self.session, &server, self.options)
-    }
-
     fn prove_keyring(&mut self) -> Result<Outcome, Error> {
-        let (stores, datadir) = self.key_stores()?;
-        for (store, is_copy) in stores {
-            if let (KeyStore::MySql(file), false) = (&store, is_copy) {
-                has_room(file)?;
-            }
-            // Before the first key there is nothing that the file would have to open.
-            if is_copy || !awaits_first_key(&mut self.session, &datadir, &store)? {
-                self.keyring = Some(prove(&datadir, &store)?);
-            }
-        }
+        self.keyring = prove_keyrings(&mut self.session, &self.place.target.to_string(), self.options)?;
         Ok(match self.keyring {
             Some(_) => Outcome::Done,
             None => Outcome::Skipped { reason: "the keys are in no file yet that could be proven".to_owned() },
@@ -487,7 +522,7 @@ impl Run<'_> {
     /// The keyring may have got its first key by this run: it has to open everything now, and copies
     /// of before may not.
     fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
-        let (stores, datadir) = self.key_stores()?;
+        let (stores, datadir) = key_stores(&mut self.session, &self.place.target.to_string(), self.options)?;
         let mut after = None;
         for (store, is_copy) in stores {
             match prove(&datadir, &store) {
@@ -515,6 +550,12 @@ impl Run<'_> {
             let hopeless =
                 |step: &Step<Action>| in_vain >= RENEWALS_IN_VAIN && matches!(step.action, Action::RenewDoublewrite);
             let mut steps = scan.renewals();
+            if self.is_mariadb() {
+                steps.extend(mariadb::clear_pages(&mut self.session, self.options, &scan)?);
+            }
+            if !self.is_mariadb() && redo::capacity(&mut self.session)?.is_none() {
+                steps.retain(redo::needs_no_resize);
+            }
             steps.retain(|step| self.wanted(step) && !hopeless(step));
             if steps.is_empty() {
                 break;
@@ -560,7 +601,10 @@ impl Run<'_> {
     }
 
     fn wanted(&self, step: &Step<Action>) -> bool {
-        let of_tables = matches!(step.action, Action::RenewDoublewrite | Action::UseFreePages);
+        let of_tables = matches!(
+            step.action,
+            Action::RenewDoublewrite | Action::UseFreePages | Action::Table(_) | Action::WaitForThreads
+        );
         of_tables || self.options.policy != Policy::Tables
     }
 }

@@ -7,7 +7,7 @@ use super::{
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
-    read_only, scratch, undo, wanted,
+    read_only, redo, scratch, undo, wanted,
 };
 use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, online::Table, quote};
 
@@ -54,7 +54,9 @@ pub(super) fn steps(
         steps.extend(table_steps(session, place, options, &clear)?);
     }
     if logs {
-        steps.extend(scan.renewals().into_iter().filter(|step| step.action != Action::RenewDoublewrite));
+        let resizes = redo::capacity(session)?.is_some();
+        let renewals = scan.renewals().into_iter().filter(|step| step.action != Action::RenewDoublewrite);
+        steps.extend(renewals.filter(|step| resizes || redo::needs_no_resize(step)));
         if options.purge_binlogs && clear_binary_logs(session)?.is_some() {
             let what = "remove the binary logs that were written in clear text";
             steps.push(Step::quiet("purge binary logs", what, Action::PurgeBinaryLogs));

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::scratch::Scratch;
-use crate::{Error, Outcome, Session};
+use super::{Action, scratch::Scratch};
+use crate::{Error, Outcome, Session, Step};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
 /// The least there can be.
@@ -31,6 +31,11 @@ pub(super) fn renew(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<
 pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> {
     let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{CAPACITY}'"))?;
     Ok(rows.value(0, "Value").and_then(|text| text.parse().ok()))
+}
+
+/// Whether a step can be done where the log cannot be resized.
+pub(super) fn needs_no_resize(step: &Step<Action>) -> bool {
+    !matches!(step.action, Action::RenewRedo | Action::RenewDoublewrite)
 }
 
 pub(super) fn cannot_resize() -> Outcome {

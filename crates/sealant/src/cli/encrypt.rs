@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, plan};
+use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, may_begin, plan};
 use ::change::{Control, Error, Limit, Request, Runs, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
@@ -183,8 +183,11 @@ impl Encrypt {
 
 impl Common {
     fn show_plan(&self) -> Result<Exit, Failure> {
-        let plan = self.plan(&self.place()?)?;
+        let place = self.place()?;
+        let plan = self.plan(&place)?;
         self.write(&plan.report(), write_encrypt_plan)?;
+        // What is planned is worth to be read; that a run would refuse it has to be told.
+        may_begin(&place, &self.options()?, &not_logged(&place.target)?).map_err(failure)?;
         Ok(Exit::Clean)
     }
 

@@ -59,7 +59,7 @@ fn failure(file: &FileFact) -> Ruling {
         })
         .fix(format!(
             "UNLOCK TABLES in the session that exports, or shred -u {}; then a new key: ALTER TABLE {quoted} \
-             ENCRYPTION='N'; ALTER TABLE {quoted} ENCRYPTION='Y'",
+             ENCRYPTION='Y', FORCE, ALGORITHM = COPY",
             word(&file.path)
         ))
 }

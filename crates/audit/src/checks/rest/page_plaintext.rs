@@ -117,6 +117,10 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
     let sql = cx.facts.sql.as_ref();
     let mariadb = super::mariadb(cx) == Some(true);
     match (space.kind, space.table()) {
+        // The threads call it done, and come back to no page that they passed over.
+        (Kind::Table, Some((schema, table))) if mariadb && space.reported == Some(State::Encrypted) => {
+            format!("ALTER TABLE {} FORCE", quoted_table(&schema, &table))
+        }
         (_, _) if mariadb => {
             let threads = sql.map(|sql| set_variable(sql, "innodb_encryption_threads", "4")).unwrap_or_default();
             format!("{threads} -- done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0")
@@ -126,7 +130,8 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
             let table = quoted_table(&schema, &table);
-            format!("ALTER TABLE {table} ENCRYPTION='N'; ALTER TABLE {table} ENCRYPTION='Y'")
+            // ENCRYPTION='N' first would write all of it in clear.
+            format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY")
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
             // A second ALTER TABLESPACE … ENCRYPTION='Y' makes a second key, and what is on disk is lost (seen on 9.7.4).
