@@ -190,7 +190,7 @@ impl Tally {
 
     fn without_rows(&mut self, artefact: &Artefact<'_>) {
         self.empty += 1;
-        self.grade = self.grade.or(artefact.state().map(|(_, grade)| grade));
+        self.grade = self.grade.or_else(|| artefact.state().map(|(_, grade)| grade));
     }
 
     /// The doublewrite area in a system tablespace, where MariaDB and old servers have it.
