@@ -168,6 +168,34 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
 }
 
 #[test]
+fn the_keyring_of_a_5_7_directory_is_one_that_5_7_loads() {
+    let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name);
+    let (source, target) = (directory(), directory());
+    let table = fs::read(sample("tablespace/synthetic-lCB.ibd.zst")).expect("a sample");
+    fs::create_dir(source.path().join("demo")).expect("made");
+    fs::write(source.path().join("demo/t.ibd"), zstd::decode_all(table.as_slice()).expect("zstd")).expect("written");
+    fs::write(source.path().join("demo/t.frm"), [0xfe, 1, 9]).expect("written");
+    let (own, keys) = (target.path().join("keyring"), sample("keyring/synthetic-plugin-file-v1.0"));
+    for into in ["one", "other"].map(|name| target.path().join(name)) {
+        let (sent, code, stderr) = transfer(source.path(), &into, &own, &["--keyring", text(&keys)]);
+        assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+        let start = format!("early-plugin-load=keyring_file.so and keyring_file_data={}", text(&own));
+        assert!(stderr.contains(&start), "{stderr}");
+        assert!(fs::read(&own).expect("a keyring").starts_with(b"Keyring file version:1.0"));
+        Proof::mysql(&[&into], Some(&own)).is_complete();
+        assert_eq!(Proof::mysql(&[&into], Some(&keys)).verdict("demo/t.ibd"), "missing-key");
+    }
+    // One that 5.7 cannot load is not written to.
+    let (into, own) = (target.path().join("third"), target.path().join("component"));
+    let component = br#"{"version":"1.0","elements":[]}"#;
+    fs::write(&own, component).expect("written");
+    let (sent, code, stderr) = transfer(source.path(), &into, &own, &["--keyring", text(&keys)]);
+    assert_eq!((sent.status.code(), code), (Some(1), 1), "{stderr}");
+    assert!(stderr.contains("which MySQL 5.7 does not load"), "{stderr}");
+    assert!(fs::read(&own).expect("there") == component && !into.join("demo").exists());
+}
+
+#[test]
 fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, keyring) = donor();

@@ -135,9 +135,18 @@ pub enum KeyringError {
     /// The configuration says that the keyring is not to be written.
     #[error("is configured to be read-only, so no key can be added")]
     ReadOnly,
-    /// A keyring that this program only reads.
-    #[error("is a keyring of the older plug-in, to which no keys can be added; migrate it to component_keyring_file")]
+    /// A keyring that a server with components does not load, or that is damaged.
+    #[error(
+        "is a keyring of the older plug-in, to which no keys can be added for this server; migrate it to \
+         component_keyring_file"
+    )]
     CannotAdd,
+    /// A keyring that MySQL 5.7 does not load.
+    #[error(
+        "is a keyring of component_keyring_file, which MySQL 5.7 does not load; give that of its plug-in keyring_file, \
+         or a file that is not there yet"
+    )]
+    NotForPlugin,
     /// A server was interrupted while it wrote the keyring.
     #[error("has a .backup beside it, which the server will put in its place; start and stop the server first")]
     Backup,

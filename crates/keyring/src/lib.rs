@@ -50,7 +50,7 @@ pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
-pub use crate::own::{OwnKey, OwnKeyring, Purpose};
+pub use crate::own::{LoadedBy, OwnKey, OwnKeyring, Purpose};
 pub use crate::salted::{Derivation, Digest};
 pub use crate::store::{Damage, InvalidReason, KeyEntry, MAX_STORE_BYTES, StoreKind, StoreSummary, inspect, recognise};
 pub use crate::vault::{VaultConfig, VaultIssue};

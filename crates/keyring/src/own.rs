@@ -21,6 +21,7 @@ use crate::{
     key::Key,
     key_id::KeyName,
     mysql::MysqlKeyring,
+    plugin_file,
     store::{StoreKind, kind_of, recognise},
 };
 
@@ -34,6 +35,16 @@ pub enum Purpose {
     Innodb,
     /// Binary and relay logs: `MySQLReplicationKey_<uuid>_<number>`.
     Replication,
+}
+
+/// What of a server loads its keyring file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadedBy {
+    /// `component_keyring_file`, of MySQL 8.0 and newer.
+    #[default]
+    Component,
+    /// The plug-in `keyring_file`, of MySQL 5.7: it has a format of its own.
+    Plugin,
 }
 
 /// The keyring file of one server, to add master keys to.
@@ -83,7 +94,9 @@ impl OwnKeyring {
         };
         let own = Self { path };
         own.load()?;
-        with_key(&own.bytes()?, "")?;
+        let bytes = own.bytes()?;
+        let loaded_by = if is_of_plugin(&bytes)? { LoadedBy::Plugin } else { LoadedBy::Component };
+        with_key(&bytes, "", loaded_by)?;
         own.no_backup()?;
         accessat(CWD, own.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
             .map_err(|error| KeyringError::CannotWrite(error.into()))?;
@@ -111,8 +124,9 @@ impl OwnKeyring {
     /// no key under the next name.
     ///
     /// # Errors
-    /// [`KeyringError::CannotWrite`] and others; the file is then as it was.
-    pub fn add(&self, purpose: Purpose) -> Result<OwnKey, KeyringError> {
+    /// [`KeyringError::CannotWrite`], [`KeyringError::CannotAdd`] and [`KeyringError::NotForPlugin`] if the file is of the
+    /// other kind, and others; the file is then as it was.
+    pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<OwnKey, KeyringError> {
         // Others add keys too: what is read has to be what is replaced.
         let directory = File::open(self.directory()).map_err(KeyringError::CannotWrite)?;
         flock(&directory, FlockOperation::LockExclusive).map_err(|error| KeyringError::CannotWrite(error.into()))?;
@@ -124,7 +138,7 @@ impl OwnKeyring {
             Purpose::Innodb => format!("INNODBKey-{server_uuid}-{number}"),
             Purpose::Replication => format!("MySQLReplicationKey_{server_uuid}_{number}"),
         };
-        replace(&self.path, &with_key(&self.bytes()?, &name)?).map_err(KeyringError::CannotWrite)?;
+        replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(KeyringError::CannotWrite)?;
         directory.sync_all().map_err(KeyringError::CannotWrite)?;
         let key = self.load()?.get(&name).cloned().ok_or(KeyringError::Truncated)?;
         Ok(OwnKey { name, server_uuid, number, key })
@@ -176,8 +190,26 @@ fn is_configuration(path: &Path, bytes: &[u8]) -> bool {
     matches!(kind, Some(StoreKind::ComponentConfig | StoreKind::Manifest)) || name.ends_with(".cnf")
 }
 
-/// The file with one more key.
-fn with_key(before: &[u8], name: &str) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+fn is_of_plugin(bytes: &[u8]) -> Result<bool, KeyringError> {
+    Ok(!bytes.is_empty() && matches!(kind_of(bytes)?, StoreKind::PluginFileV1 | StoreKind::PluginFileV2))
+}
+
+/// The file with one more key, for what loads it.
+fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| KeyringError::Cipher)?;
+    if loaded_by == LoadedBy::Component {
+        return with_element(before, name, &key);
+    }
+    let kind = if before.is_empty() { StoreKind::PluginFileV1 } else { kind_of(before)? };
+    if !matches!(kind, StoreKind::PluginFileV1 | StoreKind::PluginFileV2) {
+        return Err(KeyringError::NotForPlugin);
+    }
+    plugin_file::with_key(before, kind, name, key.as_slice()).ok_or(KeyringError::CannotAdd)
+}
+
+/// The component's file with one more key.
+fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     #[derive(Deserialize)]
     struct Whole<'a> {
         #[serde(borrow)]
@@ -194,8 +226,6 @@ fn with_key(before: &[u8], name: &str) -> Result<Zeroizing<Vec<u8>>, KeyringErro
             _ => return Err(KeyringError::CannotAdd),
         }
     };
-    let mut key = Zeroizing::new([0; KEY_BYTES]);
-    SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| KeyringError::Cipher)?;
     let mut digits = Zeroizing::new(String::with_capacity(2 * KEY_BYTES));
     for byte in key.iter() {
         let _ = write!(digits, "{byte:02X}");
@@ -269,13 +299,38 @@ mod tests {
 
     use super::*;
 
+    fn add(own: &OwnKeyring, purpose: Purpose) -> OwnKey {
+        own.add(purpose, LoadedBy::Component).unwrap()
+    }
+
+    #[test]
+    fn a_keyring_is_of_the_kind_that_its_server_loads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keyring");
+        let own = OwnKeyring::open(&path).unwrap();
+        let keys = [1, 2].map(|_| own.add(Purpose::Innodb, LoadedBy::Plugin).unwrap());
+        assert_eq!(keys.each_ref().map(|key| key.number), [1, 2]);
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.starts_with(b"Keyring file version:1.0") && bytes.ends_with(b"EOF"));
+        let own = OwnKeyring::open(&path).unwrap();
+        assert!(keys.iter().all(|key| own.has(&key.name).unwrap()));
+        let component = own.add(Purpose::Innodb, LoadedBy::Component);
+        assert!(matches!(component, Err(KeyringError::CannotAdd)));
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        fs::remove_file(&path).unwrap();
+        add(&own, Purpose::Innodb);
+        let bytes = fs::read(&path).unwrap();
+        assert!(matches!(own.add(Purpose::Innodb, LoadedBy::Plugin), Err(KeyringError::NotForPlugin)));
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+
     #[test]
     fn a_keyring_that_is_not_there_is_made() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         let own = OwnKeyring::open(&path).unwrap();
         assert!(!path.exists());
-        let (innodb, replication) = (own.add(Purpose::Innodb).unwrap(), own.add(Purpose::Replication).unwrap());
+        let (innodb, replication) = (add(&own, Purpose::Innodb), add(&own, Purpose::Replication));
         assert_ne!(innodb.key.as_bytes(), replication.key.as_bytes());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
@@ -302,10 +357,10 @@ mod tests {
         fs::write(&path, &text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let own = OwnKeyring::open(&path).unwrap();
-        let added = own.add(Purpose::Innodb).unwrap();
+        let added = add(&own, Purpose::Innodb);
         assert_eq!(added.number, 11);
         assert!(added.server_uuid != uuid && added.key.as_bytes() != [0xab; 32]);
-        assert_eq!(own.add(Purpose::Replication).unwrap().number, 1);
+        assert_eq!(add(&own, Purpose::Replication).number, 1);
         // Other keys and permissions stay.
         assert!(fs::read_to_string(&path).unwrap().starts_with(text.trim_end_matches("]}")));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
@@ -317,7 +372,7 @@ mod tests {
         let path = directory.path().join("keyring");
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| OwnKeyring::open(&path).unwrap().add(Purpose::Innodb).unwrap());
+                scope.spawn(|| add(&OwnKeyring::open(&path).unwrap(), Purpose::Innodb));
             }
         });
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
@@ -335,8 +390,6 @@ mod tests {
         fs::write(&path, r#"{"version":"1.0","elements":[{"user":"","da"#).unwrap();
         assert!(matches!(OwnKeyring::open(&path), Err(KeyringError::Truncated)));
         assert!(matches!(OwnKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
-        let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keyring/synthetic-plugin-file-v2.0");
-        assert!(matches!(OwnKeyring::open(Path::new(plugin)), Err(KeyringError::CannotAdd)));
         std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
         assert!(matches!(OwnKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
         fs::write(at("plain.backup"), "").unwrap();

@@ -5,6 +5,7 @@
 //! testdata, the other widths and orders from the plug-in's source.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use zeroize::Zeroizing;
 
 use crate::{
     record::{Material, Parsed, Record},
@@ -13,6 +14,8 @@ use crate::{
 
 const HEADER_BYTES: usize = 24;
 const END: &[u8] = b"EOF";
+/// One without keys, as MySQL 5.7 writes it.
+const EMPTY: &[u8] = b"Keyring file version:1.0EOF";
 const HASH_BYTES: usize = 32;
 
 /// Constant that keys are hidden with; it is in the server's source.
@@ -45,6 +48,47 @@ pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
         damage.push(Damage::Malformed { at });
     }
     Parsed { records: found, damage, checksum_ok }
+}
+
+/// The file with one more key, which belongs to the server; a new one as MySQL 5.7 writes it if `before` is empty. `None`
+/// if it is damaged, or of a machine of another word size or byte order.
+pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let before = if before.is_empty() { EMPTY } else { before };
+    let (header, body) = before.split_at_checked(HEADER_BYTES)?;
+    let has_hash = kind == StoreKind::PluginFileV2;
+    let tail_bytes = if has_hash { END.len().saturating_add(HASH_BYTES) } else { END.len() };
+    let records = body.get(..body.len().checked_sub(tail_bytes)?)?;
+    let is_sound = parse(before, kind).damage.is_empty() && Layout::SERVERS.records(records).1 == records.len();
+    let record = record_of(name, key).filter(|_| is_sound)?;
+    // Room from the start: a vector that grows leaves keys behind.
+    let room = before.len().saturating_add(record.len());
+    let mut after = Zeroizing::new(Vec::with_capacity(room));
+    after.extend(header);
+    after.extend(records);
+    after.extend(record.iter());
+    let hash = digest(&SHA256, after.get(HEADER_BYTES..)?);
+    after.extend(END);
+    if has_hash {
+        after.extend(hash.as_ref());
+    }
+    Some(after)
+}
+
+/// A record of the server's own, padded to a length.
+fn record_of(name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    const TYPE: &[u8] = b"AES";
+    const WIDTH: usize = 8;
+    let parts = [name.len(), TYPE.len(), 0, key.len()];
+    let bytes = parts.into_iter().try_fold(5 * WIDTH, usize::checked_add)?.checked_next_multiple_of(WIDTH)?;
+    let mut record = Zeroizing::new(Vec::with_capacity(bytes));
+    for length in std::iter::once(bytes).chain(parts) {
+        record.extend(u64::try_from(length).ok()?.to_le_bytes());
+    }
+    record.extend(name.as_bytes());
+    record.extend(TYPE);
+    record.extend(key.iter().zip(OBFUSCATION.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    record.resize(bytes, 0);
+    Some(record)
 }
 
 pub(crate) fn inspect(bytes: &[u8], kind: StoreKind) -> StoreSummary {
@@ -140,6 +184,45 @@ mod tests {
         out.extend(b"AES");
         out.resize(usize::try_from(total).unwrap(), 0);
         out
+    }
+
+    fn sample(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/../../testdata/keyring/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    #[test]
+    fn keys_are_written_as_the_server_writes_them() {
+        let bytes = sample("percona5722-plugin-file-v1.0");
+        let server = crate::MysqlKeyring::load(&bytes).unwrap();
+        let mut own = Zeroizing::new(Vec::new());
+        for entry in crate::inspect(&bytes).unwrap().entries {
+            let key = server.get(&entry.id).unwrap();
+            own = with_key(&own, StoreKind::PluginFileV1, &entry.id, key.as_bytes()).unwrap();
+        }
+        assert!(own.as_slice() == bytes, "byte by byte");
+    }
+
+    #[test]
+    fn a_key_is_added_to_either_version_and_the_others_stay() {
+        for (name, kind) in [
+            ("percona5722-plugin-file-v1.0", StoreKind::PluginFileV1),
+            ("synthetic-plugin-file-v1.0", StoreKind::PluginFileV1),
+            ("synthetic-plugin-file-v2.0", StoreKind::PluginFileV2),
+        ] {
+            let bytes = sample(name);
+            let after = with_key(&bytes, kind, "INNODBKey-u-9", &[7; 32]).unwrap();
+            let (before, after) = (crate::inspect(&bytes).unwrap(), (crate::inspect(&after).unwrap(), after));
+            assert_eq!(after.0.entries[..before.entries.len()], before.entries);
+            assert_eq!((after.0.entries.len(), after.0.damage), (before.entries.len() + 1, before.damage));
+            assert_ne!(after.0.checksum_ok, Some(false));
+            let keyring = crate::MysqlKeyring::load(&after.1).unwrap();
+            assert_eq!(keyring.get("INNODBKey-u-9").unwrap().as_bytes(), [7; 32]);
+            assert!(with_key(&bytes[..bytes.len() - 1], kind, "x", &[7; 32]).is_none(), "damaged");
+        }
+        let mut other = b"Keyring file version:1.0".to_vec();
+        other.extend(record(false, true));
+        other.extend(END);
+        assert!(with_key(&other, StoreKind::PluginFileV1, "x", &[7; 32]).is_none(), "of another machine");
     }
 
     #[test]

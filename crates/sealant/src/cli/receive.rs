@@ -10,7 +10,7 @@ use std::time::Duration;
 use ::transfer::progress::Progress;
 use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Rekeyed, Trust};
 use clap::Args;
-use keyring::OwnKeyring;
+use keyring::{LoadedBy, OwnKeyring};
 
 use self::prepare::Preparing;
 use super::accounts;
@@ -47,8 +47,8 @@ pub(crate) struct Receive {
     #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
     owner: Option<Owner>,
     /// Wrap the keys of MySQL's encrypted files by a master key that is added to this server's own
-    /// keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. The
-    /// sender needs its keyring for that
+    /// keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. One that
+    /// is not there is made, for MySQL 5.7 in its plug-in's format. The sender needs its keyring for that
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
     /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
@@ -182,6 +182,9 @@ fn words(rekeyed: &Rekeyed) -> String {
 
 fn how_to_start(rekeyed: &Rekeyed) -> String {
     let keyring = rekeyed.keyring.display();
+    if rekeyed.loaded_by == LoadedBy::Plugin {
+        return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
+    }
     if rekeyed.is_named {
         return format!(
             "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"

@@ -13,7 +13,7 @@ use std::{
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
-use keyring::{KeyringError, OwnKey, OwnKeyring, Purpose};
+use keyring::{KeyringError, LoadedBy, OwnKey, OwnKeyring, Purpose};
 use verify::read::Buffer;
 use zeroize::Zeroizing;
 
@@ -35,6 +35,8 @@ pub struct Rekeyed {
     pub master_keys: Vec<String>,
     /// The keyring that holds them.
     pub keyring: PathBuf,
+    /// What of the server loads it.
+    pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names that keyring.
     pub is_named: bool,
 }
@@ -46,6 +48,7 @@ pub(super) struct Rekeying {
     innodb: Option<MasterKey>,
     replication: Option<MasterKey>,
     names: Vec<String>,
+    loaded_by: LoadedBy,
     /// Hashes of first chunks as they are written, where that is not as they came.
     written: Mutex<HashMap<usize, Hash>>,
 }
@@ -58,14 +61,14 @@ impl Rekeying {
         entries: &[Entry],
     ) -> Result<Self, TransferError> {
         let secrets = secrets(control, entries)?;
-        let mut names = Vec::new();
+        let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
         let mut master = |purpose, wanted: fn(&Secret) -> bool| {
             let needed = secrets.values().any(wanted);
-            needed.then(|| add(own, purpose, &mut names)).transpose()
+            needed.then(|| add(own, purpose, loaded_by, &mut names)).transpose()
         };
         let innodb = master(Purpose::Innodb, |secret| matches!(secret, Secret::Space(_)))?;
         let replication = master(Purpose::Replication, |secret| matches!(secret, Secret::Password(_)))?;
-        Ok(Self { secrets, innodb, replication, names, written: Mutex::default() })
+        Ok(Self { secrets, innodb, replication, names, loaded_by, written: Mutex::default() })
     }
 
     /// Wraps the key in the first chunk of a file. Returns whether it has one: then the bytes to
@@ -114,7 +117,7 @@ impl Rekeying {
 
     pub(super) fn summary(&self, own: &OwnKeyring, is_named: bool) -> Rekeyed {
         let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), own.path().to_owned());
-        Rekeyed { files, master_keys, keyring, is_named }
+        Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
     }
 }
 
@@ -184,10 +187,22 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
     }
 }
 
+/// MySQL 5.7 has each table's definition in a file beside it, newer ones in `mysql.ibd`.
+fn loaded_by(entries: &[Entry]) -> LoadedBy {
+    let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == b"mysql.ibd");
+    let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));
+    if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
+}
+
 /// Adds a master key to the keyring, and its name to `names`.
-fn add(own: &OwnKeyring, purpose: Purpose, names: &mut Vec<String>) -> Result<MasterKey, TransferError> {
+fn add(
+    own: &OwnKeyring,
+    purpose: Purpose,
+    loaded_by: LoadedBy,
+    names: &mut Vec<String>,
+) -> Result<MasterKey, TransferError> {
     let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
-    let OwnKey { name, server_uuid, number, key } = own.add(purpose).map_err(unusable)?;
+    let OwnKey { name, server_uuid, number, key } = own.add(purpose, loaded_by).map_err(unusable)?;
     names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
