@@ -148,8 +148,9 @@ impl Provision {
         };
         let to = Target { endpoint: Endpoint::Socket(socket), user: self.local_user.clone() };
         let password = self.local_password_file.as_deref().map(from_file).transpose()?;
-        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options.clone() };
-        let peers = Peers::new(Peer::connect(&from, &options)?, Peer::connect(&to, &local)?)?;
+        let source = Peer::connect(&from, &options)?;
+        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options };
+        let peers = Peers::new(source, Peer::connect(&to, &local)?)?;
         let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(from_file).transpose()?;
         let (user, ca) = (self.replication_user.clone(), self.replication_ca.clone());
         Ok((peers, Source { host, port, user, password, ca }))

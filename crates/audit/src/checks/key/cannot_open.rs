@@ -42,16 +42,16 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return mariadb(cx);
     }
     let wanted = wrapped(cx, true);
-    if wanted.is_empty() {
-        return nothing_wrapped(cx);
-    }
+    let keys = Keys::of(cx);
     let mut verdict = Verdict::new();
+    logs_without_key(cx, &keys, &mut verdict);
+    if wanted.is_empty() {
+        return if verdict.has_failed() { Ok(verdict) } else { nothing_wrapped(cx) };
+    }
     if let Some(ruling) = lost(cx) {
         return Ok(Verdict::one(wanted.iter().take(3).map(Wrapped::evidence).fold(ruling, Ruling::evidence)));
     }
     damaged(cx, &mut verdict);
-    let keys = Keys::of(cx);
-    logs_without_key(cx, &keys, &mut verdict);
     let mut counts = Counts::default();
     for space in &wanted {
         match keys.trial(space) {
