@@ -221,5 +221,8 @@ fn servers_without_keys_are_told_so() {
     assert_eq!((&report["back_end"], report["keys"].as_array().map(Vec::len)), (&Value::Null, Some(0)));
     Proof::mysql(&[server.datadir()], None).is_sound();
     keys(&server, place.path(), &["--backup", "/no/such/directory"]).refused(1, "/no/such/directory", "");
+    let empty = tempfile::tempdir().expect("a directory");
+    let empty = empty.path().to_str().expect("ASCII");
+    keys(&server, place.path(), &["--backup", empty]).refused(1, "no file of a server here", "");
     keys(&server, place.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
 }

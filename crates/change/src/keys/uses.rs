@@ -79,11 +79,17 @@ impl Asked {
         Ok(Self::by_files(&Plan::of_server(places), holding, relay.as_deref()))
     }
 
-    /// By the files of a backup, in a directory.
+    /// By the files of a backup, in a directory. One without any is no backup, or is not mounted: it must not count as one
+    /// that needs no key.
     pub(super) fn by_backup(directory: &Path, holding: &Holding) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
-        Ok(Self::by_files(&Plan::of(&[directory.to_owned()]), holding, None))
+        let asked = Self::by_files(&Plan::of(&[directory.to_owned()]), holding, None);
+        if asked.files == 0 && asked.unread.is_empty() {
+            let reason = "no file of a server here; the backup may not be mounted".to_owned();
+            return Err(Error::Unread { path: directory.to_owned(), reason });
+        }
+        Ok(asked)
     }
 
     fn by_files(plan: &Plan, holding: &Holding, relay: Option<&str>) -> Self {
