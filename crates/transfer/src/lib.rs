@@ -21,12 +21,10 @@ mod assembly;
 pub mod check;
 pub mod codec;
 mod error;
-pub mod hash;
 mod journal;
 mod limit;
 pub mod manifest;
 pub mod pairing;
-pub mod path;
 pub mod plan;
 pub mod progress;
 pub mod receiver;
@@ -35,5 +33,7 @@ pub mod sender;
 mod stop;
 pub mod tls;
 pub mod wire;
+
+pub use ::codec::{hash, path};
 
 pub use crate::error::TransferError;

@@ -4,17 +4,13 @@
 //! entry. A file's `blake3` is what `b3sum` prints. `tree` is BLAKE3 over all entries as they
 //! travelled, each file's hash behind it, so that no line can be lost or changed unseen.
 
-use std::{
-    io::{self, BufRead, Read, Write},
-    os::unix::ffi::OsStrExt,
-    path::PathBuf,
-};
+use std::io::{self, BufRead, Read, Write};
 
+use ::codec::entry::EntryLine;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     hash::Hash,
-    path::RelativePath,
     wire::{Control, Entry, Kind},
 };
 
@@ -55,37 +51,6 @@ struct Head {
     tree: String,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Line {
-    /// The path, with bytes that are no UTF-8 replaced.
-    path: String,
-    /// The path's bytes in hexadecimal, if it is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    path_bytes: Option<String>,
-    kind: LineKind,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    blake3: Option<String>,
-    /// Of a link, in hexadecimal.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    target_bytes: Option<String>,
-    /// Octal.
-    mode: String,
-    uid: u32,
-    gid: u32,
-    /// Seconds since 1970 and nanoseconds.
-    modified: (i64, u32),
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum LineKind {
-    File,
-    Directory,
-    Link,
-}
-
 impl Manifest {
     /// Hash of the list.
     #[must_use]
@@ -121,7 +86,7 @@ impl Manifest {
         serde_json::to_writer(&mut *out, &head)?;
         out.write_all(b"\n")?;
         for (entry, hash) in &self.entries {
-            serde_json::to_writer(&mut *out, &line(entry, *hash))?;
+            serde_json::to_writer(&mut *out, &EntryLine::new(entry, *hash))?;
             out.write_all(b"\n")?;
         }
         Ok(())
@@ -144,7 +109,7 @@ impl Manifest {
             if entries.len() == head.entries {
                 return Err(ManifestError::Tree);
             }
-            let line = serde_json::from_slice(&text).ok().and_then(parse);
+            let line = serde_json::from_slice(&text).ok().and_then(EntryLine::parse);
             entries.push(line.ok_or(ManifestError::Line(entries.len() + 2))?);
         }
         let manifest = Self { entries };
@@ -159,60 +124,10 @@ fn next_line(input: &mut dyn BufRead, text: &mut Vec<u8>) -> io::Result<bool> {
     Ok(input.take(MAX_LINE_BYTES).read_until(b'\n', text)? > 0)
 }
 
-fn line(entry: &Entry, hash: Option<Hash>) -> Line {
-    let path = entry.path.as_path();
-    let (kind, bytes, target) = match &entry.kind {
-        Kind::File { bytes } => (LineKind::File, Some(*bytes), None),
-        Kind::Directory => (LineKind::Directory, None, None),
-        Kind::Link { target } => (LineKind::Link, None, Some(hex(target))),
-    };
-    Line {
-        path: path.to_string_lossy().into_owned(),
-        path_bytes: path.to_str().is_none().then(|| hex(entry.path.as_bytes())),
-        kind,
-        bytes,
-        blake3: hash.map(|hash| hash.to_string()),
-        target_bytes: target,
-        mode: format!("{:04o}", entry.mode),
-        uid: entry.uid,
-        gid: entry.gid,
-        modified: entry.modified,
-    }
-}
-
-fn parse(line: Line) -> Option<(Entry, Option<Hash>)> {
-    let path = match line.path_bytes {
-        Some(bytes) => unhex(&bytes)?,
-        None => PathBuf::from(line.path).as_os_str().as_bytes().to_vec(),
-    };
-    let hash = match line.blake3 {
-        Some(text) => Some(Hash::parse(&text)?),
-        None => None,
-    };
-    let kind = match line.kind {
-        LineKind::File => Kind::File { bytes: hash.and(line.bytes)? },
-        LineKind::Directory => Kind::Directory,
-        LineKind::Link => Kind::Link { target: unhex(&line.target_bytes?)? },
-    };
-    let mode = u32::from_str_radix(&line.mode, 8).ok()?;
-    let path = RelativePath::parse(&path)?;
-    let (uid, gid, modified) = (line.uid, line.gid, line.modified);
-    Some((Entry { path, kind, mode, uid, gid, modified }, hash))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (digits, rest) = text.as_bytes().as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    if rest.is_empty() { digits.iter().map(byte).collect() } else { None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::RelativePath;
 
     fn manifest() -> Manifest {
         let entry = |path: &[u8], kind| Entry {

@@ -1,8 +1,8 @@
 //! How the bytes of a chunk travel.
 
 pub mod effort;
-pub mod page;
 
+pub use ::codec::{Undecodable, page};
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zeroize::Zeroizing;
 use zstd::{
@@ -129,11 +129,6 @@ fn pays(encoded_bytes: usize, bytes: usize) -> bool {
 pub fn is_zero(data: &[u8]) -> bool {
     data.chunks(4096).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0)
 }
-
-/// A payload that does not decode to what its message says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a payload that cannot be decoded")]
-pub struct Undecodable;
 
 /// Decompresses.
 #[derive(Default)]

@@ -2,11 +2,12 @@
 
 use zeroize::Zeroizing;
 
+use ::codec::{entry::Entry, put_counted};
+
 use crate::{
     hash::{CHUNK_BYTES, HASH_BYTES, Hash},
     pairing::PROOF_BYTES,
-    path::RelativePath,
-    wire::{Fields, Malformed, field::put_counted},
+    wire::{Fields, Malformed},
 };
 
 /// Version of the protocol; both sides have to have the same.
@@ -155,40 +156,6 @@ pub struct Root {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-}
-
-/// One file, directory or link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Where it is.
-    pub path: RelativePath,
-    /// What it is.
-    pub kind: Kind,
-    /// Permission bits.
-    pub mode: u32,
-    /// Owner.
-    pub uid: u32,
-    /// Group.
-    pub gid: u32,
-    /// Modification time: seconds since 1970, nanoseconds.
-    pub modified: (i64, u32),
-}
-
-/// What an entry is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file of so many bytes.
-    File {
-        /// Its length.
-        bytes: u64,
-    },
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Link {
-        /// What it points at. Never followed.
-        target: Vec<u8>,
-    },
 }
 
 /// Messages of data connections.
@@ -456,55 +423,6 @@ impl Root {
     }
 }
 
-impl Entry {
-    fn encode(&self, out: &mut Vec<u8>) {
-        put_counted(out, self.path.as_bytes());
-        out.extend(self.mode.to_be_bytes());
-        out.extend(self.uid.to_be_bytes());
-        out.extend(self.gid.to_be_bytes());
-        out.extend(self.modified.0.to_be_bytes());
-        out.extend(self.modified.1.to_be_bytes());
-        match &self.kind {
-            Kind::File { bytes } => {
-                out.push(0);
-                out.extend(bytes.to_be_bytes());
-            }
-            Kind::Directory => out.push(1),
-            Kind::Link { target } => {
-                out.push(2);
-                put_counted(out, target);
-            }
-        }
-    }
-
-    fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
-        const NANOSECONDS: u32 = 1_000_000_000;
-        let path = RelativePath::parse(fields.counted()?).ok_or(Malformed)?;
-        let (mode, uid, gid) = (fields.u32()?, fields.u32()?, fields.u32()?);
-        let modified = (fields.array().map(i64::from_be_bytes)?, fields.u32()?);
-        if mode & !PERMISSIONS != 0 || modified.1 >= NANOSECONDS {
-            return Err(Malformed);
-        }
-        let kind = match fields.u8()? {
-            0 => Kind::File { bytes: fields.u64().and_then(within_file_sizes)? },
-            1 => Kind::Directory,
-            2 => Kind::Link { target: link_target(fields.counted()?)? },
-            _ => return Err(Malformed),
-        };
-        Ok(Self { path, kind, mode, uid, gid, modified })
-    }
-}
-
-/// No file system has files that do not fit a signed offset.
-const fn within_file_sizes(bytes: u64) -> Result<u64, Malformed> {
-    if bytes > i64::MAX as u64 { Err(Malformed) } else { Ok(bytes) }
-}
-
-fn link_target(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let sound = !bytes.is_empty() && bytes.len() <= crate::path::MAX_PATH_BYTES && !bytes.contains(&0);
-    if sound { Ok(bytes.to_vec()) } else { Err(Malformed) }
-}
-
 fn flag(fields: &mut Fields<'_>) -> Result<bool, Malformed> {
     match fields.u8()? {
         flag @ (0 | 1) => Ok(flag == 1),
@@ -630,9 +548,17 @@ fn in_order(segments: &[Segment]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ::codec::entry::Kind;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::path::RelativePath;
+
+    #[test]
+    fn debug_shows_no_key() {
+        let shown = format!("{:?}", Data::Key { slot: 1, material: Material(&[0xa7; 64]) });
+        assert!(!shown.contains("167") && !shown.to_lowercase().contains("a7"), "{shown}");
+    }
 
     fn path(text: &str) -> RelativePath {
         RelativePath::parse(text.as_bytes()).unwrap()

@@ -14,7 +14,7 @@ use super::{
     marks::{Form, Mark},
     page_bytes, put_page_bytes,
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 #[derive(Debug)]
 pub(super) struct MariaDbPages {

@@ -126,7 +126,7 @@ pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
 /// come more or less in order take memory for the logarithm of their number. The file may grow by more chunks, but for a
 /// file of one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tree {
+pub struct Tree {
     nodes: Vec<Node>,
     chunks: u64,
 }
@@ -152,7 +152,7 @@ impl Node {
 
 impl Tree {
     /// Adds a chunk of a file that has so many of them so far.
-    pub(crate) fn add(&mut self, all: u64, chunk: u64, hash: Hash) {
+    pub fn add(&mut self, all: u64, chunk: u64, hash: Hash) {
         self.chunks += 1;
         let mut node = Node { level: 0, index: chunk, hash };
         // The topmost two are merged in another way, and only when it is known that nothing follows.
@@ -164,17 +164,17 @@ impl Tree {
     }
 
     /// Whether this chunk was added.
-    pub(crate) fn has(&self, chunk: u64) -> bool {
+    pub fn has(&self, chunk: u64) -> bool {
         self.nodes.iter().any(|node| chunk >> node.level == node.index)
     }
 
     /// Whether all chunks of a file that has so many were added.
-    pub(crate) fn is_whole(&self, all: u64) -> bool {
+    pub fn is_whole(&self, all: u64) -> bool {
         self.chunks == all
     }
 
     /// Hash of a file that has so many chunks; `None` if some are missing.
-    pub(crate) fn hash(&self, all: u64) -> Option<Hash> {
+    pub fn hash(&self, all: u64) -> Option<Hash> {
         if !self.is_whole(all) {
             return None;
         }

@@ -51,11 +51,12 @@ use self::{
     mysql::MySqlPages,
     redo::RedoBlocks,
 };
-use crate::{
-    codec::Undecodable,
-    hash::CHUNK_BYTES,
-    wire::{Fields, Malformed},
-};
+use crate::{Fields, Malformed, hash::CHUNK_BYTES};
+
+/// A payload that does not decode to what its message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a payload that cannot be decoded")]
+pub struct Undecodable;
 
 /// The smallest page of any tablespace: ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=1.
 const MIN_PAGE_BYTES: usize = 1024;

@@ -18,7 +18,7 @@ use super::{
     marks::{Form, Mark},
     mode,
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 /// Blocks of a chunk that a key is tried on.
 const TRIED: usize = 8;
@@ -133,14 +133,11 @@ mod tests {
     use verify::Keys;
 
     use crate::{
-        codec::{
-            Undecodable,
-            page::{
-                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
-            },
-        },
         hash::CHUNK_BYTES,
+        page::{
+            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+        },
     };
 
     /// Blocks of the sample that are encrypted, see testdata/README.md.

@@ -2,7 +2,7 @@
 
 use innodb::{crypt::mysql::Sealed, page::types::PageType};
 
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 /// How one unit travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

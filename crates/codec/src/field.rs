@@ -86,7 +86,7 @@ impl<'b> Fields<'b> {
 }
 
 /// Writes a byte string behind its length; what does not fit two bytes of length is cut.
-pub(super) fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
     let count = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     out.extend(count.to_be_bytes());
     out.extend(bytes.iter().take(usize::from(count)));

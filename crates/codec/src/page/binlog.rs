@@ -11,7 +11,7 @@ use super::{
     Scheme,
     marks::{Form, Mark},
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 #[derive(Debug)]
 pub(super) struct BinlogStream {
@@ -69,12 +69,9 @@ mod tests {
     use innodb::KeyVersion;
 
     use super::*;
-    use crate::codec::{
-        Undecodable,
-        page::{
-            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, keys, open_and_seal, sample},
-        },
+    use crate::page::{
+        KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+        samples::{WrongKeys, keys, open_and_seal, sample},
     };
 
     const LOGS: [&str; 3] = ["83", "13", "7"];

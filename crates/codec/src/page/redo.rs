@@ -13,7 +13,7 @@ use super::{
     marks::{Form, Mark},
     mysql::{key_and_iv, put_key_and_iv},
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 /// Sealed blocks of a chunk that a key is tried on.
 const TRIED: usize = 8;
@@ -93,14 +93,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        codec::{
-            Undecodable,
-            page::{
-                KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
-                samples::{WrongKeys, keys, open_and_seal, sample},
-            },
-        },
         hash::CHUNK_BYTES,
+        page::{
+            KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            samples::{WrongKeys, keys, open_and_seal, sample},
+        },
     };
 
     /// Blocks of the sample that are encrypted, see testdata/README.md.

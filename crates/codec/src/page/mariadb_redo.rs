@@ -19,7 +19,7 @@ use super::{
     marks::{Form, Mark, Part},
     mode,
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 #[derive(Debug)]
 pub(super) struct MiniTransactions {
@@ -98,14 +98,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        codec::{
-            Undecodable,
-            page::{
-                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
-            },
-        },
         hash::CHUNK_BYTES,
+        page::{
+            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+        },
     };
 
     /// Slot, number of units, from where to where.

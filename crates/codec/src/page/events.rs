@@ -14,7 +14,7 @@ use super::{
     Scheme,
     marks::{Form, Mark, Part},
 };
-use crate::wire::{Fields, Malformed};
+use crate::{Fields, Malformed};
 
 #[derive(Debug)]
 pub(super) struct LogEvents {
@@ -90,14 +90,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        codec::{
-            Undecodable,
-            page::{
-                KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-                samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
-            },
-        },
         hash::CHUNK_BYTES,
+        page::{
+            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+        },
     };
 
     /// Slot, number of units, from where to where.
