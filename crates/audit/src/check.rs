@@ -6,13 +6,14 @@ use crate::artefact::Artefacts;
 use crate::checks::order;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
+use crate::meaning::{ClosedBy, CutOff, Exposes};
 use crate::policy::Policy;
 use crate::run::Rules;
 
 /// A check: what it is called, why it matters, and how it judges.
 ///
-/// The table of all checks is [`crate::checks::CHECKS`]; `sealant checks`, the documents and the
-/// standards mapping of the report are generated from it.
+/// Everything that is known of a check stands in its definition: `sealant checks`, the documents, the report
+/// and `sealant encrypt` read it from there. The table of all checks is [`crate::checks::all`].
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
     /// Its name for ever: `area-what`.
@@ -31,6 +32,12 @@ pub struct Check {
     pub cost: &'static str,
     /// Requirements it maps to, such as `PCI DSS 4.0.1 3.5.1`.
     pub standards: &'static [&'static str],
+    /// What a failure gives away, and to whom.
+    pub exposes: Exposes,
+    /// What closes a failure.
+    pub closed_by: ClosedBy,
+    /// What is known of those whom a failure names, if enforced TLS would cut them off.
+    pub cut_off: Option<CutOff>,
     /// The judgement.
     pub judge: fn(&Context<'_>) -> Seen<Verdict>,
 }

@@ -16,6 +16,7 @@ mod error;
 pub mod facts;
 pub mod finding;
 pub mod key_access;
+pub mod meaning;
 pub mod outcome;
 mod path;
 pub mod policy;

@@ -45,7 +45,7 @@ pub struct Waiver {
 }
 
 /// A waiver that waives the check of waivers would never end.
-const NEVER_WAIVED: &[&str] = &["ev-waiver-expired"];
+const NEVER_WAIVED: &[&str] = &[checks::WAIVER_EXPIRED.id];
 
 /// Reads `2026-12-31` and `"2026-12-31"` alike: TOML has dates of its own.
 fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {

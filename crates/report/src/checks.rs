@@ -61,7 +61,15 @@ pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> 
         return Err(Error::UnknownCheck { id: id.to_owned(), near: near(id) });
     };
     let mut text = format!("{} ({})\n{}\n", bold(check.id, options), check.severity.as_str(), check.title);
-    let parts = [("", check.explanation), ("concerns", check.applies), ("fix", check.fix), ("cost", check.cost)];
+    let exposes = exposed(check);
+    let parts = [
+        ("", check.explanation),
+        ("concerns", check.applies),
+        ("exposes", &exposes),
+        ("fix", check.fix),
+        ("cost", check.cost),
+        ("closed by", check.closed_by.as_str()),
+    ];
     for (label, words) in parts.iter().filter(|(_, words)| !words.is_empty()) {
         text.push('\n');
         text.push_str(&paragraph(label, words, options));
@@ -72,6 +80,15 @@ pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> 
         text.push_str("  no standard\n");
     }
     Ok(text)
+}
+
+/// What a failure gives away and to whom, in one line.
+#[must_use]
+pub(crate) fn exposed(check: &Check) -> String {
+    match (check.exposes.text(), check.exposes.attacker()) {
+        (Some(text), Some(attacker)) => format!("{text} (to {})", attacker.as_str()),
+        _ => "nothing today".to_owned(),
+    }
 }
 
 fn paragraph(label: &str, words: &str, options: &RenderOptions) -> String {

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use audit::check::Check;
 use audit::checks;
 
+use crate::checks::exposed;
+
 /// The reference of all checks, in Markdown.
 #[must_use]
 pub fn render_checks_reference() -> String {
@@ -24,8 +26,10 @@ fn section(text: &mut String, check: &Check) {
     let _ = writeln!(text, "\n## {}\n\n**{}** ({})\n", check.id, check.title, check.severity.as_str());
     let _ = writeln!(text, "{}\n", check.explanation);
     let _ = writeln!(text, "- Applies to: {}", check.applies);
+    let _ = writeln!(text, "- Exposes: {}", exposed(check));
     let _ = writeln!(text, "- Fix: {}", check.fix);
     let _ = writeln!(text, "- Cost: {}", check.cost);
+    let _ = writeln!(text, "- Closed by: {}", check.closed_by.as_str());
     if !check.standards.is_empty() {
         let _ = writeln!(text, "- Maps to: {}", check.standards.join("; "));
     }

@@ -21,6 +21,19 @@ mod tls;
 #[cfg(test)]
 pub(crate) use tls::made as probes;
 
+pub(crate) use ev::{drift::CHECK as DRIFT, waiver_expired::CHECK as WAIVER_EXPIRED};
+// Checks that others ask for one by one.
+pub use ev::mismatch::CHECK as MISMATCH;
+pub use key::cannot_open::CHECK as CANNOT_OPEN;
+pub use rest::aria_plaintext::CHECK as ARIA_PLAINTEXT;
+pub use rest::binlog_plaintext::CHECK as BINLOG_PLAINTEXT;
+pub use rest::default_off::CHECK as DEFAULT_OFF;
+pub use rest::doublewrite_plaintext::CHECK as DOUBLEWRITE_PLAINTEXT;
+pub use rest::page_plaintext::CHECK as PAGE_PLAINTEXT;
+pub use rest::redo_plaintext::CHECK as REDO_PLAINTEXT;
+pub use rest::relaylog_plaintext::CHECK as RELAYLOG_PLAINTEXT;
+pub use rest::undo_plaintext::CHECK as UNDO_PLAINTEXT;
+
 use crate::check::Check;
 
 /// Checks that judge facts, in the order of the reference.

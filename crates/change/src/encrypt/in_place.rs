@@ -61,7 +61,7 @@ pub(super) fn is_encrypted(session: &mut Session<'_>, datadir: &Path, name: &str
 pub(super) fn miscalled(name: &str) -> Leftover {
     Leftover {
         artefact: format!("tablespace {name}"),
-        check: "ev-mismatch".to_owned(),
+        check: audit::checks::MISMATCH.id.to_owned(),
         reason: "its bytes are encrypted, but the server calls it clear since a crash during its encryption".to_owned(),
         remedy: format!(
             "leave it so, and never run {} on it: a second key would make what is on disk unreadable",

@@ -77,7 +77,7 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     }
     steps.extend(opted_out(session, options)?);
     steps.push(wait_step());
-    if scan.failed("rest-aria-plaintext") {
+    if scan.failed(audit::checks::ARIA_PLAINTEXT.id) {
         steps.extend(aria(session, options)?);
     }
     Ok(steps)
@@ -141,7 +141,7 @@ pub(super) fn unsettled(session: &mut Session<'_>, options: &Options, scan: &Sca
             ),
             (false, _) => format!("write {} = {} under [mariadb] (--option-file)", setting.name, setting.wanted),
         };
-        let check = "rest-default-off".to_owned();
+        let check = audit::checks::DEFAULT_OFF.id.to_owned();
         leftovers.push(Leftover { artefact: setting.name.to_owned(), check, reason, remedy, closable: true });
     }
     Ok(leftovers)
@@ -196,7 +196,7 @@ pub(super) fn clear_pages(
     scan: &Scan,
 ) -> Result<Vec<Step<Action>>, Error> {
     let known = clear::tables(session)?;
-    let failing: Vec<_> = scan.failures("rest-page-plaintext").collect();
+    let failing: Vec<_> = scan.failures(audit::checks::PAGE_PLAINTEXT.id).collect();
     if options.policy == Policy::Logs || failing.is_empty() {
         return Ok(Vec::new());
     }

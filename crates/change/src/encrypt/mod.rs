@@ -529,7 +529,7 @@ impl Run<'_> {
                 Ok(opened) => after = after.or(Some(opened)),
                 Err(error) => leftovers.push(Leftover {
                     artefact: store.path().display().to_string(),
-                    check: "key-cannot-open".to_owned(),
+                    check: audit::checks::CANNOT_OPEN.id.to_owned(),
                     reason: error.to_string(),
                     remedy: if is_copy { "copy the keyring again" } else { "find the keyring before the server stops" }
                         .to_owned(),
@@ -582,7 +582,7 @@ impl Run<'_> {
         }
         let (began, mut flushed) = (Instant::now(), false);
         while began.elapsed() < RELAY_PATIENCE && !self.control.requests().cancel() {
-            if !Scan::quick(self.place, self.options, self.progress)?.failed("rest-relaylog-plaintext") {
+            if !Scan::quick(self.place, self.options, self.progress)?.failed(audit::checks::RELAYLOG_PLAINTEXT.id) {
                 break;
             }
             if !flushed {

@@ -1,6 +1,7 @@
 //! What the bytes say, by the collectors and checks of `audit`.
 
 use audit::{
+    checks::{DOUBLEWRITE_PLAINTEXT, PAGE_PLAINTEXT, REDO_PLAINTEXT, UNDO_PLAINTEXT},
     collect::{self, LiveOptions},
     facts::host::HostFacts,
     finding::{Finding, Status},
@@ -83,7 +84,7 @@ impl Scan {
         let same = |now: &Finding, then: &Finding| {
             now.message == then.message && now.evidence.iter().any(|slot| then.evidence.contains(slot))
         };
-        let check = "rest-doublewrite-plaintext";
+        let check = DOUBLEWRITE_PLAINTEXT.id;
         self.failures(check).all(|now| before.failures(check).any(|then| same(now, then)))
     }
 
@@ -97,11 +98,11 @@ impl Scan {
         if self.mariadb {
             return self.free_pages().into_iter().collect();
         }
-        let undo = self.failed("rest-undo-plaintext");
+        let undo = self.failed(UNDO_PLAINTEXT.id);
         // Pages of a new copy that were not written yet prove nothing; leaving the redo files writes them.
-        let unwritten = self.unknown("rest-page-plaintext");
-        let redo = self.failed("rest-redo-plaintext") || unwritten;
-        let doublewrite = self.failed("rest-doublewrite-plaintext");
+        let unwritten = self.unknown(PAGE_PLAINTEXT.id);
+        let redo = self.failed(REDO_PLAINTEXT.id) || unwritten;
+        let doublewrite = self.failed(DOUBLEWRITE_PLAINTEXT.id);
         let mut steps = Vec::new();
         if undo {
             let what = "empty the undo tablespaces, whose old pages are in clear text, and make them anew";
@@ -121,7 +122,7 @@ impl Scan {
     /// On MariaDB, which makes nothing else anew.
     fn free_pages(&self) -> Option<Step<Action>> {
         let system = |artefact: &str| artefact.starts_with("undo") || artefact.starts_with("ibdata");
-        let any = self.failures("rest-page-plaintext").any(|finding| system(&finding.artefact));
+        let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| system(&finding.artefact));
         let what = "use free pages of the undo and system tablespaces again, which hold clear text";
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
     }

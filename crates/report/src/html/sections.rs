@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use audit::check::Check;
 use audit::coverage::{CoverageState, Place};
 use audit::finding::{Evidence, Finding, Status};
+use audit::meaning::{Certainty, CutOff};
 use audit::outcome::Outcome;
 
 use super::findings::{anchor, is_command};
@@ -82,33 +84,28 @@ pub(super) struct Broken<'a> {
     pub(super) is_command: bool,
 }
 
-/// Checks whose failures name those who break, surest first.
-const BREAKS: &[(&str, &str)] = &[
-    ("tls-live-plaintext", "connected in clear now"),
-    ("repl-dump-live-plaintext", "replicates in clear now"),
-    ("tls-user-not-required", "may log in without TLS"),
-    ("repl-account-no-tls", "may replicate without TLS"),
-    ("tls-client-config-weak", "options switch TLS off"),
-];
-
 /// Rows of that table.
 const BROKEN: usize = 100;
 
 impl<'a> Breaks<'a> {
     pub(super) fn of(outcome: &'a Outcome) -> Self {
         let fleet = outcome.servers.len() > 1;
-        let of = |id: &'static str, status: Status| {
-            outcome.findings.iter().filter(move |f| f.id == id && f.status == status)
+        let mut checks: Vec<(CutOff, &'static Check)> =
+            audit::checks::all().filter_map(|check| Some((check.cut_off?, check))).collect();
+        checks.sort_by_key(|(cut_off, _)| cut_off.certainty());
+        let of = |check: &'static Check, status: Status| {
+            outcome.findings.iter().filter(move |f| f.id == check.id && f.status == status)
         };
-        let failed = BREAKS.iter().flat_map(|(id, why)| of(id, Status::Fail).map(|finding| (finding, *why)));
+        let failed = checks.iter().flat_map(|(cut_off, check)| of(check, Status::Fail).map(|f| (f, cut_off.text())));
         let all: Vec<Broken<'a>> = failed.map(|(finding, why)| Broken::of(finding, why, fleet)).collect();
-        let blind = BREAKS.iter().filter(|(id, _)| of(id, Status::Unknown).next().is_some());
-        let looked = BREAKS.iter().take(3).any(|(id, _)| of(id, Status::Pass).next().is_some());
+        let blind = checks.iter().filter(|(_, check)| of(check, Status::Unknown).next().is_some());
+        let sure = checks.iter().filter(|(cut_off, _)| cut_off.certainty() < Certainty::Configured);
+        let looked = sure.clone().any(|(_, check)| of(check, Status::Pass).next().is_some());
         Self {
             nobody: all.is_empty() && looked,
             more: if all.len() > BROKEN { number(all.len() - BROKEN) } else { String::new() },
             rows: all.into_iter().take(BROKEN).collect(),
-            unseen: blind.map(|(id, _)| *id).collect::<Vec<&str>>().join(", "),
+            unseen: blind.map(|(_, check)| check.id).collect::<Vec<&str>>().join(", "),
         }
     }
 }

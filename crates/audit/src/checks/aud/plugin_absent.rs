@@ -4,6 +4,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Plugin, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "aud-plugin-absent",
@@ -23,6 +24,9 @@ pub(crate) const CHECK: Check = Check {
         "CIS MySQL 6.x",
         "CIS MariaDB 6.x",
     ],
+    exposes: Exposes::Help(Attacker::Operator, "Nothing is written down of who read what"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

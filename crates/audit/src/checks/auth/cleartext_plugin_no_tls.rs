@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-cleartext-plugin-no-tls",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER USER … REQUIRE SSL",
     cost: "no lock; clients of that account without TLS are refused from their next login on",
     standards: &["PCI DSS 4.0.1 8.3.2", "PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Passwords themselves, of accounts that send them as they are"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

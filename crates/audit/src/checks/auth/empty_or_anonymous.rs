@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-empty-or-anonymous",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "give it a password, ALTER USER … ACCOUNT LOCK, or DROP USER",
     cost: "no lock; clients that rely on it are refused from their next login on",
     standards: &["CIS MySQL 7.x", "PCI DSS 4.0.1 8.3.1"],
+    exposes: Exposes::Help(Attacker::Operator, "A way in without a password"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

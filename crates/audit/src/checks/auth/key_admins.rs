@@ -7,6 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-key-admins",
@@ -20,6 +21,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "REVOKE what the account does not need",
     cost: "no lock",
     standards: &["PCI DSS 4.0.1 7.2", "NIST SP 800-53r5 AC-6", "PCI DSS 4.0.1 3.6.1.3"],
+    exposes: Exposes::Help(
+        Attacker::Operator,
+        "The means to switch encryption off, to accounts besides the administrators",
+    ),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

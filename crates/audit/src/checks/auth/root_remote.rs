@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-root-remote",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "RENAME USER … TO '…'@'localhost', and administer through ssh or a bastion host",
     cost: "no lock; remote administration with that account stops",
     standards: &["CIS MySQL 5.x", "PCI DSS 4.0.1 7.2"],
+    exposes: Exposes::Help(Attacker::Operator, "All of the server, from another host, to whoever learns one password"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

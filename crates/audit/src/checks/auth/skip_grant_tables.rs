@@ -6,6 +6,7 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::{Outcome, SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-skip-grant-tables",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "remove skip-grant-tables from the command line and the option files, then restart",
     cost: "one restart",
     standards: &["CIS MySQL 4.x"],
+    exposes: Exposes::Help(Attacker::Operator, "Everything, without a password"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-weak-plugin",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "caching_sha2_password on MySQL; ed25519 or parsec on MariaDB",
     cost: "no lock; the account needs a new password, and clients that know the plug-in",
     standards: &["PCI DSS 4.0.1 8.3.2", "CIS MySQL 7.1", "NIST SP 800-53r5 IA-5"],
+    exposes: Exposes::Help(Attacker::Operator, "Passwords, to whoever gets their hashes"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

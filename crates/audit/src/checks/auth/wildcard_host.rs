@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-wildcard-host",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "RENAME USER 'u'@'%' TO 'u'@'10.1.%'",
     cost: "no lock; logins from other networks are refused",
     standards: &["CIS MySQL 7.x"],
+    exposes: Exposes::Help(Attacker::Operator, "A way in from any host, to whoever learns a password"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

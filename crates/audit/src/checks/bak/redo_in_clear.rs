@@ -10,6 +10,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::Role;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-redo-in-clear",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt the set as a whole, or switch on redo and binary log encryption on the server and take a new backup",
     cost: "time to read and write the set, or a new backup",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Logs inside backups of encrypted tables"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-set-plaintext",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt it (age -r RECIPIENT -o FILE.age FILE), prove that it opens, then shred -u FILE",
     cost: "time to read and write the file; its size in free space",
     standards: &["PCI DSS 4.0.1 3.5.1", "HIPAA 164.312(a)(2)(iv)", "GDPR 32(1)(a)", "NIST SP 800-53r5 CP-9(8)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Dumps and backups"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

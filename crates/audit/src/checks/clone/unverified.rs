@@ -4,6 +4,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "clone-unverified",
@@ -15,6 +16,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "clone_ssl_ca, clone_ssl_cert and clone_ssl_key; CLONE INSTANCE … REQUIRE SSL",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Impostor, "The whole data, to who poses as a clone's donor or recipient"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-config-conflict",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "align the option file with what is wanted",
     cost: "none",
     standards: &["NIST SP 800-53r5 CM-6"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::checks::CHECKS;
 use crate::diff::{Change, Drift};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity, Status};
+use crate::meaning::{ClosedBy, Exposes};
 use crate::outcome::Outcome;
 use crate::run::{Rules, judge as judge_facts};
 
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "review the change, then save today's facts as the baseline",
     cost: "none",
     standards: &["NIST SP 800-53r5 CM-3", "PCI DSS 4.0.1 12.3.3"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

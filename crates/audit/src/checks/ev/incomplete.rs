@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-incomplete",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "give the audit what the finding names, or record a waiver",
     cost: "none",
     standards: &["NIST SP 800-53r5 CA-7"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,10 +5,12 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 mod transport;
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "ev-mismatch",
     title: "What the server says is contradicted by bytes or by the wire",
     severity: Severity::High,
@@ -21,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "see the finding of the artefact itself",
     cost: "see the finding of the artefact itself",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 CA-7"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

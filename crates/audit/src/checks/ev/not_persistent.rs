@@ -9,6 +9,7 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-not-persistent",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "SET PERSIST on MySQL 8, else write it into the option file",
     cost: "none",
     standards: &["NIST SP 800-53r5 CM-2"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

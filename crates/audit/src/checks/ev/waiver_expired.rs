@@ -3,6 +3,7 @@
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-waiver-expired",
@@ -14,6 +15,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "mend what it covered, or have it approved anew with a later date",
     cost: "none",
     standards: &["NIST SP 800-53r5 CA-5"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

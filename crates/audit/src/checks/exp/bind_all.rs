@@ -9,6 +9,7 @@ use crate::facts::Seen;
 use crate::facts::host::Process;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "bind each port to named addresses",
     cost: "one restart",
     standards: &["CIS MySQL 2.14", "CIS MariaDB 2.9", "PCI DSS 4.0.1 1.4"],
+    exposes: Exposes::Help(Attacker::Operator, "The server's ports, on every network that the host is in"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-eol-or-vulnerable",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "upgrade to a line that is supported",
     cost: "an upgrade; read the notes on encryption and keyrings of the new line first",
     standards: &["PCI DSS 4.0.1 6.3.3"],
+    exposes: Exposes::Help(Attacker::Operator, "Whatever known flaws of a release without fixes give away"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::checks::setting::nullable;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-file-priv",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "secure_file_priv = a directory of its own, or NULL on MySQL",
     cost: "one restart; exports and imports elsewhere are refused",
     standards: &["CIS MySQL 4.x"],
+    exposes: Exposes::Help(Attacker::Operator, "Files of the host, to accounts with FILE"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

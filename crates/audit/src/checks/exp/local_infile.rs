@@ -4,6 +4,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-local-infile",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "local_infile = OFF",
     cost: "no lock; LOAD DATA LOCAL is refused from then on",
     standards: &["CIS MySQL 4.4"],
+    exposes: Exposes::Help(Attacker::Operator, "Files of clients, to whoever controls what they send"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

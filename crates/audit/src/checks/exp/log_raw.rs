@@ -7,6 +7,7 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-log-raw",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "log_raw = OFF, then shred the logs written meanwhile and change the passwords in them",
     cost: "no lock",
     standards: &["CIS MySQL 6.4"],
+    exposes: Exposes::Help(Attacker::Operator, "Passwords, in the logs"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

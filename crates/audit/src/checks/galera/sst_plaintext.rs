@@ -5,6 +5,7 @@ use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-plaintext",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
         under [sst] on every node",
     cost: "none until the next transfer; no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "The whole data, whenever a node joins the cluster"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

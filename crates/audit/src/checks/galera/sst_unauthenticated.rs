@@ -5,6 +5,7 @@ use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-unauthenticated",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ssl-mode=VERIFY_CA or VERIFY_IDENTITY with ssl-key, ssl-cert and ssl-ca under [sst] on every node",
     cost: "none until the next transfer; no restart",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Impostor, "The whole data, to who poses as a joining node"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

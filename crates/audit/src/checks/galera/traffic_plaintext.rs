@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-traffic-plaintext",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "socket.ssl=yes with socket.ssl_ca, socket.ssl_cert and socket.ssl_key on every node",
     cost: "all nodes at once, or one by one with socket.dynamic=yes for the time of the change",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Every change, as the cluster agrees on it"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

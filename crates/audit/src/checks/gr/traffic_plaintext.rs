@@ -6,6 +6,7 @@ use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-traffic-plaintext",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "group_replication_ssl_mode = REQUIRED or better on every member, group_replication_recovery_use_ssl = ON",
     cost: "the group must be stopped and started: all members talk TLS or none",
     standards: &["CIS MySQL 10.1", "PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Every change, as the replication group agrees on it"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

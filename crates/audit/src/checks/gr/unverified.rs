@@ -7,6 +7,7 @@ use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-unverified",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "group_replication_ssl_mode = VERIFY_IDENTITY, group_replication_recovery_ssl_verify_server_cert = ON",
     cost: "the group must be stopped and started; certificates must carry the members' names",
     standards: &["CIS MySQL 10.1"],
+    exposes: Exposes::Help(Attacker::Impostor, "Group traffic, to who poses as a member"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

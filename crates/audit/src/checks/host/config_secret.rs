@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{HostFacts, OptionEntry, SecretPlace};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-config-secret",
@@ -24,6 +25,9 @@ pub(crate) const CHECK: Check = Check {
         "CIS MySQL 7.3",
         "PCI DSS 4.0.1 8.3.2",
     ],
+    exposes: Exposes::Help(Attacker::StolenDisk, "Passwords, in option files, environments or command lines"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

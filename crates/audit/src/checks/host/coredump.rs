@@ -8,6 +8,7 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-coredump",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "start without --core-file, LimitCORE=0 in the service unit, innodb_buffer_pool_in_core_file=OFF; shred old cores",
     cost: "a restart; crashes are harder to explain",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-4"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server, if it crashes and dumps core"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

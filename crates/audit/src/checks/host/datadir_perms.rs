@@ -10,6 +10,7 @@ use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-datadir-perms",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "chmod o-rwx, owner mysql",
     cost: "none",
     standards: &["CIS MySQL 3", "CIS MariaDB 3", "PCI DSS 4.0.1 7.2", "NIST SP 800-53r5 AC-3"],
+    exposes: Exposes::Help(Attacker::Operator, "Data, log or backup files, to every user of the host"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::DiskLayer;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-disk-only-for-pan",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt tables or columns with card numbers in the server, too; the assessor decides",
     cost: "that of encrypting tables",
     standards: &["PCI DSS 4.0.1 3.5.1.2", "PCI DSS 4.0.1 3.5.1.3"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, PathOnDisk};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-disk-unencrypted",
@@ -20,6 +21,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "sealant luks plan; or attest the volume in a waiver file",
     cost: "the data moves once; a restart of the server",
     standards: &["PCI DSS 4.0.1 3.5.1.2", "HIPAA 164.312(a)(2)(iv)", "NIST SP 800-53r5 SC-28(1)", "GDPR 32(1)(a)"],
+    exposes: Exposes::Help(
+        Attacker::StolenDisk,
+        "Whatever the server does not encrypt itself, because the disk below does not",
+    ),
+    closed_by: ClosedBy::Luks,
+    cut_off: None,
     judge,
 };
 

@@ -4,6 +4,7 @@ use super::luks::{Kind, judge as judge_volumes};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::finding::Severity;
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-damaged",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "while it is open: copy the data, then see `sealant luks audit DEVICE`, cryptsetup repair, sealant luks header restore or repair",
     cost: "none, if it is done before the next reboot",
     standards: &["NIST SP 800-53r5 CP-9", "PCI DSS 4.0.1 3.6.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Luks,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{CrypttabEntry, DiskLayer};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-key-local",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "unlock by TPM2 (systemd-cryptenroll), Tang (clevis) or a key service, then shred the key file",
     cost: "none; a restart to prove that it unlocks",
     standards: &["PCI DSS 4.0.1 3.5.1.3", "PCI DSS 4.0.1 3.6.1.2"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "The key of the encrypted disk, in clear on the same host"),
+    closed_by: ClosedBy::Luks,
+    cut_off: None,
     judge,
 };
 

@@ -4,6 +4,7 @@ use super::luks::{Kind, judge as judge_volumes};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-weak",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "see `sealant luks audit DEVICE`: cryptsetup luksConvertKey, convert or reencrypt",
     cost: "a new key derivation costs nothing; re-encryption reads and writes the whole disk",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-13"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "An encrypted disk that is easier to break than it should be"),
+    closed_by: ClosedBy::Luks,
+    cut_off: None,
     judge,
 };
 

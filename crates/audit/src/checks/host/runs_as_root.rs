@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Process;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-runs-as-root",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "user=mysql in the option file, files and directories owned by it, restart",
     cost: "a restart",
     standards: &["CIS MySQL 1.2"],
+    exposes: Exposes::Help(Attacker::Operator, "The whole host, to whoever breaks into the server"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, Swap};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-swap-plaintext",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt swap with a random key (crypttab: swap DEVICE /dev/urandom swap), switch it off, or start with --memlock",
     cost: "swap off and on again; --memlock needs a restart and enough memory",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server that was swapped out"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

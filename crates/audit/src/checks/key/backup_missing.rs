@@ -10,6 +10,7 @@ use crate::checks::proof::evidence;
 use crate::facts::proof::{GivenStore, Proof, Unsound};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-backup-missing",
@@ -25,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
         --keyring COPY`",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(c)"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -10,6 +10,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER INSTANCE ROTATE BINLOG MASTER KEY",
     cost: "seconds; rewrites the headers of the encrypted logs; back up the keyring before and after",
     standards: &["PCI DSS 4.0.1 3.7.4"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Rotate,
+    cut_off: None,
     judge,
 };
 

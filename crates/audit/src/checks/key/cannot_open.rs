@@ -16,8 +16,10 @@ use crate::facts::host::Role;
 use crate::facts::proof::{Proof, Unsound};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "key-cannot-open",
     title: "The key file does not open a tablespace",
     severity: Severity::Critical,
@@ -31,6 +33,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "put the right key file back before the server restarts",
     cost: "none while the server runs",
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

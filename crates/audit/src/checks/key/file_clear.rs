@@ -12,6 +12,7 @@ use crate::facts::files::FileFact;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-clear",
@@ -25,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt the key file, or use a key store that is none",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.2"],
+    exposes: Exposes::Keys(KeyFlaw::Readable, "The keys themselves, in a file that is not encrypted"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

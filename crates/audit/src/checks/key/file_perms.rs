@@ -7,6 +7,7 @@ use crate::facts::host::FileMode;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::key_access::KeyAccess;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "chmod 0600 the key file, chown it to the server's user, chmod 0700 its directory",
     cost: "none; the server reads the file with its own user",
     standards: &["PCI DSS 4.0.1 3.6.1.3", "CIS MySQL 3.x"],
+    exposes: Exposes::Help(Attacker::Operator, "The keys, to others on the host than the server"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -9,6 +9,7 @@ use crate::facts::host::{HostFacts, PathOnDisk};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-filekey-colocated",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "file_key_management_filekey = FILE:PATH on another device, or a secret store that provides it at start",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.2"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "The password of the key file, on the same host"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -4,6 +4,7 @@ use super::{nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-foreign-uuid",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY on this server",
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
     standards: &["PCI DSS 4.0.1 3.7.7"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Rotate,
+    cut_off: None,
     judge,
 };
 

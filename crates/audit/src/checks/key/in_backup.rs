@@ -6,6 +6,7 @@ use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-in-backup",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "keep keys out of the backup, store them apart, and rotate the master key: what was copied stays readable",
     cost: "rotation re-wraps the tablespace keys in seconds; the backup with the key must be destroyed",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Backups that carry the key to themselves"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

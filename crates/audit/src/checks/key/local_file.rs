@@ -4,6 +4,7 @@ use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-local-file",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "use a KMS, KMIP or Vault component or plug-in and migrate the keys",
     cost: "a restart; MySQL's mysql_migrate_keyring needs the server stopped; MariaDB's tables are re-encrypted in the background",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "NIST SP 800-53r5 SC-12", "CIS MySQL 3.10"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -9,6 +9,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-master-age",
@@ -23,6 +24,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
     standards: &["PCI DSS 4.0.1 3.7.4", "NIST SP 800-53r5 SC-12", "NIST SP 800-57pt1r5"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Rotate,
+    cut_off: None,
     judge,
 };
 

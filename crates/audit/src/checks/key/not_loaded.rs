@@ -7,6 +7,7 @@ use crate::checks::advice::{beside_datadir, server_user};
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "configure a keyring component (MySQL 8.0.24+), keyring plug-in or MariaDB encryption plug-in, then restart",
     cost: "one restart",
     standards: &["CIS MySQL 3.10", "PCI DSS 4.0.1 3.6.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Keyring,
+    cut_off: None,
     judge,
 };
 

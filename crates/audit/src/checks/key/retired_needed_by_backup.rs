@@ -8,6 +8,7 @@ use super::{is_mariadb, known_keys, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-retired-needed-by-backup",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "keep each old key until the last backup that needs it is destroyed, then remove it",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.7.5"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-rotation-pending",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "wait, or raise innodb_encryption_threads and innodb_encryption_rotation_iops",
     cost: "background reads and writes of the pages that are left",
     standards: &["PCI DSS 4.0.1 3.7.4"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-same-disk",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "move the key file to another device, or use a KMS",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
+    exposes: Exposes::Keys(KeyFlaw::BesideData, "The key store lies on the same disk as the data it protects"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

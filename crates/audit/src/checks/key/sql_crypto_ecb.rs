@@ -4,6 +4,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-sql-crypto-ecb",
@@ -15,6 +16,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "block_encryption_mode = 'aes-256-cbc', and a random IV as third argument",
     cost: "no lock; old values must be decrypted with the old mode and encrypted anew",
     standards: &["CIS MySQL 2.12", "NIST SP 800-53r5 SC-13"],
+    exposes: Exposes::Help(Attacker::Operator, "Which encrypted values are equal, to whoever can read the table"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-stale-backup-file",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "compare the key names of both files, keep the complete one as the keyring, remove the .backup",
     cost: "none; with the server stopped",
     standards: &["PCI DSS 4.0.1 3.7.7"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -10,6 +10,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "https with a CA file, a short-lived token of an AppRole, mode 0600",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.3", "PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Sniffer, "The token for the key service, or the keys on their way"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -9,6 +9,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-version-static",
@@ -22,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "use hashicorp_key_management or aws_key_management, or ALTER TABLE … ENCRYPTION_KEY_ID=2",
     cost: "ALTER TABLE … ENCRYPTION_KEY_ID copies the table; a change of plug-in needs a restart and re-encrypts everything",
     standards: &["PCI DSS 4.0.1 3.7.4"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-wrap-lag",
@@ -24,6 +25,9 @@ pub(crate) const CHECK: Check = Check {
         tablespace and the header of the redo log are on disk",
     cost: "seconds; blocks DDL on tablespaces meanwhile; the keyring is backed up before and after",
     standards: &["PCI DSS 4.0.1 3.7.4", "PCI DSS 4.0.1 3.7.5"],
+    exposes: Exposes::Help(Attacker::Operator, "Tablespaces, to whoever kept an older master key"),
+    closed_by: ClosedBy::Rotate,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::checks::tls::user_not_required::asks_nothing;
 use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-account-no-tls",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER USER … REQUIRE X509",
     cost: "no lock; a replica without TLS is refused when it connects again",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Sniffer, "Replication by accounts that may log in without TLS"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: Some(CutOff::new(Certainty::Permitted, "may replicate without TLS")),
     judge,
 };
 

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-plaintext",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1",
     cost: "the channel stops for a moment",
     standards: &["CIS MySQL 9.x", "PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Every change, as this replica fetches it"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

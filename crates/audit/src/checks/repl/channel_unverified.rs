@@ -7,6 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-unverified",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "SOURCE_SSL_VERIFY_SERVER_CERT=1 with SOURCE_SSL_CA / MASTER_SSL_VERIFY_SERVER_CERT=1 with MASTER_SSL_CA",
     cost: "the channel stops for a moment; it stays down if the source's certificate does not carry its name",
     standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
+    exposes: Exposes::Help(Attacker::Impostor, "Replication, to who poses as the source"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-dump-live-plaintext",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
         then REQUIRE SSL for its account here",
     cost: "the channel stops for a moment",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Every change, as replicas fetch it right now"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: Some(CutOff::new(Certainty::Connected, "replicates in clear now")),
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-aria-log-plaintext",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "put aria_log_dir_path onto an encrypted disk, and keep sensitive rows in InnoDB",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Rows of Aria tables, in the Aria log"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

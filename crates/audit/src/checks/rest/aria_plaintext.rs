@@ -11,8 +11,10 @@ use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",
     title: "Aria tables are in clear",
     severity: Severity::High,
@@ -24,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "aria_encrypt_tables=ON, then ALTER TABLE t ENGINE=Aria ROW_FORMAT=PAGE for each",
     cost: "copies the table and blocks its writes meanwhile",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The rows of Aria tables"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

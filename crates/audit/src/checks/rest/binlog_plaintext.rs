@@ -7,8 +7,10 @@ use crate::checks::advice::{set_at_start, set_variable};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",
     title: "Binary logs are in clear",
     severity: Severity::High,
@@ -19,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt the binary log, begin a new one, and purge the clear ones",
     cost: "none on MySQL 8; a restart elsewhere. Purged logs are gone for replicas and point-in-time recovery",
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Every change since the oldest binary log"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

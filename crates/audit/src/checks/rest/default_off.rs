@@ -6,8 +6,10 @@ use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-default-off",
     title: "New tables are created in clear by default",
     severity: Severity::Medium,
@@ -18,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "default_table_encryption=ON; MariaDB: innodb_encrypt_tables=FORCE",
     cost: "none; needs a keyring or key management plug-in, without which tables cannot be created",
     standards: &["CIS MySQL 4.10E", "CIS MariaDB 4.9"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -9,8 +9,10 @@ use crate::artefact::{Artefact, Kind, State, byte_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-doublewrite-plaintext",
     title: "The doublewrite buffer holds clear copies of pages of encrypted tablespaces",
     severity: Severity::Medium,
@@ -29,6 +31,9 @@ pub(crate) const CHECK: Check = Check {
         [mysqld]; a clean stop removes xb_doublewrite",
     cost: "none; new files and a change of innodb_doublewrite_dir need a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Copies of pages of encrypted tables, in the doublewrite files"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-encryption-threads-zero",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "SET GLOBAL innodb_encryption_threads = 4, and in the option file",
     cost: "background writes of every page; innodb_encryption_rotation_iops limits them",
     standards: &["CIS MariaDB 4.9", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -13,6 +13,7 @@ use crate::checks::key::can_encrypt;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-engine-cannot-encrypt",
@@ -26,6 +27,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER TABLE t ENGINE=InnoDB ENCRYPTION='Y'",
     cost: "copies the table and blocks its writes meanwhile; needs its size in free space",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The rows of tables whose engine cannot encrypt"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

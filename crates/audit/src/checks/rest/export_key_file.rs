@@ -7,6 +7,7 @@ use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-export-key-file",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "shred the file and give that table a new key",
     cost: "the new key copies the table and blocks its writes meanwhile",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.7.3"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The key of an exported table, next to the table"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

@@ -4,6 +4,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-external-path",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "move the path onto the encrypted mount",
     cost: "a restart; the size of the data in reads and writes",
     standards: &["PCI DSS 4.0.1 3.5.1.2", "NIST SP 800-53r5 SC-28"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

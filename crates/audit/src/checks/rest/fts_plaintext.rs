@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-fts-plaintext",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "rebuild the index after its table is encrypted",
     cost: "rebuilds the index and blocks the table's writes meanwhile",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The words of full-text indexes"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-galera-gcache-plaintext",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "Percona XtraDB Cluster: gcache.encryption=yes; else put gcache.dir onto an encrypted disk",
     cost: "a restart of the node, which may then need a full state transfer",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The latest changes of the cluster, in the write-set cache"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

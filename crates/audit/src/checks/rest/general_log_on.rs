@@ -8,6 +8,7 @@ use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-log-on",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "general_log=OFF, then shred the file",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 10.3", "CIS MySQL 6"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Every statement with its values, in the general log"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Verdict};
 use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-plaintext",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
         second time after a crash during it, which can make the tablespace unreadable: `sealant encrypt` looks at the \
         bytes before",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The rows of every table in general tablespaces"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

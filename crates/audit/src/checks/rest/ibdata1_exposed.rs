@@ -12,6 +12,7 @@ use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-ibdata1-exposed",
@@ -25,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "move tables out of ibdata1, innodb_change_buffering=none, separate undo tablespaces; an encrypted disk for the rest",
     cost: "moving a table copies it and blocks its writes meanwhile; ibdata1 itself never shrinks",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "What the system tablespace holds"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

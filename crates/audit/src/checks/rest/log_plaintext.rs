@@ -8,6 +8,7 @@ use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-plaintext",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "keep the logs on an encrypted disk, or switch off what is not needed",
     cost: "none",
     standards: &["CIS MySQL 4.10E", "PCI DSS 4.0.1 10.3", "NIST SP 800-53r5 AU-9"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Statements and their values, in the server's log files"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-table-csv",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "TRUNCATE TABLE mysql.general_log; TRUNCATE TABLE mysql.slow_log; log to a file on an encrypted disk",
     cost: "none; the logged statements are gone",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Statements and their values, in log tables"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

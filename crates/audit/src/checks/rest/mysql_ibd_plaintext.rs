@@ -5,6 +5,7 @@ use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
@@ -18,6 +19,12 @@ pub(crate) const CHECK: Check = Check {
     cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*; never a second time after a crash during it, \
         which can make the tablespace unreadable: `sealant encrypt` looks at the bytes before",
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 8.3.2", "HIPAA 164.312(a)(2)(iv)"],
+    exposes: Exposes::Data(
+        Attacker::StolenDisk,
+        "The data dictionary: every name, values kept as histograms, the replication password",
+    ),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

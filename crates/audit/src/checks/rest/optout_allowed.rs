@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-optout-allowed",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "table_encryption_privilege_check=ON",
     cost: "none",
     standards: &["CIS MySQL 4.10E", "NIST SP 800-53r5 AC-6"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-orphan-file",
@@ -19,6 +20,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "look whose it is, then shred it",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.2.1", "GDPR 5(1)(e)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Forgotten copies of data"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

@@ -10,6 +10,7 @@ use crate::facts::host::Role;
 use crate::facts::proof::{Proof, Unsound};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-page-damaged",
@@ -24,6 +25,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "restore the file from a backup that `sealant verify` proves sound, and have the disk checked",
     cost: "the restore; the check itself reads the data directory once more",
     standards: &["NIST SP 800-53r5 SI-7", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(b)"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Restore,
+    cut_off: None,
     judge,
 };
 

@@ -6,8 +6,10 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-page-plaintext",
     title: "Encrypted tablespaces still hold pages in clear",
     severity: Severity::High,
@@ -27,6 +29,9 @@ pub(crate) const CHECK: Check = Check {
         "CIS MariaDB 4.9",
         "DISA STIG MYS8-00-007200",
     ],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Clear pages inside tablespaces that count as encrypted"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -7,8 +7,10 @@ use crate::checks::advice::{set_at_start, set_variable};
 use crate::facts::sql::{Row, SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",
     title: "The redo log holds changes in clear",
     severity: Severity::High,
@@ -21,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt the redo log, then have its files written anew",
     cost: "MySQL: no lock, the disk writes one pass over the log's capacity; MariaDB: a restart",
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The latest changes, row by row, in the redo log"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -9,8 +9,10 @@ use crate::facts::files::FileFacts;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",
     title: "Relay logs are in clear",
     severity: Severity::High,
@@ -21,6 +23,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt binary and relay logs and have the relay logs made anew",
     cost: "the replica stops for a moment; what it had not applied yet is fetched again",
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Every change received from the source, in relay logs"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

@@ -8,6 +8,7 @@ use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "give the password at START REPLICA, or use an account that proves itself by certificate; encrypt what holds it",
     cost: "after a restart the replica waits until somebody or something gives the password",
     standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5(1)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The password of the replication account"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

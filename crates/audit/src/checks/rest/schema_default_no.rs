@@ -6,6 +6,7 @@ use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-schema-default-no",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER DATABASE d DEFAULT ENCRYPTION='Y'",
     cost: "none; existing tables stay as they are",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

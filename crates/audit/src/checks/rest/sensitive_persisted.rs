@@ -5,6 +5,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-sensitive-persisted",
@@ -16,6 +17,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "persist_sensitive_variables_in_plaintext=OFF with a keyring component, then persist the variable again",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Sensitive settings, in the file of persisted variables"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

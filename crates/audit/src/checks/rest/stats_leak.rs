@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-stats-leak",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "encrypt what holds them, or drop them for sensitive columns",
     cost: "none; queries may be planned worse without",
     standards: &["GDPR 32(1)(a)", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Real values that the optimizer keeps as statistics"),
+    closed_by: ClosedBy::Disk,
+    cut_off: None,
     judge,
 };
 

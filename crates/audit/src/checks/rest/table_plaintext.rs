@@ -8,6 +8,7 @@ use crate::checks::advice::{identifier, set_variable, table as quoted_table, wor
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",
@@ -30,6 +31,9 @@ pub(crate) const CHECK: Check = Check {
         "CIS MariaDB 4.9",
         "DISA STIG MYS8-00-007200",
     ],
+    exposes: Exposes::Data(Attacker::StolenDisk, "The rows of tables, readable with a text viewer"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

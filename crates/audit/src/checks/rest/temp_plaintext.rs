@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
         disk below innodb_temp_data_file_path and innodb_temp_tablespaces_dir",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Rows in temporary tablespaces"),
+    closed_by: ClosedBy::EncryptOnMariaDb,
+    cut_off: None,
     judge,
 };
 

@@ -9,6 +9,7 @@ use crate::facts::host::{DiskLayer, PathOnDisk, Role};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",
@@ -24,6 +25,12 @@ pub(crate) const CHECK: Check = Check {
         encrypt_tmp_disk_tables=ON; Percona: encrypt_tmp_files=ON and innodb_encrypt_online_alter_logs=ON",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(
+        Attacker::StolenDisk,
+        "Rows that sorts, joins and schema changes spill into temporary files",
+    ),
+    closed_by: ClosedBy::EncryptOnMariaDb,
+    cut_off: None,
     judge,
 };
 

@@ -10,8 +10,10 @@ use crate::checks::advice::{identifier, set_variable};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",
     title: "Undo tablespaces are not encrypted, or not wholly",
     severity: Severity::High,
@@ -23,6 +25,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "innodb_undo_log_encrypt=ON, then have the old undo tablespaces emptied and written anew",
     cost: "no lock; an undo tablespace becomes inactive only when no transaction needs it any more",
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
+    exposes: Exposes::Data(Attacker::StolenDisk, "Former versions of rows, in undo tablespaces"),
+    closed_by: ClosedBy::Encrypt,
+    cut_off: None,
     judge,
 };
 

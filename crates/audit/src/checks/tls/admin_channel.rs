@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-admin-channel",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
         ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 2.2.7"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-ca-key-on-host",
@@ -19,6 +20,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "move the file to a machine without network, or remove it: the server does not need it",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.6.1.4", "NIST SP 800-53r5 SC-12"],
+    exposes: Exposes::Help(
+        Attacker::StolenDisk,
+        "The private key of the certificate authority: whoever has it can pose as any server",
+    ),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -11,6 +11,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-expiry",
@@ -23,6 +24,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "renew the certificate, then ALTER INSTANCE RELOAD TLS or FLUSH SSL",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 4.2.1.1"],
+    exposes: Exposes::Help(Attacker::Impostor, "Sessions of clients that learn to ignore an expired certificate"),
+    closed_by: ClosedBy::Cert,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-identity",
@@ -18,6 +19,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "reissue the certificate with every name in subjectAltName",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
+    exposes: Exposes::Help(
+        Attacker::Impostor,
+        "Sessions, to who poses as the server: its certificate does not name it",
+    ),
+    closed_by: ClosedBy::Cert,
+    cut_off: None,
     judge,
 };
 

@@ -12,6 +12,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-stale",
@@ -25,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER INSTANCE RELOAD TLS, FLUSH SSL, or a restart on versions without either",
     cost: "no lock; existing connections keep the old certificate",
     standards: &["PCI DSS 4.0.1 4.2.1.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Cert,
+    cut_off: None,
     judge,
 };
 

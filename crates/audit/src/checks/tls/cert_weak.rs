@@ -7,6 +7,7 @@ use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::policy::Policy;
 
 pub(crate) const CHECK: Check = Check {
@@ -21,6 +22,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "reissue as X.509 version 3 with RSA 3072 or P-256 and SHA-256",
     cost: "no lock, no restart",
     standards: &["NIST SP 800-57pt1r5", "NIST SP 800-52r2"],
+    exposes: Exposes::Help(Attacker::Impostor, "Sessions, to who breaks or forges the certificate"),
+    closed_by: ClosedBy::Cert,
+    cut_off: None,
     judge,
 };
 

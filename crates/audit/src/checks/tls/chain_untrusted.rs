@@ -9,6 +9,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-chain-untrusted",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "append the intermediate certificates to the file ssl_cert, the server's own first",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -12,6 +12,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cipher-weak",
@@ -25,6 +26,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ssl_cipher with ECDHE or DHE and GCM, CCM or ChaCha20-Poly1305 only",
     cost: "no lock; clients that know only the weak suites are refused",
     standards: &["CIS MySQL 2.17", "CIS MariaDB 2.12", "NIST SP 800-52r2", "PCI DSS 4.0.1 12.3.3"],
+    exposes: Exposes::Help(Attacker::Sniffer, "Recorded sessions, once the key leaks or the cipher falls"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-client-config-weak",
@@ -19,6 +20,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "ssl-mode=VERIFY_IDENTITY with ssl-ca on MySQL, ssl-verify-server-cert with ssl-ca on MariaDB",
     cost: "none on the server; clients refuse servers that they cannot verify",
     standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(
+        Attacker::Sniffer,
+        "Sessions of clients on this host whose options switch TLS or its verification off",
+    ),
+    closed_by: ClosedBy::Administrator,
+    cut_off: Some(CutOff::new(Certainty::Configured, "options switch TLS off")),
     judge,
 };
 

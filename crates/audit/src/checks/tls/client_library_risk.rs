@@ -6,6 +6,7 @@ use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-client-library-risk",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "upgrade the client library",
     cost: "none on the server",
     standards: &["PCI DSS 4.0.1 6.3.3", "PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Sniffer, "Sessions of drivers that treat TLS as optional"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -4,6 +4,7 @@ use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "set ssl_cert, ssl_key and ssl_ca, then reload or restart",
     cost: "no lock; a restart where the server cannot reload certificates",
     standards: &["PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(2)(ii)", "NIST SP 800-53r5 SC-8(1)"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Everything: the server offers no encryption at all"),
+    closed_by: ClosedBy::Cert,
+    cut_off: None,
     judge,
 };
 

@@ -6,6 +6,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-key-perms",
@@ -18,6 +19,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "chown mysql, chmod 0600",
     cost: "none; a running server has the key loaded already",
     standards: &["CIS MySQL 3.x", "PCI DSS 4.0.1 3.6.1.3"],
+    exposes: Exposes::Help(Attacker::StolenDisk, "The server's TLS private key, to every user of the host"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-live-plaintext",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "make that client use TLS and verify the server, then enforce it",
     cost: "none on the server",
     standards: &["PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)", "NIST SP 800-53r5 SC-8(1)"],
+    exposes: Exposes::Data(Attacker::Sniffer, "Statements and rows of sessions that are open in clear right now"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: Some(CutOff::new(Certainty::Connected, "connected in clear now")),
     judge,
 };
 

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-live-weak",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "upgrade that client's TLS library, then restrict tls_version and ssl_cipher",
     cost: "none on the server",
     standards: &["NIST SP 800-52r2"],
+    exposes: Exposes::Help(Attacker::Sniffer, "Sessions that use an old TLS version or a weak suite right now"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

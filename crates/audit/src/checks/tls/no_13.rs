@@ -9,6 +9,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-no-13",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "tls_version = TLSv1.2,TLSv1.3 on a version that knows it",
     cost: "no lock; a restart where the variable is read at start",
     standards: &["NIST SP 800-52r2"],
+    exposes: Exposes::Nothing,
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

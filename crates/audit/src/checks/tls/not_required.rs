@@ -6,6 +6,7 @@ use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-not-required",
@@ -19,6 +20,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "require_secure_transport = ON, once tls-live-plaintext is clean",
     cost: "no lock; clients without TLS are refused from their next login on",
     standards: &["CIS MySQL 8.1", "PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 2.2.7", "HIPAA 164.312(e)(1)"],
+    exposes: Exposes::Data(
+        Attacker::Sniffer,
+        "Sessions of any client that does not insist on TLS: the server accepts plain text",
+    ),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::OptionEntry;
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-rsa-key-fetch",
@@ -17,6 +18,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "use TLS; SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0",
     cost: "the channel stops for a moment",
     standards: &["PCI DSS 4.0.1 8.3.2"],
+    exposes: Exposes::Data(Attacker::Impostor, "A password, to who answers in the server's place"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -7,6 +7,7 @@ use crate::checks::auth::{from_here_only, logins};
 use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-user-not-required",
@@ -20,6 +21,9 @@ pub(crate) const CHECK: Check = Check {
     fix: "ALTER USER … REQUIRE SSL",
     cost: "no lock; clients of that account without TLS are refused from their next login on",
     standards: &["CIS MySQL 8.2", "PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Help(Attacker::Sniffer, "Sessions of accounts that may log in without TLS"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: Some(CutOff::new(Certainty::Permitted, "may log in without TLS")),
     judge,
 };
 

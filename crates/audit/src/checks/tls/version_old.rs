@@ -11,6 +11,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-version-old",
@@ -29,6 +30,9 @@ pub(crate) const CHECK: Check = Check {
         "PCI DSS 4.0.1 4.2.1",
         "PCI DSS 4.0.1 12.3.3",
     ],
+    exposes: Exposes::Help(Attacker::Sniffer, "Sessions of clients that can be talked down to an old version of TLS"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
@@ -17,6 +18,12 @@ pub(crate) const CHECK: Check = Check {
     fix: "mysqlx = OFF, or mysqlx_bind_address = the main port's address, in the option file; then restart",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 1.4", "CIS MySQL 2.14"],
+    exposes: Exposes::Help(
+        Attacker::Sniffer,
+        "A second listener, the X Protocol, with its own address and certificates",
+    ),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
     judge,
 };
 

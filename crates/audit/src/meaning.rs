@@ -1,0 +1,174 @@
+//! What a failure of a check means to people: what it gives away and to whom, what closes it, and whom
+//! the cure cuts off.
+//!
+//! Each check states it in its definition; the report and `sealant encrypt` read it from there.
+
+use crate::coverage::Place;
+
+/// Who profits from a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attacker {
+    /// Whoever holds the disk, or a copy of it.
+    StolenDisk,
+    /// Whoever listens on the network.
+    Sniffer,
+    /// Whoever answers, or asks, in another's name on the network.
+    Impostor,
+    /// Whoever has an account on the server or a user on its host.
+    Operator,
+}
+
+impl Attacker {
+    /// Where in the map of data the attacker stands; none if inside of the server or its host.
+    #[must_use]
+    pub const fn place(self) -> Option<Place> {
+        match self {
+            Self::StolenDisk => Some(Place::AtRest),
+            Self::Sniffer | Self::Impostor => Some(Place::InFlight),
+            Self::Operator => None,
+        }
+    }
+
+    /// Who it is, for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StolenDisk => "whoever holds the disk or a copy of it",
+            Self::Sniffer => "whoever listens on the network",
+            Self::Impostor => "whoever answers or asks in another's name",
+            Self::Operator => "whoever has an account on the server or a user on its host",
+        }
+    }
+}
+
+/// What is wrong with keys, of which two together open the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyFlaw {
+    /// The keys can be read where they are stored.
+    Readable,
+    /// The keys lie on the disk of the data.
+    BesideData,
+}
+
+/// What a failure gives away. The text is one sentence for people who do not know the server, without its
+/// full stop: what it is, or the artefacts, follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposes {
+    /// Nothing today: it concerns what comes later, or proof that is missing.
+    Nothing,
+    /// Data that can be read because of it.
+    Data(Attacker, &'static str),
+    /// Something that makes the way to data easier.
+    Help(Attacker, &'static str),
+    /// Keys, on a stolen disk. Each flaw helps; both together expose the data.
+    Keys(KeyFlaw, &'static str),
+}
+
+impl Exposes {
+    /// Who profits.
+    #[must_use]
+    pub const fn attacker(self) -> Option<Attacker> {
+        match self {
+            Self::Nothing => None,
+            Self::Data(attacker, _) | Self::Help(attacker, _) => Some(attacker),
+            Self::Keys(..) => Some(Attacker::StolenDisk),
+        }
+    }
+
+    /// Where in the map of data it matters; none if to somebody inside, or to nobody.
+    #[must_use]
+    pub const fn place(self) -> Option<Place> {
+        match self.attacker() {
+            Some(attacker) => attacker.place(),
+            None => None,
+        }
+    }
+
+    /// What is given away.
+    #[must_use]
+    pub const fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Data(_, text) | Self::Help(_, text) | Self::Keys(_, text) => Some(text),
+        }
+    }
+}
+
+/// What closes a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClosedBy {
+    /// `sealant encrypt run`.
+    Encrypt,
+    /// The same on MariaDB. MySQL leaves it in clear text.
+    EncryptOnMariaDb,
+    /// An encrypted disk, or its removal: data at rest that no server encrypts.
+    Disk,
+    /// A restore: what is there cannot be read, so that nothing shows that it is encrypted.
+    Restore,
+    /// `sealant rotate run`.
+    Rotate,
+    /// `sealant keyring init`.
+    Keyring,
+    /// `sealant cert`.
+    Cert,
+    /// `sealant luks`.
+    Luks,
+    /// The administrator, as the finding's fix says.
+    Administrator,
+}
+
+impl ClosedBy {
+    /// What to call it: a verb of `sealant`, or who does it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Encrypt => "`sealant encrypt run`",
+            Self::EncryptOnMariaDb => "`sealant encrypt run` on MariaDB; an encrypted disk on MySQL",
+            Self::Disk => "an encrypted disk (`sealant luks`), or the fix: no server encrypts it",
+            Self::Restore => "a restore",
+            Self::Rotate => "`sealant rotate run`",
+            Self::Keyring => "`sealant keyring init`",
+            Self::Cert => "`sealant cert`",
+            Self::Luks => "`sealant luks`",
+            Self::Administrator => "the administrator, by the fix",
+        }
+    }
+}
+
+/// Whom enforced TLS cuts off, among those whom a failure names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutOff {
+    certainty: Certainty,
+    text: &'static str,
+}
+
+/// How sure it is that somebody who is named cannot connect any more. Ordered: the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Connected in clear text at this moment.
+    Connected,
+    /// Permitted to connect in clear text.
+    Permitted,
+    /// Configured to connect in clear text.
+    Configured,
+}
+
+impl CutOff {
+    /// Those of whom `text` is known, such as `connected in clear now`.
+    #[must_use]
+    pub const fn new(certainty: Certainty, text: &'static str) -> Self {
+        Self { certainty, text }
+    }
+
+    /// How sure it is.
+    #[must_use]
+    pub const fn certainty(self) -> Certainty {
+        self.certainty
+    }
+
+    /// What is known of them.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.text
+    }
+}
