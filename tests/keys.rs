@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use harness::{Kind, Server, limit, require, wait_until};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::support::proof::Proof;
 use crate::support::rotation::{Ended, Rotating, end};
 use crate::support::schema::has_its_schema;
-use crate::support::sealant;
+use crate::support::{Audit, sealant};
 
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
@@ -225,4 +225,122 @@ fn servers_without_keys_are_told_so() {
     let empty = empty.path().to_str().expect("ASCII");
     keys(&server, place.path(), &["--backup", empty]).refused(1, "no file of a server here", "");
     keys(&server, place.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
+}
+
+/// The audit as root, with this directory of registers.
+fn audit(server: &Server, state: &Path, more: &[&str]) -> Audit {
+    Audit::live_with(server, &[&["--state-dir", state.to_str().expect("ASCII")], more].concat())
+}
+
+/// What the one finding of a check says.
+#[track_caller]
+fn says(audit: &Audit, id: &str, status: &str, words: &[&str]) {
+    let found = audit.findings(id);
+    assert_eq!((found.len(), found[0]["status"].as_str()), (1, Some(status)), "{found:#?}");
+    let message = found[0]["message"].as_str().expect("text");
+    assert!(words.iter().all(|word| message.contains(word)), "{words:?} in {message}");
+}
+
+const BACKUP: &str = "key-backup-missing";
+
+#[test]
+fn the_audit_agrees_with_keys_about_copies_and_dates() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let at = Rotating::begin();
+    let (state, copy) = (at.path("state"), at.path("k.age"));
+    let said = |words: &[&str], status: &str| says(&audit(&at.server, &state, &[]), BACKUP, status, words);
+    said(&["there is no register"], "UNKNOWN");
+
+    // A rotation leaves a proven copy and a date, for both verbs.
+    let backup = at.path("data-backup");
+    fs::create_dir(&backup).expect("made");
+    fs::copy(at.server.datadir().join("demo/enc.ibd"), backup.join("enc.ibd")).expect("copied");
+    let older = at.newest();
+    at.run("k.age", &["--master-key"]).is_done();
+    let seen = audit(&at.server, &state, &[]);
+    says(&seen, BACKUP, "PASS", &["k.age", "by the register"]);
+    says(&seen, "key-master-age", "PASS", &["0 days ago", "by the register"]);
+    let newest = |report: &Value| key(report, &format!("-{}", at.newest())).clone();
+    let report = sound(&keys(&at.server, &state, &[]));
+    assert_eq!(newest(&report)["copy_state"]["state"], "stands", "{report:#}");
+    let older_key = |audit: &Audit| {
+        let found = audit.findings("key-retired-needed-by-backup");
+        let named =
+            |found: &&&Value| found["artefact"].as_str().is_some_and(|name| name.ends_with(&format!("-{older}")));
+        found.iter().find(named).expect("the older key")["message"].as_str().expect("text").to_owned()
+    };
+    assert!(older_key(&seen).contains("no backup that was read needs it"));
+
+    // A backup of data that `keys` was shown needs the older key.
+    sound(&keys(&at.server, &state, &["--backup", backup.to_str().expect("ASCII"), "--record"]));
+    assert!(older_key(&audit(&at.server, &state, &[])).contains("data-backup"));
+
+    // A key that was made since is in no copy.
+    at.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+    said(&["knows of no copy with", &format!("-{}", at.newest())], "UNKNOWN");
+    assert_eq!(newest(&keys(&at.server, &state, &[]).json())["copy"], Value::Null);
+    fs::remove_file(&copy).expect("removed");
+    at.run("k.age", &["--master-key"]).is_done();
+    said(&["k.age", "by the register"], "PASS");
+
+    // A copy that was changed, or is gone.
+    let bytes = fs::read(&copy).expect("read");
+    fs::write(&copy, &bytes[..bytes.len() - 1]).expect("cut");
+    said(&["k.age has other bytes than were proven"], "UNKNOWN");
+    assert_eq!(newest(&keys(&at.server, &state, &[]).json())["copy_state"]["state"], "changed");
+    fs::remove_file(&copy).expect("removed");
+    said(&["k.age is gone"], "UNKNOWN");
+    assert_eq!(newest(&keys(&at.server, &state, &[]).json())["copy_state"]["state"], "gone");
+    fs::write(&copy, &bytes).expect("written");
+    said(&["k.age", "by the register"], "PASS");
+
+    let names = register(&state);
+    // A register of an earlier version, of another server, damaged, or something else in its place.
+    let text = fs::read_to_string(&names).expect("a register");
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    document.as_object_mut().expect("an object").remove("copies");
+    fs::write(&names, document.to_string()).expect("written");
+    said(&["did not note its hash"], "UNKNOWN");
+    fs::write(&names, text.replace("\"server_uuid\": \"", "\"server_uuid\": \"00")).expect("written");
+    let foreign = audit(&at.server, &state, &[]);
+    says(&foreign, BACKUP, "UNKNOWN", &["is of the server 00"]);
+    says(&foreign, "key-master-age", "UNKNOWN", &["is of the server 00"]);
+    fs::write(&names, "{").expect("written");
+    said(&["the register of keys", "EOF"], "UNKNOWN");
+    fs::remove_file(&names).expect("removed");
+    fs::create_dir(&names).expect("made");
+    said(&["a directory, not a file"], "UNKNOWN");
+    fs::remove_dir(&names).expect("removed");
+    fs::write(&names, &text).expect("written");
+    said(&["by the register"], "PASS");
+    // From afar the copies cannot be held against the keys.
+    says(&audit(&at.server, &state, &["--no-files"]), BACKUP, "UNKNOWN", &["its files were not read"]);
+}
+
+/// The register's file.
+fn register(state: &Path) -> PathBuf {
+    let mut paths = fs::read_dir(state).expect("a directory").map(|entry| entry.expect("an entry").path());
+    paths.find(|path| path.extension().is_some_and(|is| is == "json")).expect("a register")
+}
+
+#[test]
+fn the_audit_and_keys_notice_that_mariadbs_key_was_exchanged() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let options = ["--innodb-encrypt-tables=ON", "--innodb-encryption-threads=2"];
+    let server =
+        Server::builder(Kind::MariaDb1011).mariadb_keys(MARIADB_KEYS).options(options).start().expect("MariaDB starts");
+    server
+        .sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTED=YES; INSERT INTO d.t VALUES (1)")
+        .expect("made");
+    let at = Rotating::on(server);
+    let state = at.path("state");
+    at.run("k.age", &["--mariadb-key-id", "2"]).is_done();
+    says(&audit(&at.server, &state, &[]), BACKUP, "PASS", &["k.age", "by the register"]);
+    let file = at.server.sql("SELECT @@file_key_management_filename").expect("a path");
+    fs::write(file.trim(), MARIADB_KEYS.replace("7;55", "7;56")).expect("written");
+    says(&audit(&at.server, &state, &[]), BACKUP, "UNKNOWN", &["no copy with 7 version 1 as it is now"]);
+    let report = keys(&at.server, &state, &[]).json();
+    has_its_schema(&report, "keys-1");
+    assert_eq!(key(&report, "7 version 1")["copy_state"]["state"], "other-key", "{report:#}");
+    assert_eq!(key(&report, "2 version 1")["copy_state"]["state"], "stands", "{report:#}");
 }

@@ -4,6 +4,7 @@ use std::{io::Write, path::Path};
 
 use change::keys::{KeyEntry, Report, Storage, Uses, Where};
 use jiff::Timestamp;
+use register::CopyState;
 
 use crate::{
     Error, json,
@@ -96,11 +97,24 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
     }
     match (&key.copy, key.copy_proven) {
         (Some(copy), Some(proven)) => {
-            writeln!(out, "  copy         {}, proven {}", visible(&copy.to_string_lossy()), date(proven))?;
+            let now = key.copy_state.as_ref().map(copy_state).unwrap_or_default();
+            writeln!(out, "  copy         {}, proven {}{now}", visible(&copy.to_string_lossy()), date(proven))?;
         }
         _ => writeln!(out, "  copy         none is known")?,
     }
     Ok(())
+}
+
+/// What is left of a proven copy, behind what was said of it.
+fn copy_state(state: &CopyState) -> String {
+    match state {
+        CopyState::Stands => String::new(),
+        CopyState::Gone => ", but it is GONE".to_owned(),
+        CopyState::Changed => ", but it was CHANGED since".to_owned(),
+        CopyState::OtherKey => ", but the key was EXCHANGED since".to_owned(),
+        CopyState::Unread { reason } => format!(", but it cannot be read now: {}", visible(reason)),
+        CopyState::NoHash => ", by a version that did not note its hash".to_owned(),
+    }
 }
 
 /// `12 tablespaces: shop/a.ibd, …`.

@@ -19,6 +19,7 @@ mod page_proofs;
 pub mod placement;
 mod process;
 mod proofs;
+mod register;
 mod roots;
 mod secret;
 mod sql;
@@ -100,6 +101,8 @@ pub struct LiveOptions<'a> {
     pub option_files: Vec<PathBuf>,
     /// Copies of the key stores, to be proven sufficient.
     pub key_copies: KeyCopies,
+    /// The directory of the register of keys; none to leave it out.
+    pub state_dir: Option<PathBuf>,
     /// Read every page.
     pub deep: bool,
     /// Read files.
@@ -128,6 +131,7 @@ impl LiveOptions<'_> {
             client_names: Vec::new(),
             option_files: Vec::new(),
             key_copies: KeyCopies::default(),
+            state_dir: None,
             deep: false,
             files: true,
             host: true,
@@ -176,6 +180,15 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
         Ok(seen) if options.files => Some(read_files(&host, options, &told.sql, seen, &places, copies)),
         _ => None,
     };
+    facts.register = options.state_dir.as_deref().map(|state_dir| {
+        let seen = seen.as_ref().ok();
+        register::read(register::Wanted {
+            state_dir,
+            server_name: ::register::server_name(&told.identity),
+            datadir: seen.map(|seen| seen.view.reach(&seen.datadir)),
+            held: keys_held(&told.sql, seen.zip(found.as_ref().map(|(facts, _)| facts))),
+        })
+    });
     if options.host {
         match &seen {
             Ok(seen) => {
@@ -444,6 +457,17 @@ fn key_proofs(view: &View, files: &[FileFact], stores: &[PathBuf], key_file: &pa
     let mut proofs = proofs::collect(view, files, stores);
     proofs.extend(page_proofs::collect(view, files, key_file));
     proofs
+}
+
+/// The keys in the key files that the server uses.
+fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts::Seen<::register::Fingerprints> {
+    let (seen, facts) = read.ok_or_else(|| Unseen {
+        what: "the keys that the server holds".to_owned(),
+        why: "its files were not read".to_owned(),
+        remedy: "run on the server's host as root or as the server's user".to_owned(),
+    })?;
+    let key_file = page_proofs::Named::by(sql, &seen.view, &seen.datadir);
+    register::held(&seen.view, &facts.files, &live_stores(sql, &seen.datadir), &key_file)
 }
 
 /// The key files that the server says it uses.

@@ -54,7 +54,7 @@ impl Named {
     }
 
     /// The keys; none if there is no password for an encrypted file, or this cannot be read.
-    fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, KeyringError> {
+    pub(super) fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, KeyringError> {
         let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
         let bytes = keyring::read(&mut file, store.size_bytes)?;
         let password = self.password.as_deref().map(Vec::as_slice);

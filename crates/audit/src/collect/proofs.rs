@@ -78,7 +78,7 @@ fn key_name(uuid: &str, number: u32) -> String {
     format!("INNODBKey-{uuid}-{number}")
 }
 
-fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, KeyringError> {
+pub(super) fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, KeyringError> {
     let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
     MysqlKeyring::load(&keyring::read(&mut file, store.size_bytes)?)
 }

@@ -6,6 +6,7 @@
 pub mod files;
 pub mod host;
 pub mod proof;
+pub mod register;
 pub mod sql;
 pub mod wire;
 
@@ -75,6 +76,9 @@ pub struct Facts {
     /// What the host shows.
     #[serde(default)]
     pub host: Option<host::HostFacts>,
+    /// What the register of keys says, or why it was not read; none if it was not looked for.
+    #[serde(default)]
+    pub register: Option<Seen<register::RegisterFacts>>,
     /// What could not be looked at, whatever the check.
     #[serde(default)]
     pub gaps: Vec<Unseen>,
@@ -97,6 +101,7 @@ impl Facts {
             files: None,
             wire: None,
             host: None,
+            register: None,
             gaps: Vec::new(),
             client_names: Vec::new(),
         }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use keyring::{KeyName, KeyringError};
+use register::Fingerprints;
 use serde::Serialize;
 use server::Flavor;
 use verify::Keys;
@@ -57,6 +58,8 @@ pub(super) struct Holding {
     pub(super) in_memory: Option<BTreeSet<String>>,
     /// To open files with; none if they could not be read, or if there are none.
     pub(super) keys: Keys,
+    /// By which these are recognised.
+    pub(super) fingerprints: Fingerprints,
     /// Whether these are all that there are.
     pub(super) readable: bool,
 }
@@ -87,7 +90,14 @@ impl Holding {
     }
 
     fn none() -> Self {
-        Self { back_end: None, held: None, in_memory: None, keys: Keys::default(), readable: false }
+        Self {
+            back_end: None,
+            held: None,
+            in_memory: None,
+            keys: Keys::default(),
+            fingerprints: Fingerprints::new(),
+            readable: false,
+        }
     }
 
     /// A file that cannot be read is no error: what the server's files ask for is worth to be told.
@@ -102,20 +112,22 @@ impl Holding {
             let storage = Storage::Elsewhere { path: None, reason: "it keeps its keys in no file".to_owned() };
             let back_end = Some(BackEnd { name, storage, read_only });
             let held = in_memory.clone().filter(|names| names.iter().all(|name| !is_cut_off(name)));
-            return Ok(Self { back_end, held, in_memory, keys, readable: false });
+            return Ok(Self { back_end, held, in_memory, keys, fingerprints: Fingerprints::new(), readable: false });
         };
         let path = store.path().to_owned();
         match KeyringCopy::read(&store) {
             Ok(copy) => {
                 let back_end = Some(BackEnd { name, storage: Storage::File { path }, read_only });
-                Ok(Self { back_end, held: Some(own(copy.names())), in_memory, keys: copy.keys()?, readable: true })
+                let (keys, fingerprints) = (copy.keys()?, copy.fingerprints());
+                Ok(Self { back_end, held: Some(own(copy.names())), in_memory, keys, fingerprints, readable: true })
             }
             Err(error) => {
                 // No keys are in what is not there, whatever the running server remembers.
                 let readable = holds_nothing(&error, &path);
                 let storage = Storage::Elsewhere { path: Some(path), reason: error.to_string() };
                 let back_end = Some(BackEnd { name, storage, read_only });
-                Ok(Self { back_end, held: readable.then(BTreeSet::new), in_memory, keys, readable })
+                let (held, fingerprints) = (readable.then(BTreeSet::new), Fingerprints::new());
+                Ok(Self { back_end, held, in_memory, keys, fingerprints, readable })
             }
         }
     }

@@ -7,13 +7,14 @@ use std::{
 
 use jiff::Timestamp;
 use keyring::KeyName;
+use register::{CopyState, Register};
 use serde::Serialize;
 
 use super::{
     back_end::Holding,
     uses::{Asked, Uses, Where},
 };
-use crate::{keyring::is_cut_off, rotate::Register};
+use crate::keyring::is_cut_off;
 
 /// What a key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -53,6 +54,9 @@ pub struct KeyEntry {
     pub copy_proven: Option<Timestamp>,
     /// That backup.
     pub copy: Option<PathBuf>,
+    /// What is left of that backup now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_state: Option<CopyState>,
     /// Backups of data that ask for it.
     pub backups: Vec<PathBuf>,
 }
@@ -77,7 +81,8 @@ impl KeyEntry {
     }
 
     fn lacks_copy(&self) -> bool {
-        !self.backups.is_empty() && self.copy.is_none()
+        let lost = matches!(self.copy_state, None | Some(CopyState::Gone | CopyState::Changed | CopyState::OtherKey));
+        !self.backups.is_empty() && lost
     }
 
     /// Whether anything that is known of asks for it.
@@ -98,7 +103,22 @@ pub(super) fn list(holding: &Holding, asked: &Asked, register: &Register, server
     let mut sorted: Vec<(Rank, &String)> = names.into_iter().map(|name| (rank(name), name)).collect();
     sorted.sort();
     let newest = newest(&sorted, holding, server_uuid);
-    sorted.iter().map(|(rank, name)| entry(name, rank.0, &newest, holding, asked, register)).collect()
+    let paths: BTreeSet<&PathBuf> = register.keys.values().filter_map(|record| record.copy.as_ref()).collect();
+    let states: BTreeMap<&PathBuf, CopyState> =
+        paths.into_iter().map(|path| (path, register.copy_state(path))).collect();
+    let exchanged = |entry: &KeyEntry, path: &PathBuf| {
+        let proven = register.copies.get(path).and_then(|copy| copy.keys.get(&entry.id));
+        proven.zip(holding.fingerprints.get(&entry.id)).is_some_and(|(proven, now)| proven != now)
+    };
+    let state_of = |entry: KeyEntry| {
+        let state = entry.copy.as_ref().and_then(|path| match states.get(path) {
+            Some(CopyState::Stands) if exchanged(&entry, path) => Some(CopyState::OtherKey),
+            state => state.cloned(),
+        });
+        KeyEntry { copy_state: state, ..entry }
+    };
+    let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, holding, asked, register);
+    sorted.iter().map(entry).map(state_of).collect()
 }
 
 fn entry(
@@ -123,6 +143,7 @@ fn entry(
         rotated: record.rotated,
         copy_proven: record.copy_proven,
         copy: record.copy,
+        copy_state: None,
         backups: backups.map(|(path, _)| path.clone()).collect(),
     }
 }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use register::{BackupRecord, Ledger, Register};
 use serde::Serialize;
 use server::{Options, Target};
 use verify::Unread;
@@ -28,10 +29,7 @@ pub use self::{
 use crate::{
     LockPatience, Session, StatementLog,
     keyring::LOST,
-    rotate::{
-        BackupRecord, Error, Register, files,
-        register::{self, Ledger},
-    },
+    rotate::{Error, files},
 };
 
 /// Name and version of the JSON document.
@@ -108,11 +106,11 @@ pub fn look(
     let mut session = Session::open(target, options, log, LockPatience::default())?;
     let places = files::places(&mut session, request.datadir.as_deref())?;
     let identity = session.identity().clone();
-    let known = files::identity_of(&identity);
+    let known = register::server_name(&identity);
     let holding = Holding::of(&mut session, request.keyring.as_deref())?;
     show("reading the headers of the server's files");
     let asked = Asked::by_server(&mut session, &places, &holding)?;
-    let mut register = Ledger::peek(&request.state_dir, &known)?;
+    let mut register = Ledger::peek(&request.state_dir, &known)?.unwrap_or_else(|| Register::begin(&known));
     let mut unread = asked.unread.clone();
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));

@@ -1,14 +1,14 @@
 //! Backups of the keyring: age files, for whoever holds the identities of the recipients.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
 use agefile::{Decryptor, Encryptor, Identity, KeyError, Recipient};
-use aws_lc_rs::digest::{SHA256, digest};
 use place::Placing;
+use register::Unfinished;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -143,17 +143,12 @@ pub(super) fn password_of(backup: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Hash of a file's bytes, in hexadecimal digits.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The hash of a file; `None` if there is none.
-pub(super) fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(sha256(&bytes))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Backup { path: path.to_owned(), source }),
+/// The unfinished run that one with this backup goes on with. A file that is there already, and of no such run, is
+/// not touched.
+pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Option<Unfinished>, Error> {
+    match unfinished.filter(|run| run.file == file) {
+        None if file.symlink_metadata().is_ok() => Err(Error::BackupExists { path: file.to_owned() }),
+        resumed => Ok(resumed.cloned()),
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use keyring::{KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
+use register::{Fingerprints, fingerprint, mariadb_name};
 use verify::Keys;
 use zeroize::Zeroizing;
 
@@ -131,6 +132,14 @@ impl KeyringCopy {
         }
     }
 
+    /// Fingerprints of the server's own keys.
+    pub(crate) fn fingerprints(&self) -> Fingerprints {
+        match &self.held {
+            Held::MySql(keyring) => fingerprint::of_keyring(keyring),
+            Held::MariaDb(keys, _) => fingerprint::of_key_file(keys),
+        }
+    }
+
     /// The server's newest key of a kind.
     pub(crate) fn newest(&self, kind: KeyKind, server_uuid: &str) -> Option<String> {
         let Held::MySql(keyring) = &self.held else { return None };
@@ -156,11 +165,6 @@ impl KeyringCopy {
             _ => false,
         }
     }
-}
-
-/// How a key of MariaDB is called in reports and registers.
-pub(crate) fn mariadb_name(id: u32, version: u32) -> String {
-    format!("{id} version {version}")
 }
 
 /// Waiting does not help.

@@ -145,20 +145,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The register cannot be read or written.
-    #[error("{}: the register of keys: {reason}", path.display())]
-    Register {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// Another run is at work on the same server.
-    #[error("{}: another run is at work on this server", path.display())]
-    Busy {
-        /// The lock.
-        path: PathBuf,
-    },
+    /// The register, or a copy that it names.
+    #[error(transparent)]
+    Register(#[from] register::Error),
 }
 
 impl Error {
@@ -198,8 +187,8 @@ impl Error {
                 "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits".to_owned()
             }
             Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes".to_owned(),
-            Self::Register { .. } => "name a directory that this user may write with --state-dir".to_owned(),
-            Self::Age { .. } | Self::Busy { .. } => return None,
+            Self::Register(error) => return error.hint().map(str::to_owned),
+            Self::Age { .. } => return None,
         })
     }
 }

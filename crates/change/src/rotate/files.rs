@@ -9,10 +9,10 @@ use std::{
 
 use innodb::tablespace::Page0;
 use place::regular::{self, Links};
-use server::{Flavor, Identity, Rows};
+use server::{Flavor, Rows};
 use verify::read::Reader;
 
-use super::{Error, backup::sha256};
+use super::Error;
 use crate::Session;
 
 /// Where the server keeps something outside its data directory, if it does.
@@ -27,24 +27,6 @@ const OLDER_MARIADB_FILES: &str = "SELECT d.PATH AS path, s.SPACE AS space, s.NA
      FROM information_schema.INNODB_SYS_TABLESPACES s JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)";
 /// Page 0 of any size.
 const HEAD_BYTES: usize = 65536;
-
-/// By which the register of a server is found: its uuid, or what stands for it on MariaDB, whose
-/// `server_uid` is the same for all servers of a host (seen on 10.11 and 11.8).
-pub(crate) fn identity_of(identity: &Identity) -> String {
-    let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_of_name) && !uuid.is_empty());
-    uuid.map_or_else(
-        || {
-            let place = format!("{}\0{}", identity.hostname, identity.datadir.display());
-            let hash = sha256(place.as_bytes());
-            format!("mariadb-{}", hash.get(..32).unwrap_or(&hash))
-        },
-        str::to_owned,
-    )
-}
-
-const fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-'
-}
 
 /// The data directory first, then directories and files that the server keeps elsewhere.
 ///

@@ -2,7 +2,7 @@
 //!
 //! The keyring is read once into memory that is wiped; these bytes are proven to open every encrypted
 //! file, and these bytes are backed up. Then the server makes a new key, and the same is done again
-//! with what the keyring is then. No file but the backups and the [`Register`] is written, and no key is
+//! with what the keyring is then. No file but the backups and the [`register::Register`] is written, and no key is
 //! ever removed.
 //!
 //! # Interrupted runs
@@ -19,7 +19,6 @@ mod error;
 pub(crate) mod files;
 mod plan;
 pub(crate) mod proof;
-pub(crate) mod register;
 mod run;
 mod site;
 mod tables;
@@ -34,7 +33,6 @@ pub use self::{
     error::Error,
     plan::plan,
     proof::{Lagging, Proof},
-    register::{BackupRecord, KeyRecord, Register, Unfinished, Written},
     run::run,
     tables::Leftover,
 };

@@ -1,10 +1,10 @@
 //! The steps of a rotation.
 
+use register::Ledger;
 use server::{Options, Target};
 
 use super::{
     Copies, Error, Report, Request, backup,
-    register::Ledger,
     site::Site,
     tables::{Table, Work},
 };
@@ -65,9 +65,9 @@ pub fn plan(
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
     let site = Site::of(&mut session, &server, request)?;
-    let ledger = Ledger::peek(&request.state_dir, &site.server_uuid)?;
+    let register = Ledger::peek(&request.state_dir, &site.server_uuid)?;
     if let Some(copies) = copies {
-        ledger.resumed(&copies.file)?;
+        backup::resumed(register.as_ref().and_then(|register| register.unfinished.as_ref()), &copies.file)?;
         backup::may_write_beside(&copies.file)?;
     }
     let work = work(&mut session, &site, request)?;

@@ -9,12 +9,13 @@ use std::{
 };
 
 use innodb::verify::{Check, KeyAsked, Verdict};
+use register::mariadb_name;
 use serde::Serialize;
 use verify::{Depth, FileResult, Plan, Settings};
 
 use super::{
     Error,
-    copy::{KeyKind, KeyringCopy, mariadb_name},
+    copy::{KeyKind, KeyringCopy},
     data_keys::{self, Fingerprints},
 };
 use crate::Session;

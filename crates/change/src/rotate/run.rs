@@ -8,16 +8,16 @@ use std::{
 };
 
 use jiff::Timestamp;
+use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256, sha256_of};
 use server::{Options, Target};
 use verify::FileResult;
 
 use super::{
-    After, Backup, Copies, CopyProof, DataKeys, Error, Report, Request, Unfinished, Written, backup,
-    copy::{KeyKind, KeyringCopy, mariadb_name},
+    After, Backup, Copies, CopyProof, DataKeys, Error, Report, Request, backup,
+    copy::{KeyKind, KeyringCopy},
     data_keys::{self, Fingerprints},
     plan::{self, Action},
     proof::{Seen, Wanted},
-    register::Ledger,
     site::{self, Site},
     tables::{self, Table, Work},
 };
@@ -118,7 +118,7 @@ impl<'r, 'l> Run<'r, 'l> {
         backup::check_writable(&copies.file)?;
         let mut ledger = Ledger::open(&request.state_dir, &site.server_uuid)?;
         ledger.register.server.clone_from(&site.server);
-        let resumed = ledger.register.resumed(&copies.file)?;
+        let resumed = backup::resumed(ledger.register.unfinished.as_ref(), &copies.file)?;
         let work = plan::work(&mut session, &site, request)?;
         Ok(Self { request, copies, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
     }
@@ -294,7 +294,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
         match &self.ledger.register.unfinished {
-            Some(run) => run.may_replace(path, names),
+            Some(run) => Ok(run.may_replace(path, names)?),
             None => Ok(path.symlink_metadata().is_err()),
         }
     }
@@ -308,7 +308,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
         let sealed = self.copies.recipients.seal(copy.bytes()).map_err(refuse)?;
-        let sha256 = backup::sha256(&sealed);
+        let sha256 = sha256(&sealed);
         let keys = names.len() as u64;
         if let Some(run) = &mut self.ledger.register.unfinished {
             run.backups.push(Written { path: path.to_owned(), sha256: sha256.clone(), keys: names });
@@ -316,7 +316,7 @@ impl<'r, 'l> Run<'r, 'l> {
         self.ledger.save()?;
         let replace = path.symlink_metadata().is_ok();
         backup::place(path, &sealed, replace)?;
-        if backup::sha256_of(path)?.as_ref() != Some(&sha256) {
+        if sha256_of(path)?.as_ref() != Some(&sha256) {
             return Err(refuse("does not hold what was written".to_owned()));
         }
         let proof = self.open_again(path, copy)?;
@@ -335,12 +335,12 @@ impl<'r, 'l> Run<'r, 'l> {
         let sealed = self.copies.recipients.seal(&password.bytes);
         let sealed = sealed.map_err(|reason| Error::Age { path: path.clone(), reason })?;
         if let Some(run) = &mut self.ledger.register.unfinished {
-            let sha256 = backup::sha256(&sealed);
+            let sha256 = sha256(&sealed);
             run.backups.push(Written { path: path.clone(), sha256, keys: BTreeSet::new() });
         }
         self.ledger.save()?;
         backup::place(&path, &sealed, path.symlink_metadata().is_ok())?;
-        if backup::sha256_of(&path)? != Some(backup::sha256(&sealed)) {
+        if sha256_of(&path)? != Some(sha256(&sealed)) {
             return Err(Error::Age { path, reason: "does not hold what was written".to_owned() });
         }
         Ok(Some(path))
@@ -443,7 +443,7 @@ impl<'r, 'l> Run<'r, 'l> {
                     if report.lagging.is_empty() {
                         self.prove_redo(&seen, &wanted)?;
                     }
-                    self.remember(&copy, &seen);
+                    self.remember(&copy, &seen, report.backup.as_ref())?;
                     self.copy = Some(copy);
                     return Ok(Outcome::Done);
                 }
@@ -475,8 +475,8 @@ impl<'r, 'l> Run<'r, 'l> {
         })
     }
 
-    /// Notes what is known of every key.
-    fn remember(&mut self, copy: &KeyringCopy, seen: &Seen) {
+    /// Notes what is known of every key, and of the backup that was proven.
+    fn remember(&mut self, copy: &KeyringCopy, seen: &Seen, backup: Option<&Backup>) -> Result<(), Error> {
         let now = Timestamp::now();
         let (needed, names) = (seen.needed(), copy.names());
         let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
@@ -493,6 +493,14 @@ impl<'r, 'l> Run<'r, 'l> {
                 record.rotated.get_or_insert(now);
             }
         }
+        let Some(backup) = backup else { return Ok(()) };
+        let password = match &backup.password {
+            Some(path) => sha256_of(path)?.map(|hash| (path.clone(), hash)),
+            None => None,
+        };
+        let (sha256, keys) = (backup.sha256.clone(), copy.fingerprints());
+        register.copies.insert(backup.file.clone(), CopyRecord { proven: now, sha256, keys, password });
+        Ok(())
     }
 
     /// Ends the run: the backup of before goes if the new one holds all its keys, and the register
@@ -535,21 +543,27 @@ impl<'r, 'l> Run<'r, 'l> {
                 continue;
             }
             for name in removed {
-                self.note_removed(&name, &written.path);
+                self.note_removed(&name, written);
                 report.removed_keys.push(name);
             }
         }
+        self.ledger.register.forget_unused_copies();
         report.removed_keys.sort();
         report.removed_keys.dedup();
         Ok(())
     }
 
     /// A key that the server removed is in the backup of before.
-    fn note_removed(&mut self, name: &str, path: &Path) {
-        let now = Timestamp::now();
+    fn note_removed(&mut self, name: &str, written: &Written) {
+        let (now, path) = (Timestamp::now(), &written.path);
+        // A run that was interrupted noted no fingerprints of what it had backed up.
+        let keys = self.before.as_ref().map(|(before, _)| before.fingerprints()).unwrap_or_default();
+        let keys = keys.into_iter().filter(|(name, _)| written.keys.contains(name)).collect();
+        let copy = CopyRecord { proven: now, sha256: written.sha256.clone(), keys, password: None };
+        self.ledger.register.copies.insert(path.clone(), copy);
         let record = self.ledger.register.keys.entry(name.to_owned()).or_default();
         record.first_seen.get_or_insert(now);
-        (record.copy_proven, record.copy) = (Some(now), Some(path.to_owned()));
+        (record.copy_proven, record.copy) = (Some(now), Some(path.clone()));
     }
 }
 

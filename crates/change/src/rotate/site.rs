@@ -48,7 +48,7 @@ impl Site {
         if request.redo && !is_on(session, "innodb_redo_log_encrypt")? {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
-        let server_uuid = files::identity_of(session.identity());
+        let server_uuid = register::server_name(session.identity());
         let places = files::places(session, request.datadir.as_deref())?;
         let keyring = keyring_file(&status, request)?;
         has_room(&keyring)?;
@@ -64,7 +64,7 @@ impl Site {
     fn of_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         let plugin = KeyManagement::of(session)?;
         let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
-        let server_uuid = files::identity_of(session.identity());
+        let server_uuid = register::server_name(session.identity());
         let places = files::places(session, request.datadir.as_deref())?;
         let file = request.keyring.clone().or(plugin.file);
         let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;

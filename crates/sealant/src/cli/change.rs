@@ -121,9 +121,6 @@ pub(crate) struct LogFile {
     pub(crate) log: PathBuf,
 }
 
-/// Where the register of keys is for a user who may write there.
-const SYSTEM_STATE: &str = "/var/lib/sealant";
-
 /// What to say if no server is named.
 const NOTHING_NAMED: [&str; 2] = ["no server is named", "give mysql://USER@HOST:PORT or --socket PATH"];
 
@@ -188,20 +185,11 @@ pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
 /// Where the register of keys is: as given, or the system's place for a user who may write there, or else
 /// the user's own.
 pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    use rustix::fs::{Access, access};
-    if let Some(given) = given {
-        return Ok(given);
-    }
-    let system = Path::new(SYSTEM_STATE);
-    let nearest = system.ancestors().find(|path| path.exists());
-    if nearest.is_some_and(|path| access(path, Access::WRITE_OK).is_ok()) {
-        return Ok(system.to_owned());
-    }
-    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let own = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    let state = own.or_else(home).ok_or_else(|| {
-        Failure::usage("there is no place to keep state in").hint("name a directory with --state-dir")
-    })?;
-    Ok(state.join("sealant"))
+    register::state_dir(given).map_err(|error| {
+        let failure = Failure::usage(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
 }

@@ -1,13 +1,19 @@
 //! `key-backup-missing`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use innodb::binlog::BinlogEncryption;
+use innodb::tablespace::Encryption;
 use innodb::verify::Verdict as Proven;
+use register::mariadb_name;
 
 use super::{can_encrypt, keyring, live_stores, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
+use crate::facts::files::Content;
+use crate::facts::host::Role;
 use crate::facts::proof::{GivenStore, Proof, Unsound};
+use crate::facts::register::RegisterFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -19,8 +25,10 @@ pub(crate) const CHECK: Check = Check {
     explanation: "When the keys are lost, everything encrypted with them is, backups included. No server knows whether a \
         copy exists. Named with --keyring-copy, or --key-file-copy on MariaDB, a copy is proven: with it alone each \
         encrypted file of the server is opened, page 0 and its first pages, logs whole, and a copy from before the last \
-        rotation fails. Without, and for keys that a KMS or Vault keeps, the answer is UNKNOWN until somebody attests it \
-        in a waiver, whose expiry date makes them look again.",
+        rotation fails. Without, the register of keys is asked: a copy that `sealant rotate` proved counts as long as it has the same \
+        bytes, lies outside the data directory, and holds every key that the server holds or uses now. Else, and for \
+        keys that a KMS or Vault keeps, the answer is UNKNOWN until somebody attests it in a waiver, whose expiry date \
+        makes them look again.",
     applies: "servers with encrypted data",
     fix: "copy the keys off this host after each rotation, and prove the copy with --keyring-copy or `sealant verify DIR \
         --keyring COPY`",
@@ -170,9 +178,9 @@ fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
             Some(keyring) => what = format!("a copy of the keys of {}", keyring.name),
         }
     }
-    Err(Unseen {
+    by_register(cx).map_err(|why| Unseen {
         what,
-        why: "no proof of one is recorded".to_owned(),
+        why: format!("no proof of one is recorded: {why}"),
         remedy: format!(
             "copy the keys off this host after each rotation, {REMEDY}; where no file holds the keys, open a restored \
              backup and attest it: a [[waiver]] with check = \"key-backup-missing\", reason, approver and expires"
@@ -180,11 +188,75 @@ fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
+/// What the register knows of copies: all keys in copies that stand, or why that is not so.
+fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
+    let register = match &cx.facts.register {
+        Some(Ok(register)) => register,
+        Some(Err(unseen)) => return Err(unseen.why.clone()),
+        None => return Err("no register of keys was read".to_owned()),
+    };
+    if register.copies.is_empty() {
+        return Err(format!("{} knows of no copy", register.path));
+    }
+    let held = register.held.as_ref().map_err(|unseen| {
+        format!("{} names copies, but they cannot be held against the server's keys: {}", register.path, unseen.why)
+    })?;
+    let keys: BTreeSet<String> = held.iter().cloned().chain(asked_for(cx)).collect();
+    let lacking: Vec<&str> =
+        keys.iter().filter(|key| !register.copies.iter().any(|copy| copy.keeps(key))).map(String::as_str).collect();
+    if lacking.is_empty() && !keys.is_empty() {
+        return Ok(Verdict::one(recorded(register, &keys)));
+    }
+    let faults = register.copies.iter().filter_map(|copy| Some(format!("{} {}", copy.path, copy.fault()?)));
+    let faults: Vec<String> = faults.take(MOST_NAMES).collect();
+    let names = lacking.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+    let faults = if faults.is_empty() { String::new() } else { format!("; {}", faults.join("; ")) };
+    Err(format!("{} knows of no copy with {names} as it is now{faults}", register.path))
+}
+
+/// Copies in the register hold all keys.
+fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
+    let used: Vec<_> = register.copies.iter().filter(|copy| keys.iter().any(|key| copy.keeps(key))).collect();
+    let names: Vec<&str> = used.iter().map(|copy| copy.path.as_str()).collect();
+    let message =
+        format!("{} of the server's keys are in {}, by the register {}", keys.len(), names.join(", "), register.path);
+    let seen = used.iter().map(|copy| Evidence::Host {
+        source: copy.path.clone(),
+        observation: format!("unchanged since it was proven at {:.0}, as {} says", copy.proven, register.path),
+    });
+    seen.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)
+}
+
+/// Names of the keys that the headers of the server's files name.
+fn asked_for(cx: &Context<'_>) -> BTreeSet<String> {
+    let wrapped = wrapped(cx, true).into_iter().filter(|file| !file.temporary && file.id != 0);
+    let wrapped = wrapped.map(|file| file.key_name());
+    let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
+    let named = files.filter_map(|file| match &file.content {
+        Content::BinaryLog { log, .. } => match &log.encryption {
+            BinlogEncryption::MySql { key_id, .. } => key_id.clone(),
+            _ => None,
+        },
+        Content::Tablespace { scan } => match &scan.page0.encryption {
+            Encryption::MariaDb { scheme: 1, key_id, min_key_version, .. } => {
+                Some(mariadb_name(*key_id, min_key_version.0.max(1)))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    wrapped.chain(named).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use register::CopyState;
+
     use super::super::tests::{UUID, json, space, with_plugins};
     use super::*;
     use crate::checks::proof::made::{proof, store, unsound};
+    use crate::facts::register::RegisteredCopy;
     use crate::finding::Finding;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, mariadb, mysql};
@@ -239,6 +311,62 @@ mod tests {
         assert_eq!(tried_with(proof(0, vec![unsound("demo/t.ibd", Proven::WrongKey)]))[0].status, Fail);
         let hidden = Unsound { locked: true, ..unsound("demo/t.ibd", Proven::Damaged) };
         assert_eq!(tried_with(proof(7, vec![hidden]))[0].status, Fail);
+    }
+
+    /// A register that knows of one copy, of these keys, and a key store with those.
+    fn with_register(state: CopyState, copied: &[&str], held: &[&str]) -> Made {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let copy = RegisteredCopy {
+            path: "/safe/k.age".to_owned(),
+            proven: Timestamp::UNIX_EPOCH,
+            state,
+            no_copy: None,
+            keys: set(copied),
+            differing: BTreeSet::new(),
+        };
+        let mut made = mysql().file("demo/t.ibd", space(3, UUID));
+        made.0.register = Some(Ok(RegisterFacts {
+            path: "/state/keys.json".to_owned(),
+            last_rotated: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            copies: vec![copy],
+            backups: BTreeMap::new(),
+            held: Ok(set(held)),
+        }));
+        made
+    }
+
+    #[test]
+    fn a_copy_in_the_register_counts_as_long_as_it_holds_every_key_and_is_unchanged() {
+        let used = format!("INNODBKey-{UUID}-3");
+        let passes = with_register(CopyState::Stands, &[&used], &[&used]).judge(&CHECK);
+        assert_eq!(passes[0].status, Pass);
+        assert!(passes[0].message.contains("/safe/k.age, by the register /state/keys.json"), "{}", passes[0].message);
+        let unknown = |made: Made| {
+            let found = made.judge(&CHECK);
+            assert_eq!((found.len(), found[0].status), (1, Unknown));
+            found[0].message.clone()
+        };
+        for state in [CopyState::Gone, CopyState::Changed, CopyState::NoHash] {
+            unknown(with_register(state, &[&used], &[&used]));
+        }
+        unknown(with_register(CopyState::Unread { reason: "denied".to_owned() }, &[&used], &[&used]));
+        // The store has a key that was made since, or a table names one that the store lost.
+        let why = unknown(with_register(CopyState::Stands, &[&used], &[&used, "another"]));
+        assert!(why.contains("another"), "{why}");
+        unknown(with_register(CopyState::Stands, &["another"], &["another"]));
+        let changed = |change: &dyn Fn(&mut RegisterFacts)| {
+            let mut made = with_register(CopyState::Stands, &[&used], &[&used]);
+            change(made.0.register.as_mut().unwrap().as_mut().unwrap());
+            unknown(made)
+        };
+        changed(&|register| register.copies[0].no_copy = Some("lies in the data directory".to_owned()));
+        changed(&|register| _ = register.copies[0].differing.insert(used.clone()));
+        let unseen = |why: &str| Unseen { what: String::new(), why: why.to_owned(), remedy: String::new() };
+        assert!(changed(&|register| register.held = Err(unseen("not permitted"))).contains("not permitted"));
+        let mut unread = with_register(CopyState::Stands, &[&used], &[&used]);
+        unread.0.register = Some(Err(unseen("is of the server x")));
+        assert!(unknown(unread).contains("is of the server x"));
     }
 
     #[test]

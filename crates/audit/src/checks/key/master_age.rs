@@ -1,12 +1,16 @@
 //! `key-master-age`.
 
+use std::collections::BTreeMap;
+
 use innodb::binlog::{Statement, StatementKind};
 use jiff::Timestamp;
+use keyring::KeyName;
 
-use super::{can_encrypt, is_mariadb, keyring, live_stores, nothing_wrapped, wrapped};
+use super::{can_encrypt, is_mariadb, keyring, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
+use crate::facts::register::{RegisterFacts, RegisteredKey};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -18,8 +22,9 @@ pub(crate) const CHECK: Check = Check {
     explanation: "No table of the server dates a key. What dates it: the statement ALTER INSTANCE ROTATE INNODB MASTER KEY \
         in a binary log, with its time; binary logs in clear without a gap that go back further than the policy and hold \
         no such statement; and a key file that was last written before the policy's limit, because a rotation writes it. \
-        A key file written since proves nothing, other keys are written there too: then the answer is UNKNOWN. The limit \
-        is master_key_max_age_days, 365 by default.",
+        A key file written since proves nothing, other keys are written there too. The register of keys dates the \
+        rotations of `sealant rotate`, and when each key was first seen. Where none of these says it, the answer is \
+        UNKNOWN. The limit is master_key_max_age_days, 365 by default.",
     applies: "MySQL 5.7.11 and newer",
     fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
@@ -44,6 +49,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             let words = format!("the master key was rotated {age} days ago");
             return Ok(Verdict::one(Ruling::pass("master key", Grade::Bytes, words).evidence(rotated(log, rotation))));
         }
+    }
+    // `sealant rotate` keeps the statement from the binary log, for replicas have keys of their own.
+    if let Some(ruling) = by_register(cx, limit, &days) {
+        return Ok(Verdict::one(ruling));
+    }
+    if let Some((log, rotation)) = newest_rotation(cx) {
+        let age = days(i64::from(rotation.timestamp));
         if gapless(cx) {
             let words = format!("the master key was last rotated {age} days ago, the policy allows {limit}");
             return Ok(Verdict::one(Ruling::fail("master key", Grade::Bytes, words).evidence(rotated(log, rotation))));
@@ -75,10 +87,64 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     Err(Unseen {
         what: "age of the InnoDB master key".to_owned(),
-        why: "no readable binary log holds a rotation, and the server keeps no date".to_owned(),
+        why: format!("no readable binary log holds a rotation, the server keeps no date, and {}", no_date(cx)),
         remedy: "rotate with ALTER INSTANCE ROTATE INNODB MASTER KEY and record the day in a waiver for key-master-age that \
             expires with the key"
             .to_owned(),
+    })
+}
+
+/// What the register says of the newest key: when it was rotated to, or since when it is known at least.
+fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Option<Ruling> {
+    let register = cx.facts.register.as_ref()?.as_ref().ok()?;
+    let newest = newest_number(cx)?;
+    let known: BTreeMap<u32, &RegisteredKey> = server_keys(cx, register).collect();
+    let age = |at: Timestamp| days(at.as_second());
+    let seen = |observation: String| Evidence::Host { source: register.path.clone(), observation };
+    // An older key that is in use again, as after a restore, is not the one that the date is of.
+    let latest = known.keys().all(|number| *number <= newest);
+    let in_place = known.get(&newest).is_none_or(|key| key.rotated.is_none());
+    if let Some(at) = register.last_rotated.get("master_key").filter(|at| latest && in_place && age(**at) <= limit) {
+        let words = format!("the master key was rotated {} days ago, by the register {}", age(*at), register.path);
+        let seen = seen(format!("last rotation of the master key at {at:.0}"));
+        return Some(Ruling::pass("master key", Grade::Bytes, words).evidence(seen));
+    }
+    let first_seen = known.get(&newest)?.first_seen.filter(|at| age(*at) > limit)?;
+    let words = format!(
+        "the master key was there {} days ago, by the register {}; the policy allows {limit}",
+        age(first_seen),
+        register.path
+    );
+    let seen = seen(format!("key number {newest} was first seen at {first_seen:.0}"));
+    Some(Ruling::fail("master key", Grade::Bytes, words).evidence(seen))
+}
+
+/// Why the register dates nothing.
+fn no_date(cx: &Context<'_>) -> String {
+    match &cx.facts.register {
+        Some(Ok(register)) => format!("{} does not date the key in use", register.path),
+        Some(Err(unseen)) => unseen.why.clone(),
+        None => "no register of keys was read".to_owned(),
+    }
+}
+
+/// Number of the newest master key that the server holds or uses.
+fn newest_number(cx: &Context<'_>) -> Option<u32> {
+    let uuid = server_uuid(cx)?;
+    let used = wrapped(cx, true).into_iter().filter(|file| file.uuid.is_some_and(|of| of.eq_ignore_ascii_case(&uuid)));
+    newest_master_keys(cx).get(&uuid).copied().into_iter().chain(used.map(|file| file.id)).max()
+}
+
+fn server_uuid(cx: &Context<'_>) -> Option<String> {
+    cx.facts.sql.as_ref()?.identity.server_uuid.as_ref().map(|uuid| uuid.to_ascii_lowercase())
+}
+
+/// The server's master keys that the register knows, by number.
+fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterator<Item = (u32, &'a RegisteredKey)> {
+    let uuid = server_uuid(cx);
+    register.keys.iter().filter_map(move |(name, key)| match KeyName::parse(name) {
+        KeyName::InnodbMaster { owner, number } if Some(owner.to_ascii_lowercase()) == uuid => Some((number, key)),
+        _ => None,
     })
 }
 
@@ -157,7 +223,9 @@ fn moment(seconds: i64) -> String {
 mod tests {
     use innodb::binlog::{BinlogEncryption, BinlogHead, EventScan};
 
-    use super::super::tests::{json, with_component, with_plugins};
+    use std::collections::BTreeSet;
+
+    use super::super::tests::{UUID, json, with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, NOW, mariadb, mysql};
@@ -224,6 +292,52 @@ mod tests {
         assert_eq!(made.statuses(&CHECK), [Fail]);
         made.0.files.as_mut().unwrap().files[0].modified = days_ago(3);
         assert_eq!(made.statuses(&CHECK), [Unknown]);
+    }
+
+    /// Keys in the register by number, days since they were first seen, and whether another took their place; and days
+    /// since the last rotation.
+    fn with_register(held: &[u32], keys: &[(u32, i64, bool)], rotated_days_ago: Option<i64>) -> Made {
+        let at = |days| Timestamp::from_second(days_ago(days)).unwrap();
+        let mut made = with_component(mysql(), "Active", "/k").file("component_keyring_file", json(held));
+        made.0.files.as_mut().unwrap().files[0].modified = days_ago(1);
+        made.0.sql.as_mut().unwrap().identity.server_uuid = Some(UUID.to_owned());
+        let key = |(number, seen, rotated): &(u32, i64, bool)| {
+            let key = RegisteredKey { first_seen: Some(at(*seen)), rotated: rotated.then(|| at(1)) };
+            (format!("INNODBKey-{UUID}-{number}"), key)
+        };
+        made.0.register = Some(Ok(RegisterFacts {
+            path: "/state/keys.json".to_owned(),
+            last_rotated: rotated_days_ago.map(|days| ("master_key".to_owned(), at(days))).into_iter().collect(),
+            keys: keys.iter().map(key).collect(),
+            copies: Vec::new(),
+            backups: BTreeMap::new(),
+            held: Ok(BTreeSet::new()),
+        }));
+        made
+    }
+
+    #[test]
+    fn the_register_dates_the_key_in_use() {
+        let rotated = &[(1, 500, true), (2, 10, false)];
+        let found = with_register(&[1, 2], rotated, Some(10)).judge(&CHECK);
+        assert_eq!(found[0].status, Pass);
+        assert!(found[0].message.contains("10 days ago, by the register /state/keys.json"), "{}", found[0].message);
+        let old = &[(1, 900, true), (2, 400, false)];
+        assert_eq!(with_register(&[1, 2], old, Some(400)).statuses(&CHECK), [Fail]);
+        assert_eq!(with_register(&[1], &[(1, 400, false)], None).statuses(&CHECK), [Fail]);
+        assert_eq!(with_register(&[1], &[(1, 30, false)], None).statuses(&CHECK), [Unknown]);
+        // The older key is in use again, as after a restore: the date is not of it.
+        assert_eq!(with_register(&[1], &[(1, 30, true), (2, 10, false)], Some(10)).statuses(&CHECK), [Unknown]);
+        assert_eq!(with_register(&[1], &[(1, 500, true), (2, 10, false)], Some(10)).statuses(&CHECK), [Fail]);
+        // One that was made since is younger than the rotation.
+        assert_eq!(with_register(&[1, 2, 3], rotated, Some(10)).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_rotation_that_is_kept_from_the_binary_log_counts() {
+        let mut made = with_register(&[1, 2], &[(1, 500, true), (2, 10, false)], Some(10));
+        made = made.variable("log_bin", "ON").file("binlog.000001", log(500, Some(400)));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]

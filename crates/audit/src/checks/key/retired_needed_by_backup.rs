@@ -96,7 +96,23 @@ fn needed_by_backups(cx: &Context<'_>) -> BTreeMap<(String, u32), String> {
     let spaces = wrapped(cx, false);
     let named =
         spaces.iter().filter_map(|space| Some(((space.uuid?.to_ascii_lowercase(), space.id), space.path.to_owned())));
-    named.filter(|((_, id), _)| *id > 0).collect()
+    recorded_backups(cx).chain(named).filter(|((_, id), _)| *id > 0).collect()
+}
+
+/// Keys that backups of the register need, but for those that the keyring lacks and a copy of it keeps.
+fn recorded_backups<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = ((String, u32), String)> + 'a {
+    let register = cx.facts.register.iter().flatten();
+    register.flat_map(|register| {
+        let held = |name: &String| register.held.as_ref().is_ok_and(|held| held.contains(name));
+        let kept = move |name: &String| !held(name) && register.copies.iter().any(|copy| copy.keeps(name));
+        let keys = register.backups.iter().flat_map(|(path, keys)| keys.iter().map(move |name| (path, name)));
+        keys.filter(move |(_, name)| !kept(name)).filter_map(|(path, name)| match KeyName::parse(name) {
+            KeyName::InnodbMaster { owner, number } => {
+                Some(((owner.to_ascii_lowercase(), number), format!("{path} (by the register {})", register.path)))
+            }
+            _ => None,
+        })
+    })
 }
 
 /// Where the keys' names were read.

@@ -54,6 +54,10 @@ pub(crate) struct Source {
     /// File with the password of the copy of the key file, if that is encrypted
     #[arg(long, value_name = "FILE", requires = "key_file_copy")]
     pub(super) key_file_copy_password_file: Option<PathBuf>,
+    /// Where the register of keys is, in which `sealant rotate` and `sealant keys` note dates and proven copies
+    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["offline", "facts"])]
+    pub(super) state_dir: Option<PathBuf>,
     /// A name that clients use for this server; its certificate must carry it (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(super) client_name: Vec<String>,
@@ -106,6 +110,8 @@ impl Source {
             client_names: self.client_name.clone(),
             option_files: self.option_file.clone(),
             key_copies,
+            // Without a home there is no register: its checks say that it was not looked for.
+            state_dir: register::state_dir(self.state_dir.clone()).ok(),
             deep: self.deep,
             files: !self.no_files,
             wire: !self.no_wire,

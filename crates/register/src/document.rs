@@ -1,24 +1,14 @@
-//! The register: what is known of a server's keys over time, and what an unfinished run left. It
-//! never holds a key.
+//! What the register says.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Error,
-    backup::{place, sha256_of},
-};
-
-/// Name and version of the document.
-const SCHEMA: &str = "sealant.key-register/1";
+use crate::{CopyRecord, CopyState, Error, SCHEMA, sha256_of};
 
 /// What is known of one server's keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +27,9 @@ pub struct Register {
     /// Backups of data that were looked at, by their directories.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backups: BTreeMap<PathBuf, BackupRecord>,
+    /// Copies of the keyring that were proven. Registers of earlier versions name them with the keys only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copies: BTreeMap<PathBuf, CopyRecord>,
     /// A run that has begun and not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
@@ -103,8 +96,14 @@ pub struct Written {
 }
 
 impl Register {
+    /// One that knows nothing yet.
+    #[must_use]
+    pub fn begin(server_uuid: &str) -> Self {
+        Self { schema: SCHEMA.to_owned(), server_uuid: server_uuid.to_owned(), ..Self::default() }
+    }
+
     /// Notes which keys the keyring holds and which files ask for, by kind, as seen now.
-    pub(crate) fn sighted(&mut self, held: &BTreeSet<String>, needed: &BTreeMap<String, BTreeMap<String, u64>>) {
+    pub fn sighted(&mut self, held: &BTreeSet<String>, needed: &BTreeMap<String, BTreeMap<String, u64>>) {
         let now = Timestamp::now();
         for name in held.iter().chain(needed.keys()).filter(|name| !name.is_empty()) {
             self.keys.entry(name.clone()).or_default().first_seen.get_or_insert(now);
@@ -116,18 +115,21 @@ impl Register {
     }
 
     /// Names of the keys that the keyring had when it was looked at last.
-    pub(crate) fn in_keyring(&self) -> BTreeSet<String> {
+    #[must_use]
+    pub fn in_keyring(&self) -> BTreeSet<String> {
         self.keys.iter().filter(|(_, record)| record.in_keyring).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The run that one with this backup goes on with. A file that is there already, and of no such
-    /// run, is not touched.
-    pub(crate) fn resumed(&self, file: &Path) -> Result<Option<Unfinished>, Error> {
-        let resumed = self.unfinished.clone().filter(|run| run.file == file);
-        match resumed {
-            None if file.symlink_metadata().is_ok() => Err(Error::BackupExists { path: file.to_owned() }),
-            resumed => Ok(resumed),
-        }
+    /// What is left of a copy that a key is said to be in. Reads the file.
+    #[must_use]
+    pub fn copy_state(&self, path: &Path) -> CopyState {
+        self.copies.get(path).map_or(CopyState::NoHash, |copy| copy.state(path))
+    }
+
+    /// Takes out copies in which no key is looked for any more.
+    pub fn forget_unused_copies(&mut self) {
+        let keys = &self.keys;
+        self.copies.retain(|path, _| keys.values().any(|key| key.copy.as_ref() == Some(path)));
     }
 }
 
@@ -135,7 +137,10 @@ impl Unfinished {
     /// Whether what stands at `path` may be replaced by a backup of keys with these names: nothing is
     /// there, or what this run left, and each of its keys is among them or in a backup of before the
     /// rotation that stays. The backup that was asked for does not count as such: it is replaced, too.
-    pub(crate) fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Copy`].
+    pub fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
         let Some(found) = sha256_of(path)? else { return Ok(true) };
         let own = |written: &&Written| written.path == path && written.sha256 == found;
         let Some(own) = self.backups.iter().find(own) else { return Ok(false) };
@@ -151,71 +156,18 @@ impl Unfinished {
 
 impl Written {
     /// Whether it is still what was written.
-    pub(crate) fn stands(&self) -> Result<bool, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Copy`].
+    pub fn stands(&self) -> Result<bool, Error> {
         Ok(sha256_of(&self.path)?.as_ref() == Some(&self.sha256))
-    }
-}
-
-/// The register on disk, which no other run changes at the same time.
-#[derive(Debug)]
-pub(crate) struct Ledger {
-    path: PathBuf,
-    pub(crate) register: Register,
-    /// Held until this value goes.
-    _lock: Option<File>,
-}
-
-impl Ledger {
-    /// Opens the register of a server, for this run alone.
-    pub(crate) fn open(directory: &Path, server_uuid: &str) -> Result<Self, Error> {
-        let path = path(directory, server_uuid);
-        let failed = |error: io::Error| Error::Register { path: path.clone(), reason: error.to_string() };
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
-        let lock_path = path.with_extension("lock");
-        let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(&lock_path).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(Error::Busy { path: lock_path }),
-            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
-        }
-        Ok(Self { register: read(&path, server_uuid)?, path, _lock: Some(lock) })
-    }
-
-    /// What a register says, without keeping others from it.
-    pub(crate) fn peek(directory: &Path, server_uuid: &str) -> Result<Register, Error> {
-        read(&path(directory, server_uuid), server_uuid)
-    }
-
-    /// Puts it on disk.
-    pub(crate) fn save(&self) -> Result<(), Error> {
-        let failed = |reason: String| Error::Register { path: self.path.clone(), reason };
-        let mut bytes = serde_json::to_vec_pretty(&self.register).map_err(|error| failed(error.to_string()))?;
-        bytes.push(b'\n');
-        place(&self.path, &bytes, true).map_err(|error| failed(error.to_string()))
-    }
-}
-
-/// The register's file of a server.
-pub(crate) fn path(directory: &Path, server_uuid: &str) -> PathBuf {
-    directory.join(format!("keys-{server_uuid}.json"))
-}
-
-/// What a register says; an empty one if there is none.
-///
-/// # Errors
-/// [`Error::Register`] if it is damaged.
-fn read(path: &Path, server_uuid: &str) -> Result<Register, Error> {
-    let failed = |reason: String| Error::Register { path: path.to_owned(), reason };
-    let empty = || Register { schema: SCHEMA.to_owned(), server_uuid: server_uuid.to_owned(), ..Register::default() };
-    match fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(empty()),
-        Err(error) => Err(failed(error.to_string())),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -224,8 +176,7 @@ mod tests {
         let path = directory.path().join("b");
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         fs::write(&path, "sealed").unwrap();
-        let written =
-            Written { path: path.clone(), sha256: super::super::backup::sha256(b"sealed"), keys: names(&["a", "b"]) };
+        let written = Written { path: path.clone(), sha256: crate::sha256(b"sealed"), keys: names(&["a", "b"]) };
         let run = |backups| Unfinished {
             file: path.clone(),
             started: Timestamp::UNIX_EPOCH,
@@ -251,7 +202,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let written = |path: &Path, keys: &[&str]| {
             fs::write(path, "sealed").unwrap();
-            Written { path: path.to_owned(), sha256: super::super::backup::sha256(b"sealed"), keys: names(keys) }
+            Written { path: path.to_owned(), sha256: crate::sha256(b"sealed"), keys: names(keys) }
         };
         let backups = vec![written(&before, &["old"]), written(&file, &["old", "new"])];
         let started = Timestamp::UNIX_EPOCH;
@@ -267,17 +218,5 @@ mod tests {
         assert!(!run.may_replace(&before, &names(&["new", "newer"])).unwrap(), "the other one may go next");
         fs::remove_file(&before).unwrap();
         assert!(!run.may_replace(&file, &names(&["new", "newer"])).unwrap());
-    }
-
-    #[test]
-    fn one_run_at_a_time_and_a_damaged_register_is_told() {
-        let directory = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(directory.path(), "u").unwrap();
-        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Busy { .. })));
-        ledger.save().unwrap();
-        drop(ledger);
-        assert_eq!(Ledger::open(directory.path(), "u").unwrap().register.schema, SCHEMA);
-        fs::write(path(directory.path(), "u"), "{").unwrap();
-        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Register { .. })));
     }
 }

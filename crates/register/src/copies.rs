@@ -1,0 +1,119 @@
+//! Copies of a keyring or key file that were proven, and whether they are still what was proven.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use jiff::Timestamp;
+use place::regular::{self, Links};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Fingerprints};
+
+/// No copy of a keyring has more: twice the largest keyring that is read.
+const MOST_BYTES: u64 = 128 << 20;
+
+/// A proven copy, as it was when it was proven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyRecord {
+    /// When it was proven.
+    pub proven: Timestamp,
+    /// Hash of the file, as `sha256sum` prints it.
+    pub sha256: String,
+    /// The keys in it.
+    pub keys: Fingerprints,
+    /// The file of the password that opens it, if there is one, and its hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<(PathBuf, String)>,
+}
+
+/// What is left of a proven copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum CopyState {
+    /// It is, byte for byte, what was proven.
+    Stands,
+    /// There is no such file any more, or none of its password.
+    Gone,
+    /// The file has other bytes, or that of its password.
+    Changed,
+    /// It is what was proven, but the key store has another key of this name now.
+    OtherKey,
+    /// It cannot be read from here.
+    Unread {
+        /// Why.
+        reason: String,
+    },
+    /// The register was written by a version that did not note the hash of copies.
+    NoHash,
+}
+
+impl CopyRecord {
+    /// What is left of it at this path. Reads the file.
+    #[must_use]
+    pub fn state(&self, path: &Path) -> CopyState {
+        let password = self.password.as_ref().map(|(path, hash)| (path.as_path(), hash));
+        for (path, hash) in [(path, &self.sha256)].into_iter().chain(password) {
+            match sha256_of(path) {
+                Ok(Some(found)) if found == *hash => {}
+                Ok(Some(_)) => return CopyState::Changed,
+                Ok(None) => return CopyState::Gone,
+                Err(error) => return CopyState::Unread { reason: error.to_string() },
+            }
+        }
+        CopyState::Stands
+    }
+}
+
+/// Hash of bytes, in hexadecimal digits.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hash of a file; `None` if there is none.
+///
+/// # Errors
+/// [`Error::Copy`].
+pub fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
+    match regular::read(path, Links::Followed, MOST_BYTES) {
+        Ok(bytes) => Ok(Some(sha256(&bytes))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Copy { path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_stands_only_as_long_as_its_bytes_and_those_of_its_password_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let (copy, password) = (directory.path().join("copy"), directory.path().join("password"));
+        fs::write(&copy, "sealed").unwrap();
+        let record = |password| CopyRecord {
+            proven: Timestamp::UNIX_EPOCH,
+            sha256: sha256(b"sealed"),
+            keys: Fingerprints::new(),
+            password,
+        };
+        let plain = record(None);
+        let locked = record(Some((password.clone(), sha256(b"secret"))));
+        assert_eq!((plain.state(&copy), locked.state(&copy)), (CopyState::Stands, CopyState::Gone));
+        fs::write(&password, "secret").unwrap();
+        assert_eq!(locked.state(&copy), CopyState::Stands);
+        fs::write(&password, "other").unwrap();
+        assert_eq!(locked.state(&copy), CopyState::Changed);
+        fs::write(&copy, "seale").unwrap();
+        assert_eq!(plain.state(&copy), CopyState::Changed);
+        fs::remove_file(&copy).unwrap();
+        assert_eq!(plain.state(&copy), CopyState::Gone);
+        fs::create_dir(&copy).unwrap();
+        assert!(matches!(plain.state(&copy), CopyState::Unread { .. }));
+    }
+}

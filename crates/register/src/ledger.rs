@@ -1,0 +1,126 @@
+//! The register on disk.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use place::{
+    Placing,
+    regular::{self, Links},
+};
+
+use crate::{Error, Register, SCHEMA};
+
+/// No register has more: some hundred bytes a key.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The register on disk, which no other run changes at the same time.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    /// What it says.
+    pub register: Register,
+    /// Held until this value goes.
+    _lock: Option<File>,
+}
+
+impl Ledger {
+    /// Opens the register of a server, by its [`crate::server_name`], for this run alone.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Unusable`].
+    pub fn open(directory: &Path, server_uuid: &str) -> Result<Self, Error> {
+        let path = path(directory, server_uuid);
+        let failed = |error: io::Error| Error::Unusable { path: path.clone(), reason: error.to_string() };
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        let lock_path = path.with_extension("lock");
+        let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(&lock_path).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(Error::Busy { path: lock_path }),
+            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        Ok(Self {
+            register: read(&path, server_uuid)?.unwrap_or_else(|| Register::begin(server_uuid)),
+            path,
+            _lock: Some(lock),
+        })
+    }
+
+    /// What a register says, without keeping others from it; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`].
+    pub fn peek(directory: &Path, server_uuid: &str) -> Result<Option<Register>, Error> {
+        read(&path(directory, server_uuid), server_uuid)
+    }
+
+    /// Puts it on disk.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`].
+    pub fn save(&self) -> Result<(), Error> {
+        let failed = |reason: String| Error::Unusable { path: self.path.clone(), reason };
+        let mut bytes = serde_json::to_vec_pretty(&self.register).map_err(|error| failed(error.to_string()))?;
+        bytes.push(b'\n');
+        place::place(&self.path, &bytes, Placing::SECRET.replacing(true)).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// The register's file of a server.
+#[must_use]
+pub fn path(directory: &Path, server_uuid: &str) -> PathBuf {
+    directory.join(format!("keys-{server_uuid}.json"))
+}
+
+fn read(path: &Path, server_uuid: &str) -> Result<Option<Register>, Error> {
+    let failed = |reason: String| Error::Unusable { path: path.to_owned(), reason };
+    let bytes = match regular::read(path, Links::Followed, MOST_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    let register: Register = serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
+    if register.schema != SCHEMA {
+        return Err(failed(format!("is {:?}, this version reads {SCHEMA:?}", register.schema)));
+    }
+    if !register.server_uuid.eq_ignore_ascii_case(server_uuid) {
+        return Err(failed(format!("is of the server {}, not of {server_uuid}", register.server_uuid)));
+    }
+    Ok(Some(register))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_at_a_time_and_a_damaged_register_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path(), "u").unwrap();
+        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Busy { .. })));
+        ledger.save().unwrap();
+        drop(ledger);
+        assert_eq!(Ledger::open(directory.path(), "u").unwrap().register.schema, SCHEMA);
+        fs::write(path(directory.path(), "u"), "{").unwrap();
+        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Unusable { .. })));
+    }
+
+    #[test]
+    fn a_register_of_another_server_or_version_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(Ledger::peek(directory.path(), "u").unwrap(), None);
+        Ledger::open(directory.path(), "u").unwrap().save().unwrap();
+        assert!(Ledger::peek(directory.path(), "U".to_lowercase().as_str()).unwrap().is_some());
+        fs::copy(path(directory.path(), "u"), path(directory.path(), "v")).unwrap();
+        let foreign = Ledger::peek(directory.path(), "v").unwrap_err().to_string();
+        assert!(foreign.contains("is of the server u, not of v"), "{foreign}");
+        let text = fs::read_to_string(path(directory.path(), "u")).unwrap();
+        fs::write(path(directory.path(), "u"), text.replace("key-register/1", "key-register/2")).unwrap();
+        let newer = Ledger::peek(directory.path(), "u").unwrap_err().to_string();
+        assert!(newer.contains("key-register/2"), "{newer}");
+    }
+}

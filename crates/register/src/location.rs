@@ -1,0 +1,50 @@
+//! Where the register of a server is.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use server::Identity;
+
+use crate::{Error, sha256};
+
+/// Where state is kept for the whole system.
+const SYSTEM_STATE: &str = "/var/lib/sealant";
+
+/// The directory of registers and of other state: as given, or the system's for a user who may write there, or else
+/// the user's.
+///
+/// # Errors
+/// [`Error::NoStateDir`] if the user has no home directory.
+pub fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Error> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let system = Path::new(SYSTEM_STATE);
+    let nearest = system.ancestors().find(|path| path.exists());
+    if nearest.is_some_and(|path| access(path, Access::WRITE_OK).is_ok()) {
+        return Ok(system.to_owned());
+    }
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    state.or_else(home).map(|state| state.join("sealant")).ok_or(Error::NoStateDir)
+}
+
+/// By which the register of a server is found: its uuid, or what stands for it on MariaDB, whose
+/// `server_uid` is the same for all servers of a host (seen on 10.11 and 11.8).
+#[must_use]
+pub fn server_name(identity: &Identity) -> String {
+    let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_of_name) && !uuid.is_empty());
+    uuid.map_or_else(
+        || {
+            let place = format!("{}\0{}", identity.hostname, identity.datadir.display());
+            let hash = sha256(place.as_bytes());
+            format!("mariadb-{}", hash.get(..32).unwrap_or(&hash))
+        },
+        str::to_owned,
+    )
+}
+
+const fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
