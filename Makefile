@@ -98,7 +98,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test sst_faults -- killed_while
 	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test sst -- join_under_load takes_no_lock
 	cargo test --package sealant-harness --test vm -- --ignored
-	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3600
+	PATH="$(TOOLS)/bin:$$PATH" CARGO_PROFILE_RELEASE_OPT_LEVEL=3 tests/fuzz-smoke 3600
 
 clean: ## Remove what was built
 	cargo clean

@@ -39,14 +39,10 @@ fn check() -> Result<()> {
     let top = top();
     let state = State::parse(&read(&top.join(STATE))?)?;
     let reasons = check::reasons(&read(&top.join("deny.toml"))?)?;
-    let locks = check::lock_files(&top)?;
-    let mut packages = Vec::new();
-    for lock in &locks {
-        packages.extend(check::packages(&lock.display().to_string(), &read(&top.join(lock))?)?);
-    }
+    let packages = check::locked(&top)?;
     let faults = check::faults(&state, &packages, &reasons);
     let mut out = std::io::stdout().lock();
-    let (crates, files) = (packages.len(), locks.len());
+    let (crates, files) = (packages.len(), check::LOCK_FILES.len());
     let known = state.advisories.len();
     writeln!(out, "advisories: {known} known on {}, {crates} crates in {files} lock files", state.date)?;
     faults.iter().try_for_each(|fault| writeln!(out, "{fault}"))?;

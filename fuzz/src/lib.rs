@@ -1,0 +1,5 @@
+//! What the targets share.
+
+pub mod innodb;
+pub mod luks;
+pub mod tunnel;

@@ -1,0 +1,39 @@
+//! The first page of a tablespace, and the key it asks for.
+//!
+//! Control byte: bit 0 makes the checksum of page 0 hold; bits 2 and 3 choose the keys.
+#![no_main]
+
+use fuzz::innodb::{
+    control, is_set,
+    keys::{options, set},
+    no_waiting, repair,
+};
+use innodb::{
+    crypt::{mariadb::CryptData, mysql::WrappedKey},
+    keys::NoKeys,
+    tablespace::Page0,
+    verify::tablespace::TablespaceVerifier,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    no_waiting();
+    let Some((control, bytes)) = control(input) else { return };
+    let keys = set(control >> 2 & 3);
+    let mut file = bytes.to_vec();
+    if is_set(control, 0) {
+        repair::first_page(&mut file);
+    }
+    if let Ok(page0) = Page0::parse(&file) {
+        let _ = CryptData::of(&file, &page0);
+    }
+    let _ = WrappedKey::parse(&file).map(|wrapped| wrapped.unwrap(keys));
+    let with = TablespaceVerifier::begin(&file, &options(keys));
+    let without = TablespaceVerifier::begin(&file, &options(&NoKeys));
+    assert_eq!(with.is_ok(), without.is_ok());
+    if let Ok(verifier) = with {
+        let _ = verifier.owner();
+        let report = verifier.finish([]);
+        assert_eq!(report.units.total, 0);
+    }
+});

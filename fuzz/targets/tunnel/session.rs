@@ -1,0 +1,26 @@
+//! A session with an end that has a true certificate and means harm: the first byte says at which end this is, behind it
+//! are acts, each of them what it is (a byte), how long (a byte), and bytes. It ends when the other side has gone.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use tunnel::fuzzing::{Act, Hostile};
+
+static HOSTILE: LazyLock<Hostile> = LazyLock::new(fuzz::tunnel::hostile);
+
+fuzz_target!(|input: &[u8]| {
+    let Some((end, mut rest)) = input.split_first() else { return };
+    let mut acts = Vec::new();
+    while let [what, length, behind @ ..] = rest {
+        let (bytes, more) = behind.split_at(usize::from(*length).min(behind.len()));
+        rest = more;
+        acts.push(match what % 4 {
+            0 => Act::Sealed(bytes),
+            1 => Act::Raw(bytes),
+            2 => Act::Local(bytes),
+            _ => Act::LocalEnds,
+        });
+    }
+    HOSTILE.session(end % 2 == 0, &acts);
+});
