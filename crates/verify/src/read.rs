@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_took_the_place_of_the_file_is_not_opened() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table");
         for swap in ["pipe", "link"] {
             std::fs::write(&path, vec![7; 8192]).unwrap();

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_killed_while_it_forgot_leaves_nothing_that_counts() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let files: Vec<_> = ["cert", "key"].map(|name| replacement(directory.path().join(name))).into();
         let log = StatementLog::open(&directory.path().join("log"), "server", "user").unwrap();
         files.iter().for_each(|file| fs::write(&file.path, b"old").unwrap());

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_try_left_is_asked_for_where_it_is_not_remembered() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
         let (staged, journal) = earlier_try(&into);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn holes_that_an_earlier_try_left_stay_holes() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
         let (staged, journal) = earlier_try(&into);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_round_brought_is_asked_for_where_it_is_not_remembered() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
         for (name, length) in [("large", 40 * MIB + 9), ("shrinks", 20 * MIB), ("small", MIB + 1)] {

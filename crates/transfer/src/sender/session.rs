@@ -523,11 +523,13 @@ mod tests {
             });
             let mut control = ControlChannel::connect(socket, config, name, String::new(), PATIENCE).unwrap();
             let _other = other.join().unwrap();
-            control.set_patience(Duration::from_millis(200)).unwrap();
-            thread::sleep(Duration::from_millis(300));
+            // Long enough that a busy machine does not spend it between two lines of this test.
+            let patience = Duration::from_secs(2);
+            control.set_patience(patience).unwrap();
+            thread::sleep(patience + patience / 4);
             control.listen_anew();
             assert!(matches!(control.receive(Duration::ZERO), Ok(None)));
-            thread::sleep(Duration::from_millis(300));
+            thread::sleep(patience + patience / 4);
             assert!(matches!(control.receive(Duration::ZERO), Err(TransferError::Stalled { .. })));
         });
     }

@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_is_in_memory_is_not_fetched_from_the_disk() {
-        let directory = tempfile::tempdir_in(".").unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for bytes in [1, 4095, 4096, 4097, PIECE_BYTES + 1, 150_000, CHUNK_BYTES + 150_000] {
             let content: Vec<u8> = (0..bytes).map(|at| u8::try_from(at % 251).unwrap()).collect();
             let path = directory.path().join(bytes.to_string());
