@@ -1,0 +1,78 @@
+//! docs/architecture.md against the workspace: every crate stands there, with what it depends on, and arrows point down.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../docs/architecture.md");
+
+/// Packages that only tests use.
+const TESTS: [&str; 2] = ["advisories", "harness"];
+
+type Crates = BTreeMap<String, BTreeSet<String>>;
+
+fn short(package: &str) -> &str {
+    package.strip_prefix("sealant-").unwrap_or(package)
+}
+
+/// The crates of the workspace, each with the crates it depends on.
+fn workspace_crates() -> Crates {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"];
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let output = Command::new(cargo).args(arguments).arg(manifest).output().unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let needs = |package: &Value| {
+        let normal = package["dependencies"].as_array().unwrap().iter().filter(|needed| needed["kind"].is_null());
+        normal
+            .map(name)
+            .filter(|needed| needed.starts_with("sealant"))
+            .map(|needed| short(&needed).to_owned())
+            .collect()
+    };
+    let crates = packages.iter().map(|package| (short(&name(package)).to_owned(), needs(package)));
+    crates.filter(|(name, _)| !TESTS.contains(&name.as_str())).collect()
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned)
+}
+
+/// The rows of the table.
+fn page_crates() -> Crates {
+    let rows = PAGE.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+        let [name, _, needs] = cells[..] else { panic!("three cells: {row}") };
+        (quoted(name).next().unwrap(), quoted(needs).collect())
+    })
+    .collect()
+}
+
+/// The picture: how far down each crate stands.
+fn layers() -> BTreeMap<String, usize> {
+    let picture = PAGE.split("```").nth(1).unwrap();
+    let lines = picture.lines().filter(|line| !line.is_empty()).enumerate();
+    lines.flat_map(|(depth, line)| line[16..].split_whitespace().map(move |name| (name.to_owned(), depth))).collect()
+}
+
+#[test]
+fn every_crate_stands_on_the_page_with_what_it_depends_on() {
+    assert_eq!(page_crates(), workspace_crates());
+}
+
+#[test]
+fn arrows_point_down() {
+    let layers = layers();
+    let crates = workspace_crates();
+    assert_eq!(layers.keys().collect::<Vec<_>>(), crates.keys().collect::<Vec<_>>());
+    for (name, needs) in &crates {
+        for needed in needs {
+            assert!(layers[needed] > layers[name], "{name} depends on {needed}");
+        }
+    }
+}
