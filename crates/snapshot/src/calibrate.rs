@@ -13,7 +13,7 @@ use std::{
 
 use rustix::fs::{OFlags, ioctl_ficlone};
 
-use crate::{freeze::Hurry, sys};
+use crate::{freeze::HighPriority, sys};
 
 /// Extents of a file that has many.
 const EXTENTS: u32 = 2048;
@@ -54,7 +54,7 @@ impl Costs {
         one.sync_data()?;
         let large = nameless(directory)?;
         large.write_all_at(&vec![1; WRITTEN_BYTES], 0)?;
-        let _hurry = Hurry::begin();
+        let _priority = HighPriority::begin();
         let began = Instant::now();
         sys::write_out(&large)?;
         let written = began.elapsed();

@@ -62,13 +62,13 @@ pub enum Error {
     },
     /// A table is outside the data directory.
     #[error("{}: a table outside the data directory, which a copy cannot hold in its place", path.display())]
-    TablespaceElsewhere {
+    TablespaceOutside {
         /// Its file.
         path: PathBuf,
     },
     /// The server keeps other files outside the data directory.
     #[error("{}: holds files of the server, outside the data directory", path.display())]
-    KeptElsewhere {
+    KeptOutside {
         /// The directory.
         path: PathBuf,
     },
@@ -341,8 +341,8 @@ impl Error {
                 format!("it would take {:.0} ms, more than {}", estimate.freeze_ms, limit.as_millis())
             }
             Self::Hidden { .. } => "the server's open files are hidden from this user".to_owned(),
-            Self::TablespaceElsewhere { .. } => "a table is outside the data directory".to_owned(),
-            Self::KeptElsewhere { .. } | Self::OtherSubvolume { .. } | Self::TwoFileSystems { .. } => {
+            Self::TablespaceOutside { .. } => "a table is outside the data directory".to_owned(),
+            Self::KeptOutside { .. } | Self::OtherSubvolume { .. } | Self::TwoFileSystems { .. } => {
                 "the data is in more than one place".to_owned()
             }
             Self::NotItsOwner { .. } => "the subvolume belongs to another user".to_owned(),

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{
     calibrate::Costs,
-    elsewhere::Elsewhere,
     error::Error,
+    external::ExternalFiles,
     listing::{self, Listing},
     provider::Provider,
     sys,
@@ -57,9 +57,9 @@ pub(crate) struct Size {
 
 impl Size {
     /// Looks at all files.
-    pub(crate) fn of(root: &Path, listing: &Listing, elsewhere: &[Elsewhere]) -> Result<Self, Error> {
+    pub(crate) fn of(root: &Path, listing: &Listing, external: &[ExternalFiles]) -> Result<Self, Error> {
         let mut files: Vec<PathBuf> = listing.files.iter().map(|path| root.join(path)).collect();
-        for place in elsewhere {
+        for place in external {
             files.extend(place.files()?.into_iter().map(|file| file.from));
         }
         let mut size = Self { files: files.len() as u64, ..Self::default() };

@@ -38,7 +38,7 @@ pub(crate) struct Freeze {
     began: Instant,
     limit: Duration,
     thawed: bool,
-    _hurry: Hurry,
+    _priority: HighPriority,
     /// Nobody else freezes this server meanwhile: the end of one freeze would end the other in the middle.
     _alone: File,
 }
@@ -72,9 +72,9 @@ impl Freeze {
         if has_ended(&process) {
             return Err(Error::ServerGone { pid });
         }
-        let (hurry, began) = (Hurry::begin(), Instant::now());
+        let (priority, began) = (HighPriority::begin(), Instant::now());
         watchdog.arm()?;
-        let freeze = Self { pid, process, watchdog, began, limit, thawed: false, _hurry: hurry, _alone: alone };
+        let freeze = Self { pid, process, watchdog, began, limit, thawed: false, _priority: priority, _alone: alone };
         freeze.wait_until_still()?;
         Ok(freeze)
     }
@@ -154,11 +154,11 @@ fn has_ended(process: &OwnedFd) -> bool {
 
 /// This thread before all others, for as long as a server waits for it, if this user may have that.
 #[derive(Debug)]
-pub(crate) struct Hurry {
+pub(crate) struct HighPriority {
     before: Option<i32>,
 }
 
-impl Hurry {
+impl HighPriority {
     pub(crate) fn begin() -> Self {
         let before = getpriority_process(None).ok();
         let raised = setpriority_process(None, -20);
@@ -166,7 +166,7 @@ impl Hurry {
     }
 }
 
-impl Drop for Hurry {
+impl Drop for HighPriority {
     fn drop(&mut self) {
         if let Some(before) = self.before {
             let _ = setpriority_process(None, before);
@@ -197,16 +197,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_who_got_the_servers_number_is_not_stopped() {
+    fn another_process_that_got_the_servers_pid_is_not_stopped() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("ibdata1"), "").unwrap();
         let datadir = DataDir::at(directory.path()).unwrap();
-        let mut stranger = Command::new("sleep").arg("60").spawn().unwrap();
-        let pid = Pid::from_child(&stranger);
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&other);
         let server = ServerProcess { pid, found_by: "a test" };
         let frozen = Freeze::begin(&server, &datadir, &Watchdog::default(), Duration::from_millis(200));
-        stranger.kill().unwrap();
-        stranger.wait().unwrap();
+        other.kill().unwrap();
+        other.wait().unwrap();
         assert!(matches!(frozen, Err(Error::ServerGone { pid: gone }) if gone == pid), "{frozen:?}");
     }
 }

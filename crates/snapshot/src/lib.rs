@@ -13,9 +13,9 @@
 pub mod backup;
 mod calibrate;
 mod datadir;
-mod elsewhere;
 mod error;
 mod estimate;
+mod external;
 mod freeze;
 mod listing;
 mod location;

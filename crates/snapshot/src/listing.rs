@@ -105,7 +105,7 @@ impl Listing {
                     open.push(path);
                 } else if path.extension() == Some(OsStr::new("isl")) {
                     // It names the file of a table with a directory of its own.
-                    return Err(Error::TablespaceElsewhere { path: root.join(path) });
+                    return Err(Error::TablespaceOutside { path: root.join(path) });
                 } else if kind.is_file() {
                     listing.files.push(path);
                 } else if kind.is_symlink() && listing.add_link(root, path.clone(), &mut followed)? {

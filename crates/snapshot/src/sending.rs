@@ -18,7 +18,7 @@ use rustix::{fs::OFlags, process::Pid};
 use crate::{error::Error, process::of_process};
 
 /// What is on its way is acknowledged by then, unless nobody takes it.
-const PATIENCE: Duration = Duration::from_millis(50);
+const TIME_LIMIT: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Makes sure that a stop would cut nothing off.
@@ -64,7 +64,7 @@ fn has_provider(server: Pid) -> bool {
 fn waiting(process: Pid) -> BTreeMap<u64, u64> {
     let began = Instant::now();
     let mut found = filled(process);
-    while !found.is_empty() && began.elapsed() < PATIENCE {
+    while !found.is_empty() && began.elapsed() < TIME_LIMIT {
         thread::sleep(LOOK);
         let now = filled(process);
         found.retain(|fd, socket| now.get(fd) == Some(socket));

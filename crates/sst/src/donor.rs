@@ -28,16 +28,16 @@ use crate::{
     options::Options,
     position::Position,
     report::{Report, size},
-    speech::Speech,
+    server_pipe::ServerPipe,
     trust,
 };
 
 /// Data connections.
 const STREAMS: u16 = 4;
 /// How long the joiner may be silent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The same while the server stands still for it.
-const PATIENCE_UNDER_LOCK: Duration = Duration::from_secs(10);
+const TIMEOUT_UNDER_LOCK: Duration = Duration::from_secs(10);
 /// How often it is looked whether the server has stopped writing.
 const TICK: Duration = Duration::from_millis(2);
 /// Rounds while the server writes: each has what changed in the one before.
@@ -48,7 +48,7 @@ const LITTLE_BYTES: u64 = 4 << 20;
 /// Tables that servers log into with `log_output=TABLE`.
 const LOG_TABLES: [&str; 2] = ["mysql/general_log", "mysql/slow_log"];
 /// How long the server may take to stand still. Not every server says that it could not.
-const FLUSH_PATIENCE: Duration = Duration::from_secs(3600);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Does what the server asks for.
 ///
@@ -59,7 +59,7 @@ pub fn run(
     arguments: &Arguments,
     options: &Options,
     auth: Option<&str>,
-    speech: &Speech,
+    server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<(), SstError> {
     let destination = destination(arguments, options, auth, report)?;
@@ -70,7 +70,7 @@ pub fn run(
         compression: Compression::Auto,
         bandwidth: rate(options)?,
         suite: None,
-        patience: PATIENCE,
+        patience: TIMEOUT,
         key_file_keys: KeyFileKeys::Stay,
     };
     transfer::tls::speed::prepare();
@@ -79,13 +79,13 @@ pub fn run(
     report.line(format!("connected to {}", arguments.address));
     if arguments.bypass {
         let position = ordered.ok_or(SstError::Position { from: "the server" })?.with_domain(domain);
-        speech.go_on()?;
+        server_pipe.go_on()?;
         session.say(&format!("{BYPASS} {position}"))?;
         if session.hear()? != TAKEN {
             return Err(SstError::OtherRelease);
         }
         report.line(format!("the joiner's data is good up to the write-sets it misses; position {position}"));
-        return speech.done(&position);
+        return server_pipe.done(&position);
     }
     session.say(FULL)?;
     let joiner_has_binlog = match session.hear()?.as_str() {
@@ -96,13 +96,13 @@ pub fn run(
     let layout = Layout::of(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
     let (layout, progress) = (&layout, &progress);
-    let giving = Giving { arguments, options, layout, progress, speech, report, joiner_has_binlog };
-    let outcome = giving.full(session, ordered);
+    let run = DonorRun { arguments, options, layout, progress, server_pipe, report, joiner_has_binlog };
+    let outcome = run.full(session, ordered);
     // Its rest must not be taken for the marker of another try.
     let cleared = marker::clear(layout.datadir());
     let position = outcome?;
     cleared?;
-    speech.done(&position)
+    server_pipe.done(&position)
 }
 
 /// Does something that may take long, such as a look at very many files, while the connection is kept: who hears nothing
@@ -127,17 +127,17 @@ fn remove_stale(datadir: &DataDir) {
 }
 
 /// What a transfer of everything needs.
-struct Giving<'g> {
+struct DonorRun<'g> {
     arguments: &'g Arguments,
     options: &'g Options,
     layout: &'g Layout,
     progress: &'g Progress,
-    speech: &'g Speech,
+    server_pipe: &'g ServerPipe,
     report: &'g Report<'g>,
     joiner_has_binlog: bool,
 }
 
-impl Giving<'_> {
+impl DonorRun<'_> {
     /// Sends everything.
     fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
@@ -180,8 +180,8 @@ impl Giving<'_> {
         };
         sent.and_then(|position| {
             session.say(&format!("{POSITION} {position}"))?;
-            self.speech.go_on()?;
-            session.set_patience(PATIENCE)?;
+            self.server_pipe.go_on()?;
+            session.set_patience(TIMEOUT)?;
             Ok(position)
         })
     }
@@ -263,7 +263,7 @@ impl Giving<'_> {
                 began.elapsed().as_secs_f64(),
             ));
             let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            self.speech.far(load(&self.progress.bytes), load(&self.progress.total_bytes));
+            self.server_pipe.report_progress(load(&self.progress.bytes), load(&self.progress.total_bytes));
             let settled = round.sent_bytes <= LITTLE_BYTES || round.sent_bytes > before / 2;
             if number > 1 && settled {
                 break;
@@ -293,16 +293,16 @@ impl Giving<'_> {
     fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
-        session.set_patience(PATIENCE_UNDER_LOCK)?;
+        session.set_patience(TIMEOUT_UNDER_LOCK)?;
         let asked = Instant::now();
-        self.speech.flush_tables()?;
+        self.server_pipe.flush_tables()?;
         let position = loop {
             session.rest(TICK)?;
             if let Some(position) = marker::take(datadir)? {
                 break position;
             }
-            if asked.elapsed() > FLUSH_PATIENCE {
-                return Err(SstError::NotFlushedInTime { seconds: FLUSH_PATIENCE.as_secs() });
+            if asked.elapsed() > FLUSH_TIMEOUT {
+                return Err(SstError::NotFlushedInTime { seconds: FLUSH_TIMEOUT.as_secs() });
             }
         };
         let still = Instant::now();

@@ -25,7 +25,7 @@ use crate::{
     options::Options,
     position::Position,
     report::{Report, size},
-    speech::Speech,
+    server_pipe::ServerPipe,
     trust,
 };
 
@@ -34,19 +34,24 @@ const DEFAULT_PORT: u16 = 4444;
 /// The most data connections that a donor gets.
 const STREAMS: u16 = 16;
 /// How long the donor may be silent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a donor may take to come: `sst-initial-timeout` of the servers' own methods.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(300);
 /// For 0, which is no limit.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How long the port of an earlier try is waited for.
-const PORT_PATIENCE: Duration = Duration::from_secs(10);
+const PORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Does what the server asks for.
 ///
 /// # Errors
 /// [`SstError`]. The server learns of it by the end of this process without its last line.
-pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &Report<'_>) -> Result<(), SstError> {
+pub fn run(
+    arguments: &Arguments,
+    options: &Options,
+    server_pipe: &ServerPipe,
+    report: &Report<'_>,
+) -> Result<(), SstError> {
     let layout = Layout::of(arguments, options)?;
     let (host, port) = split(&arguments.address);
     let trust = match trust::certificates(options, report)? {
@@ -68,7 +73,7 @@ pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &R
     let bare = name.parse::<Ipv6Addr>().is_ok();
     let name = if bare { format!("[{name}]") } else { name.to_owned() };
     let reachable = format!("{name}:{}", listening.address().port());
-    speech.ready(&token.text(), &reachable)?;
+    server_pipe.ready(&token.text(), &reachable)?;
     let mut turned_away = 0_u32;
     let mut visit = listening.wait(|why| {
         turned_away = turned_away.saturating_add(1);
@@ -80,14 +85,14 @@ pub fn run(arguments: &Arguments, options: &Options, speech: &Speech, report: &R
     report.line(format!("the donor came from {}", visit.peer()));
     let first = visit.hear()?;
     let position = match first.split_once(' ') {
-        None if first == FULL => full(&layout, visit, speech, report)?,
+        None if first == FULL => full(&layout, visit, server_pipe, report)?,
         Some((BYPASS, position)) => bypass(position, visit, report)?,
         _ => {
             visit.give_up(&SstError::OtherRelease.to_string());
             return Err(SstError::OtherRelease);
         }
     };
-    speech.position(&position)
+    server_pipe.position(&position)
 }
 
 /// The data that is here is good: nothing is touched.
@@ -100,14 +105,19 @@ fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Posit
 }
 
 /// Everything comes.
-fn full(layout: &Layout, mut visit: Visit, speech: &Speech, report: &Report<'_>) -> Result<Position, SstError> {
+fn full(
+    layout: &Layout,
+    mut visit: Visit,
+    server_pipe: &ServerPipe,
+    report: &Report<'_>,
+) -> Result<Position, SstError> {
     if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
         visit.give_up(&error.to_string());
         return Err(error);
     }
     visit.say(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
-    let received = tell(&progress, speech, || visit.receive(&progress));
+    let received = tell(&progress, server_pipe, || visit.receive(&progress));
     let received = received.inspect_err(|error| {
         // What is kept for another try must not keep the disk full.
         if matches!(error, TransferError::Space { .. }) || is_full(error) {
@@ -151,14 +161,14 @@ fn clear_stale(staging: &Path) -> Result<(), SstError> {
 }
 
 /// Tells the server how far it is while something is done.
-fn tell<T: Send>(progress: &Progress, speech: &Speech, work: impl FnOnce() -> T + Send) -> T {
+fn tell<T: Send>(progress: &Progress, server_pipe: &ServerPipe, work: impl FnOnce() -> T + Send) -> T {
     let over = &AtomicBool::new(false);
     thread::scope(|scope| {
         let teller = scope.spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 thread::park_timeout(Duration::from_secs(1));
                 let bytes = progress.bytes.load(Ordering::Relaxed);
-                speech.far(bytes, progress.total_bytes.load(Ordering::Relaxed));
+                server_pipe.report_progress(bytes, progress.total_bytes.load(Ordering::Relaxed));
             }
         });
         let done = work();
@@ -189,7 +199,7 @@ fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trus
     // A name that leads to the loopback interface here (Debian's 127.0.1.1) leads elsewhere for the donor.
     let literal = host.parse::<IpAddr>().is_ok() || host == "localhost";
     let named: Vec<_> = named.iter().filter(|address| literal || !address.ip().is_loopback()).copied().collect();
-    let until = Instant::now() + PORT_PATIENCE;
+    let until = Instant::now() + PORT_TIMEOUT;
     loop {
         let mut last = SstError::Address { address: host.to_owned(), source: io::ErrorKind::AddrNotAvailable.into() };
         for address in named.iter().chain(&all) {
@@ -227,7 +237,7 @@ fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSet
         advertise: Vec::new(),
         streams: STREAMS,
         expiry,
-        patience: PATIENCE,
+        patience: TIMEOUT,
         owner: Some(owner),
         allow: Vec::new(),
         anew: false,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`Arguments`] and [`Options`] are what the server says, [`Layout`] is where its files are,
-//! [`Speech`] is what it hears. Source of the protocol: `wsrep_sst.cc` and `scripts/wsrep_sst_*` of
+//! [`ServerPipe`] is what it hears. Source of the protocol: `wsrep_sst.cc` and `scripts/wsrep_sst_*` of
 //! MariaDB, and what 10.11 and 11.8 were seen to do.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
@@ -25,7 +25,7 @@ mod options;
 mod parent;
 mod position;
 mod report;
-mod speech;
+mod server_pipe;
 mod trust;
 
 pub use crate::{
@@ -37,7 +37,7 @@ pub use crate::{
     parent::{Parent, listening_on},
     position::Position,
     report::Report,
-    speech::Speech,
+    server_pipe::ServerPipe,
 };
 
 /// What the donor says first: everything comes, or nothing but a position.

@@ -34,7 +34,7 @@ pub fn login(bytes: &[u8], piece: usize) {
 }
 
 /// A server's socket whose log-in is watched, with bytes of client and server interleaved by the input.
-pub fn entrust(bytes: &[u8]) {
+pub fn password(bytes: &[u8]) {
     let _ = far::watch_of(bytes);
 }
 
@@ -136,17 +136,23 @@ impl Hostile {
     async fn connect(&self, socket: TcpStream) -> Link {
         let config = Reloadable::client(&self.near).expect("credentials").get();
         let tls = UnbufferedClientConnection::new(config, server::connect::server_name("far")).expect("a name");
-        Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), "far", PATIENCE).await.expect("a handshake").0
+        Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), "far", TIME_LIMIT)
+            .await
+            .expect("a handshake")
+            .0
     }
 
     async fn accept(&self, socket: TcpStream) -> Link {
         let config = Reloadable::server(&self.far).expect("credentials").get();
         let tls = UnbufferedServerConnection::new(config).expect("a configuration");
-        Link::open(socket, Vec::new(), Handshake::Server(Box::new(tls)), "near", PATIENCE).await.expect("a handshake").0
+        Link::open(socket, Vec::new(), Handshake::Server(Box::new(tls)), "near", TIME_LIMIT)
+            .await
+            .expect("a handshake")
+            .0
     }
 }
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
 
 async fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -24,9 +24,9 @@ mod metrics;
 mod near;
 mod proxy;
 mod pump;
+mod rate_limited_log;
 mod signals;
 mod socket;
-mod summed;
 mod wire;
 
 pub use crate::{

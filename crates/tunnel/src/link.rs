@@ -85,12 +85,12 @@ impl Link {
         began: Vec<u8>,
         handshake: Handshake,
         peer: &str,
-        patience: Duration,
+        limit: Duration,
     ) -> Result<(Self, Vec<CertificateDer<'static>>), Error> {
         let _ = socket.set_nodelay(true);
-        let shaken = timeout(patience, shake(&mut socket, began, handshake, peer)).await;
+        let shaken = timeout(limit, shake(&mut socket, began, handshake, peer)).await;
         let (keys, chain, incoming) =
-            shaken.map_err(|_| Error::Silent { peer: peer.to_owned(), seconds: patience.as_secs() })??;
+            shaken.map_err(|_| Error::Silent { peer: peer.to_owned(), seconds: limit.as_secs() })??;
         let mut link = Self {
             socket,
             keys,

@@ -100,7 +100,7 @@ impl Drop for Counted<'_> {
 }
 
 /// How long a reader of metrics may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Readers at once.
 const READERS: usize = 8;
 
@@ -114,7 +114,7 @@ pub(crate) async fn serve(listener: StdTcpListener, counters: Arc<Counters>, end
             Ok((stream, _)) => {
                 let text = counters.text(end);
                 tokio::spawn(async move {
-                    let _ = timeout(PATIENCE, answer(stream, text)).await;
+                    let _ = timeout(TIME_LIMIT, answer(stream, text)).await;
                     drop(permit);
                 });
             }

@@ -50,14 +50,14 @@ impl Signals {
         }
     }
 
-    /// Waits until no session is left, but not longer than `patience`, and not after a second order to stop.
-    pub(crate) async fn drain(&mut self, sessions: impl Fn() -> u64, patience: Duration, log: &Log) {
+    /// Waits until no session is left, but not longer than `limit`, and not after a second order to stop.
+    pub(crate) async fn drain(&mut self, sessions: impl Fn() -> u64, limit: Duration, log: &Log) {
         notify("STOPPING=1");
         let open = sessions();
         if open == 0 {
             return;
         }
-        log(&format!("waiting for {open} sessions to end, for {} s at most", patience.as_secs()));
+        log(&format!("waiting for {open} sessions to end, for {} s at most", limit.as_secs()));
         let ended = async {
             while sessions() > 0 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -65,7 +65,7 @@ impl Signals {
         };
         tokio::select! {
             () = ended => return,
-            () = tokio::time::sleep(patience) => {}
+            () = tokio::time::sleep(limit) => {}
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use ::sst::{Arguments, Options, Parent, Report, Role, Speech, SstError, donor, joiner, listening_on, remote_auth};
+use ::sst::{Arguments, Options, Parent, Report, Role, ServerPipe, SstError, donor, joiner, listening_on, remote_auth};
 use clap::Args;
 
 use crate::exit::Exit;
@@ -46,10 +46,10 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
         }
     };
     let name = format!("sealant {}", arguments.role.name());
-    let speech = Arc::new(Speech::new(Box::new(std::io::stdout()), arguments.progress));
-    watch(&arguments, name.clone(), speech.clone());
+    let server_pipe = Arc::new(ServerPipe::new(Box::new(std::io::stdout()), arguments.progress));
+    watch(&arguments, name.clone(), server_pipe.clone());
     let said = |text: &str| log("INFO", &name, text);
-    match transfer(&arguments, &speech, &Report(&said)) {
+    match transfer(&arguments, &server_pipe, &Report(&said)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log("ERROR", &name, &error.to_string());
@@ -61,26 +61,26 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-fn transfer(arguments: &Arguments, speech: &Speech, report: &Report<'_>) -> Result<(), SstError> {
+fn transfer(arguments: &Arguments, server_pipe: &ServerPipe, report: &Report<'_>) -> Result<(), SstError> {
     let options = Options::read(arguments)?;
     match arguments.role {
-        Role::Joiner => joiner::run(arguments, &options, speech, report),
+        Role::Joiner => joiner::run(arguments, &options, server_pipe, report),
         Role::Donor => {
             let auth = remote_auth(std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok(), std::io::stdin());
-            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), speech, report)
+            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), server_pipe, report)
         }
     }
 }
 
 /// Ends with the server: nobody tells this program when it is not needed any more, and one that stays
 /// keeps the port from the next try.
-fn watch(arguments: &Arguments, name: String, speech: Arc<Speech>) {
+fn watch(arguments: &Arguments, name: String, server_pipe: Arc<ServerPipe>) {
     let (parent, socket) = (arguments.parent, arguments.socket.clone());
     thread::spawn(move || {
         let parent = parent.or_else(|| listening_on(&socket?));
         let stdout = std::io::stdout();
         Parent::new(parent, stdout.as_fd()).wait();
-        if speech.is_over() {
+        if server_pipe.is_over() {
             return;
         }
         log("ERROR", &name, &SstError::ServerGone.to_string());

@@ -120,8 +120,9 @@ fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
-    let elsewhere = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
-    if let Some(path) = source.listing.directories.iter().find(elsewhere).or_else(|| source.listing.outward.first()) {
+    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
+    if let Some(path) = source.listing.directories.iter().find(other_device).or_else(|| source.listing.outward.first())
+    {
         return Err(Error::OtherSubvolume { path: datadir.join(path) });
     }
     nothing_outside(source)

@@ -15,9 +15,9 @@ use crate::error::Error;
 /// afterwards.
 pub(super) fn nothing_outside(source: &Source<'_>) -> Result<(), Error> {
     if let Some(link) = source.listing.outward.first() {
-        return Err(Error::KeptElsewhere { path: source.datadir.path().join(link) });
+        return Err(Error::KeptOutside { path: source.datadir.path().join(link) });
     }
-    source.elsewhere.first().map_or(Ok(()), |kept| Err(Error::KeptElsewhere { path: kept.directory.clone() }))
+    source.external.first().map_or(Ok(()), |kept| Err(Error::KeptOutside { path: kept.directory.clone() }))
 }
 
 /// All directories are on one file system.
@@ -25,8 +25,8 @@ pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
-    let elsewhere = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
-    match source.listing.directories.iter().find(elsewhere) {
+    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
+    match source.listing.directories.iter().find(other_device) {
         Some(path) => Err(Error::TwoFileSystems { path: datadir.join(path) }),
         None => Ok(()),
     }

@@ -32,9 +32,9 @@ use crate::{
     backup::Program,
     calibrate::{Costs, USUAL},
     datadir::{DataDir, ServerProcess},
-    elsewhere::{self, Elsewhere, REDO},
     error::Error,
     estimate::{Estimate, Size},
+    external::{self, ExternalFiles, REDO},
     freeze::Freeze,
     listing::{self, Listing},
     sending,
@@ -164,7 +164,7 @@ pub(crate) struct Source<'d> {
     pub(crate) server: Option<ServerProcess>,
     pub(crate) listing: Listing,
     /// What the server has outside its data directory.
-    pub(crate) elsewhere: Vec<Elsewhere>,
+    pub(crate) external: Vec<ExternalFiles>,
 }
 
 /// A provider that will do, and what it takes.
@@ -194,9 +194,9 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
         // What is dirty after that is what a copy has to wait for.
         write_out(datadir.path(), &listing);
     }
-    let elsewhere = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| elsewhere::of(server, datadir.path()))?;
-    let size = Size { listed, ..Size::of(datadir.path(), &listing, &elsewhere)? };
-    let source = Source { datadir, server, listing, elsewhere };
+    let external = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| external::find(server, datadir.path()))?;
+    let size = Size { listed, ..Size::of(datadir.path(), &listing, &external)? };
+    let source = Source { datadir, server, listing, external };
     let mut refused = Vec::new();
     for provider in tried {
         let found = provider.way().place(&source, options).and_then(|place| {

@@ -14,8 +14,8 @@ use rustix::fs::ioctl_ficlone;
 use super::{Prepared, Source, Way};
 use crate::{
     Options,
-    elsewhere::{Elsewhere, REDO},
     error::Error,
+    external::{ExternalFiles, REDO},
     freeze::Freeze,
     listing::{self, Listing},
     location,
@@ -36,14 +36,14 @@ impl Way for Reflink {
         make_directories(&to, &prepared.source.listing)?;
         super::write_out(from, &prepared.source.listing);
         let freeze = super::freeze(prepared, options)?;
-        let cloned = clone_all(from, &to, &prepared.source.elsewhere, freeze.as_ref())?;
+        let cloned = clone_all(from, &to, &prepared.source.external, freeze.as_ref())?;
         if freeze.is_none()
             && let Some(server) = prepared.source.datadir.server()?
         {
             return Err(Error::Runs { pid: server.pid, path: from.to_owned() });
         }
         let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
-        dress(from, &to, &cloned)?;
+        copy_attributes(from, &to, &cloned)?;
         taking.finish(frozen, options.keep)
     }
 
@@ -82,7 +82,7 @@ fn make_directory(path: &Path) -> Result<(), Error> {
 }
 
 /// Lists and clones everything; the list is made only now, since servers make and remove files all the time.
-fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Freeze>) -> Result<Cloned, Error> {
+fn clone_all(from: &Path, to: &Path, external: &[ExternalFiles], freeze: Option<&Freeze>) -> Result<Cloned, Error> {
     let listing = Listing::of(from)?;
     for directory in &listing.directories {
         make_directory(&to.join(directory))?;
@@ -94,7 +94,7 @@ fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Fr
         files.push((to, file, metadata));
         freeze.map_or(Ok(()), Freeze::check_time)
     };
-    for file in elsewhere.iter().map(Elsewhere::files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+    for file in external.iter().map(ExternalFiles::files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         let copy = to.join(&file.to);
         if let Some(above) = copy.parent() {
             make_directory(above)?;
@@ -103,9 +103,9 @@ fn clone_all(from: &Path, to: &Path, elsewhere: &[Elsewhere], freeze: Option<&Fr
         clone(&file.from, copy)?;
         in_use.insert(file.to);
     }
-    // What the server has elsewhere is what it uses; the same here is left from before it was moved.
-    let redo_is_elsewhere = in_use.iter().any(|path| path.starts_with(REDO));
-    let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_elsewhere && path.starts_with(REDO));
+    // What the server has external is what it uses; the same here is left from before it was moved.
+    let redo_is_external = in_use.iter().any(|path| path.starts_with(REDO));
+    let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_external && path.starts_with(REDO));
     for path in listing.files.iter().filter(|path| !left_from_before(path)) {
         clone(&from.join(path), to.join(path))?;
         // A list of absolute paths would lead a server on the copy to the live logs.
@@ -127,12 +127,12 @@ fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
 }
 
 /// Owners, permissions and times, which the server need not wait for.
-fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
+fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
     for index in &cloned.indexes {
         lead_here(index, from, to).map_err(failed(index))?;
     }
     for (path, file, metadata) in &cloned.files {
-        dress_one(file, metadata).map_err(failed(path))?;
+        copy_attributes_to(file, metadata).map_err(failed(path))?;
     }
     for link in &cloned.listing.links {
         // A link that is gone by now led to nothing the server needs.
@@ -147,8 +147,8 @@ fn dress(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
         let (from, to) = (from.join(directory), to.join(directory));
         // A directory that was dropped since is as the one above it.
         let metadata = fs::metadata(&from).or_else(|_| fs::metadata(from.parent().unwrap_or(&from)));
-        let dressed = metadata.and_then(|metadata| dress_one(&File::open(&to)?, &metadata));
-        dressed.map_err(failed(&to))?;
+        let copied = metadata.and_then(|metadata| copy_attributes_to(&File::open(&to)?, &metadata));
+        copied.map_err(failed(&to))?;
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ fn lead_here(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
     fs::write(index, here)
 }
 
-fn dress_one(file: &File, like: &Metadata) -> io::Result<()> {
+fn copy_attributes_to(file: &File, like: &Metadata) -> io::Result<()> {
     if rustix::process::geteuid().is_root() {
         fchown(file, Some(like.uid()), Some(like.gid()))?;
     }
@@ -187,7 +187,7 @@ mod tests {
             fs::write(to.join(log), "").unwrap();
         }
         let index = to.join("bin.index");
-        let lines = "/data/binlog/bin.000001\n./binlog/bin.000002\n/elsewhere/bin.000003\n./bin.000004\n";
+        let lines = "/data/binlog/bin.000001\n./binlog/bin.000002\n/external/bin.000003\n./bin.000004\n";
         fs::write(&index, lines).unwrap();
         lead_here(&index, from, to).unwrap();
         let expected = "./binlog/bin.000001\n./binlog/bin.000002\n./bin.000003\n./bin.000004\n";

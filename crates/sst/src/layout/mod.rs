@@ -3,9 +3,9 @@
 //! They travel as if all of them were in the data directory; each side has its own places for InnoDB's
 //! system tablespace, redo log and undo tablespaces and for Aria's log.
 
-mod going;
 mod own;
 mod placing;
+mod plan;
 #[cfg(test)]
 mod tests;
 mod tree;

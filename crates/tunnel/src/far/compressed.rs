@@ -15,7 +15,7 @@ use flate2::bufread::ZlibDecoder;
 use zeroize::Zeroizing;
 use zstd::bulk::Decompressor;
 
-use super::entrust::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
+use super::password::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
 use crate::greeting;
 
 /// Length, number, length before compression.
@@ -289,7 +289,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::entrust::tests::{CHALLENGE, packet, sealed},
+        super::password::tests::{CHALLENGE, packet, sealed},
         *,
     };
 

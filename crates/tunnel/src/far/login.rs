@@ -21,7 +21,7 @@ pub(super) const ERROR: u8 = 0xff;
 
 /// Why a client cannot be logged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unfit {
+pub(crate) enum LoginRefused {
     /// It encrypts, though it was not offered.
     #[error("the far end encrypts the way to the server itself: connect without TLS")]
     Encrypts,
@@ -49,7 +49,7 @@ pub(crate) struct Opening {
 
 impl Beginning {
     /// Takes what the client sends; returns how many bytes of it, and what goes to the server once that is known.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<Opening>), Unfit> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<Opening>), LoginRefused> {
         let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
         let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
         self.came.extend_from_slice(part);
@@ -58,17 +58,17 @@ impl Beginning {
     }
 }
 
-fn opening(came: &[u8]) -> Result<Opening, Unfit> {
-    let Some(([a, b, c, 1], head)) = came.split_first_chunk() else { return Err(Unfit::Unknown) };
+fn opening(came: &[u8]) -> Result<Opening, LoginRefused> {
+    let Some(([a, b, c, 1], head)) = came.split_first_chunk() else { return Err(LoginRefused::Unknown) };
     let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
-    let left = length.checked_sub(HEAD_BYTES).ok_or(Unfit::Unknown)?;
-    let (capabilities, rest) = head.split_first_chunk().ok_or(Unfit::Unknown)?;
+    let left = length.checked_sub(HEAD_BYTES).ok_or(LoginRefused::Unknown)?;
+    let (capabilities, rest) = head.split_first_chunk().ok_or(LoginRefused::Unknown)?;
     let capabilities = u32::from_le_bytes(*capabilities);
     if capabilities & CLIENT_PROTOCOL_41 == 0 {
-        return Err(Unfit::Unknown);
+        return Err(LoginRefused::Unknown);
     }
     if capabilities & CLIENT_SSL != 0 {
-        return Err(Unfit::Encrypts);
+        return Err(LoginRefused::Encrypts);
     }
     // Servers believe the capabilities of the request, so they have to be the client's own.
     let head = [&(capabilities | CLIENT_SSL).to_le_bytes(), rest].concat();
@@ -253,10 +253,10 @@ mod tests {
     #[test]
     fn clients_that_cannot_be_served_are_told_apart() {
         let fails = |bytes: &[u8]| Beginning::default().take(bytes).unwrap_err();
-        assert_eq!(fails(&login(0x00ff_aa8d)), Unfit::Encrypts);
-        assert_eq!(fails(&login(0x0000_0085)), Unfit::Unknown);
-        assert_eq!(fails(&[0xff; 36]), Unfit::Unknown);
-        assert_eq!(fails(&[[31, 0, 0, 1].as_slice(), &[0xff; 40]].concat()), Unfit::Unknown);
+        assert_eq!(fails(&login(0x00ff_aa8d)), LoginRefused::Encrypts);
+        assert_eq!(fails(&login(0x0000_0085)), LoginRefused::Unknown);
+        assert_eq!(fails(&[0xff; 36]), LoginRefused::Unknown);
+        assert_eq!(fails(&[[31, 0, 0, 1].as_slice(), &[0xff; 40]].concat()), LoginRefused::Unknown);
     }
 
     #[test]

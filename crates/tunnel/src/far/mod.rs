@@ -1,9 +1,9 @@
 //! The far end, beside the server.
 
+mod admission;
 mod compressed;
-mod door;
-mod entrust;
 mod login;
+mod password;
 mod secure;
 mod session;
 mod socket;
@@ -24,7 +24,7 @@ use rustls::{ClientConfig, ServerConfig};
 use server::{TlsMode, TlsOptions};
 use tokio::{net::TcpListener, sync::watch};
 
-use self::{door::Door, entrust::PasswordKey};
+use self::{admission::Admission, password::PasswordKey};
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::{login::login_of, secure::secure_of, watcher::watch_of};
 pub(crate) use self::{secure::Secure, socket::AtSocket};
@@ -33,12 +33,12 @@ use crate::{
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters, count},
+    rate_limited_log::RateLimitedLog,
     signals::{self, Signals, notify},
-    summed::Summed,
 };
 
 /// Whoever starts it waits no longer for the server, which may come later.
-const TRIAL: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Near ends share the server's `max_connect_errors`, 100 by default.
 const COUNTED_AHEAD: u16 = 16;
@@ -121,7 +121,7 @@ pub(crate) struct Shared {
     config: Reloadable<ServerConfig>,
     to_server: Option<Reloadable<ClientConfig>>,
     counters: Arc<Counters>,
-    door: Door,
+    admission: Admission,
     /// How many server connections of a near end may wait for clients.
     most_ahead: u16,
     stop: watch::Receiver<bool>,
@@ -131,8 +131,8 @@ pub(crate) struct Shared {
     /// The server's TLS failed the last time.
     unfit: Arc<AtomicBool>,
     password_key: Arc<PasswordKey>,
-    link_failures: Arc<Summed>,
-    server_failures: Arc<Summed>,
+    link_failures: Arc<RateLimitedLog>,
+    server_failures: Arc<RateLimitedLog>,
     log: Arc<Log>,
 }
 
@@ -155,7 +155,7 @@ impl Far {
                  client of the tunnel; run it as a user of its own"
             ));
         }
-        let door = Door::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
+        let admission = Admission::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let most_ahead = most_ahead(&options);
         let counters = Arc::new(Counters::default());
         let (reloaded, unfit) = (watch::channel(()).0, Arc::default());
@@ -168,15 +168,15 @@ impl Far {
             config,
             to_server,
             counters,
-            door,
+            admission,
             most_ahead,
             stop,
             stop_sender,
             reloaded,
             unfit,
             password_key,
-            link_failures: Summed::new(&log),
-            server_failures: Summed::new(&log),
+            link_failures: RateLimitedLog::new(&log),
+            server_failures: RateLimitedLog::new(&log),
             log: Arc::clone(&log),
         };
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
@@ -190,7 +190,7 @@ impl Far {
 
     /// Tries once whether the server can be reached, and tells why not.
     pub async fn try_server(&self) -> Option<String> {
-        let tried = tokio::time::timeout(TRIAL, session::try_server(&self.shared)).await;
+        let tried = tokio::time::timeout(CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
         let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
         self.shared.unfit.store(failure.is_some(), Relaxed);
         failure
@@ -308,7 +308,7 @@ fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         match listener.accept().await {
-            Ok((socket, address)) => match shared.door.enter(address.ip()) {
+            Ok((socket, address)) => match shared.admission.admit(address.ip()) {
                 Some(entry) => {
                     tokio::spawn(session::link(Arc::clone(&shared), socket, address, entry));
                 }

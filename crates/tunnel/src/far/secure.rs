@@ -43,7 +43,7 @@ pub(super) struct Security {
     /// What the certificate has to name, if names are looked at.
     pub(super) name: ServerName<'static>,
     /// How long the handshake may take.
-    pub(super) patience: Duration,
+    pub(super) limit: Duration,
     /// The server, as it is called in messages.
     pub(super) server: String,
     /// Whether the handshake failed, the last time.
@@ -165,14 +165,14 @@ impl Secure {
 impl Security {
     async fn session(&self, mut stream: TcpStream, opening: Opening) -> io::Result<Session> {
         let late = || {
-            let text = format!("no end of the TLS handshake within {} s", self.patience.as_secs());
+            let text = format!("no end of the TLS handshake within {} s", self.limit.as_secs());
             io::Error::new(io::ErrorKind::TimedOut, text)
         };
         let securing = async {
             stream.write_all(&opening.request).await?;
             TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
         };
-        let tls = timeout(self.patience, securing).await.map_err(|_| late())??;
+        let tls = timeout(self.limit, securing).await.map_err(|_| late())??;
         still_valid(tls.get_ref().1)?;
         let from_client = FromClient::after(&opening);
         let from_server = FromServer::default();
@@ -318,7 +318,7 @@ impl AsyncWrite for Secure {
 pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
     let name = server::connect::server_name("");
     let log: Arc<Log> = Arc::new(|_| {});
-    let (patience, unfit) = (Duration::from_secs(5), Arc::default());
-    let security = Security { config, name, patience, server: "it".to_owned(), unfit, log };
+    let (limit, unfit) = (Duration::from_secs(5), Arc::default());
+    let security = Security { config, name, limit, server: "it".to_owned(), unfit, log };
     Secure::greeted(stream, security).await
 }

@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     ServerAddress, Shared,
-    door::Entry,
+    admission::Admitted,
     secure::{self, Secure, Security},
     socket::AtSocket,
 };
@@ -48,33 +48,33 @@ const SILENCE: Duration = Duration::from_secs(180);
 const TOGETHER: Duration = Duration::from_millis(3);
 
 /// Serves one link to its end.
-pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut entry: Entry) {
+pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut admitted: Admitted) {
     watch_peer(&socket);
-    let patience = shared.options.handshake_timeout;
-    let Some(began) = beginning(&mut socket, &address.to_string(), &mut entry, patience).await else {
+    let limit = shared.options.handshake_timeout;
+    let Some(began) = beginning(&mut socket, &address.to_string(), &mut admitted, limit).await else {
         return count(&shared.counters.links_turned_away_total);
     };
     let here = socket.local_addr().unwrap_or(address);
-    let mut guest = Guest { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
+    let mut peer = Peer { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
     let proven = tokio::select! {
         biased;
-        proven = async { prove(&shared, socket, began?, &mut guest).await } => proven,
-        () = entry.evicted() => return count(&shared.counters.links_turned_away_total),
+        proven = async { prove(&shared, socket, began?, &mut peer).await } => proven,
+        () = admitted.evicted() => return count(&shared.counters.links_turned_away_total),
     };
     let mut link = match proven {
         Ok(link) => link,
         Err(error) => {
             count(&shared.counters.link_failures_total);
-            shared.link_failures.tell(error.to_string());
+            shared.link_failures.log(error.to_string());
             return;
         }
     };
-    let _permit = entry.proven();
+    let _permit = admitted.proven();
     count(&shared.counters.links_total);
-    match serve(&shared, &mut link, &mut guest).await {
+    match serve(&shared, &mut link, &mut peer).await {
         Ok(()) => link.close().await,
         Err(Error::Closed { .. } | Error::Connect { .. }) => {}
-        Err(error) => shared.link_failures.tell(error.to_string()),
+        Err(error) => shared.link_failures.log(error.to_string()),
     }
 }
 
@@ -82,17 +82,17 @@ pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: So
 async fn beginning(
     socket: &mut TcpStream,
     peer: &str,
-    entry: &mut Entry,
-    patience: Duration,
+    admitted: &mut Admitted,
+    limit: Duration,
 ) -> Option<Result<Vec<u8>, Error>> {
     let mut came = Vec::new();
     let whole = tokio::select! {
         biased;
-        whole = timeout(patience, link::next_record(socket, &mut came, 0, peer)) => whole.ok()?,
-        () = entry.evicted() => return None,
+        whole = timeout(limit, link::next_record(socket, &mut came, 0, peer)) => whole.ok()?,
+        () = admitted.evicted() => return None,
     };
     if whole.is_ok() && is_hello(&came) {
-        entry.speaks();
+        admitted.started();
     }
     Some(whole.map(|_| came))
 }
@@ -104,7 +104,7 @@ fn is_hello(record: &[u8]) -> bool {
 }
 
 /// Who is at the other end of a link.
-struct Guest {
+struct Peer {
     address: SocketAddr,
     here: SocketAddr,
     /// Told when the certificates that it was judged by are others.
@@ -113,30 +113,30 @@ struct Guest {
     not_after: Option<Timestamp>,
 }
 
-impl Guest {
+impl Peer {
     /// What it has shown may not be good enough any more: it shall open a link anew.
-    fn has_to_prove_again(&self) -> bool {
+    fn must_reconnect(&self) -> bool {
         self.reloaded.has_changed().unwrap_or(false) || self.not_after.is_some_and(|end| end < Timestamp::now())
     }
 }
 
 /// Handshake and name, then greeting; each of these within the time for a handshake.
-async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, guest: &mut Guest) -> Result<Link, Error> {
-    let peer = guest.address.to_string();
-    let patience = shared.options.handshake_timeout;
+async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
+    let name = peer.address.to_string();
+    let limit = shared.options.handshake_timeout;
     let tls = UnbufferedServerConnection::new(shared.config.get());
-    let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
-    let (mut link, chain) = Link::open(socket, began, Handshake::Server(Box::new(tls)), &peer, patience).await?;
+    let tls = tls.map_err(|source| Error::Tls { peer: name.clone(), source })?;
+    let (mut link, chain) = Link::open(socket, began, Handshake::Server(Box::new(tls)), &name, limit).await?;
     let certificate = chain.first().and_then(|der| Certificate::from_der(der).ok());
-    guest.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
+    peer.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
     if let Err(names) = tls13::check_name(&shared.options.allow, &chain) {
         count(&shared.counters.names_refused_total);
         let _ = link.send(Kind::Refused, format!("{names} may not connect here").as_bytes()).await;
         link.close().await;
-        return Err(Error::Protocol { peer: format!("{peer} ({names})"), what: "is not on the list of --allow" });
+        return Err(Error::Protocol { peer: format!("{name} ({names})"), what: "is not on the list of --allow" });
     }
-    let hello = timeout(patience, link.receive()).await;
-    let hello = hello.map_err(|_| Error::Silent { peer, seconds: patience.as_secs() })??;
+    let hello = timeout(limit, link.receive()).await;
+    let hello = hello.map_err(|_| Error::Silent { peer: name, seconds: limit.as_secs() })??;
     if hello.kind != Kind::Hello || hello.payload != [VERSION] {
         let _ = link.send(Kind::Refused, b"another version of the tunnel's protocol").await;
         return Err(link.protocol("it speaks another version of the tunnel's protocol"));
@@ -145,7 +145,7 @@ async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, guest: &mut G
     Ok(link)
 }
 
-async fn serve(shared: &Shared, link: &mut Link, guest: &mut Guest) -> Result<(), Error> {
+async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), Error> {
     let mut stop = shared.stop.clone();
     loop {
         link.rest();
@@ -153,13 +153,13 @@ async fn serve(shared: &Shared, link: &mut Link, guest: &mut Guest) -> Result<()
             biased;
             message = link.receive() => Some(message?),
             () = stopped(&mut stop) => None,
-            _ = guest.reloaded.changed() => None,
+            _ = peer.reloaded.changed() => None,
             () = sleep(SILENCE) => return Ok(()),
         };
         let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
         match message.kind {
-            Kind::Attach if guest.has_to_prove_again() => return link.send(Kind::Leaving, &[]).await,
-            Kind::Attach => while session(shared, link, guest).await? {},
+            Kind::Attach if peer.must_reconnect() => return link.send(Kind::Leaving, &[]).await,
+            Kind::Attach => while session(shared, link, peer).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
             // Of a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
@@ -174,13 +174,13 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
-async fn session(shared: &Shared, link: &mut Link, guest: &Guest) -> Result<bool, Error> {
-    let mut server = match timely(link, fetch(shared, guest.address, guest.here)).await? {
+async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, Error> {
+    let mut server = match timely(link, fetch(shared, peer.address, peer.here)).await? {
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
             let name = shared.options.server.to_string();
-            shared.server_failures.tell(format!("{name}: {error}"));
+            shared.server_failures.log(format!("{name}: {error}"));
             link.send(Kind::Detached, format!("{name}: {error}").as_bytes()).await?;
             return Ok(false);
         }
@@ -207,7 +207,7 @@ async fn session(shared: &Shared, link: &mut Link, guest: &Guest) -> Result<bool
     };
     drop(server);
     let (_, again) = ended?;
-    if again && !*shared.stop.borrow() && !guest.has_to_prove_again() {
+    if again && !*shared.stop.borrow() && !peer.must_reconnect() {
         link.queue(Kind::Detached, &[])?;
         return Ok(true);
     }
@@ -280,9 +280,9 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
             }
         })
     };
-    let patience = shared.options.connect_timeout;
-    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs()));
-    timeout(patience, connecting).await.map_err(|_| late())?
+    let limit = shared.options.connect_timeout;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", limit.as_secs()));
+    timeout(limit, connecting).await.map_err(|_| late())?
 }
 
 /// Tells the server who the client is, if it is to know.
@@ -304,7 +304,7 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
     Some(Security {
         config: config.get(),
         name: server::connect::server_name(tls.name.as_deref().unwrap_or(host)),
-        patience: shared.options.connect_timeout,
+        limit: shared.options.connect_timeout,
         server: address.to_owned(),
         unfit: Arc::clone(&shared.unfit),
         log: Arc::clone(&shared.log),

@@ -10,7 +10,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    entrust::{Out, PasswordKey},
+    password::{Out, PasswordKey},
     watcher::Watch,
 };
 use crate::wire::Wire;

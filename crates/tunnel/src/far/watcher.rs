@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     compressed::Compressed,
-    entrust::{Afterwards, Login, Out, PasswordKey, is_change_of_user},
+    password::{Afterwards, Login, Out, PasswordKey, is_change_of_user},
 };
 
 /// A session, from the server's greeting on.
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_the_fuzzer_begins_with_passes() {
-        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/entrust");
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/tunnel_password");
         let inputs: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(inputs.len() >= 10);
         for input in inputs {

@@ -1,8 +1,8 @@
 //! The near end, beside the client.
 
 mod demand;
-mod errand;
 mod pool;
+mod task;
 
 use std::{
     net::SocketAddr,
@@ -87,7 +87,7 @@ pub(crate) struct Shared {
 }
 
 /// Whoever starts it waits no longer for far ends, which may come later.
-const TRIAL: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How often the pool looks after itself.
 const TICK: Duration = Duration::from_millis(100);
@@ -117,12 +117,12 @@ impl Near {
     /// Tries the far ends once, all together, and tells what is wrong with those that do not answer.
     pub async fn try_fars(&self) -> Vec<(FarAddress, Result<(), Error>)> {
         let options = &self.pool.shared().options;
-        let patience = options.connect_timeout.min(TRIAL);
-        let trying = |number| tokio::spawn(errand::try_far(Arc::clone(&self.pool), number, patience));
-        let trials: Vec<_> = (0..options.fars.len()).map(trying).collect();
+        let limit = options.connect_timeout.min(CONNECT_TIMEOUT);
+        let trying = |number| tokio::spawn(task::try_far(Arc::clone(&self.pool), number, limit));
+        let checks: Vec<_> = (0..options.fars.len()).map(trying).collect();
         let mut tried = Vec::new();
-        for (number, (far, trial)) in options.fars.iter().zip(trials).enumerate() {
-            let result = trial.await.unwrap_or_else(|_| Err(self.pool.silent(number, patience)));
+        for (number, (far, check)) in options.fars.iter().zip(checks).enumerate() {
+            let result = check.await.unwrap_or_else(|_| Err(self.pool.silent(number, limit)));
             tried.push((far.clone(), result));
         }
         tried

@@ -1,6 +1,6 @@
 //! Links and clients, and who serves whom.
 //!
-//! Each link has a task of its own ([`errand`]), which asks here what to do next. The lock is held for
+//! Each link has a task of its own ([`task`]), which asks here what to do next. The lock is held for
 //! moments only, and never across a wait.
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
-use super::{NearOptions, Shared, demand::Demand, errand};
+use super::{NearOptions, Shared, demand::Demand, task};
 use crate::{
     Error, greeting,
     local::Local,
@@ -223,7 +223,7 @@ impl Pool {
                 }
                 state.opening += 1;
                 let made = Made { far, certificates: state.certificates };
-                tokio::spawn(errand::run(Arc::clone(self), made));
+                tokio::spawn(task::run(Arc::clone(self), made));
             }
             coming += 1;
         }
@@ -451,7 +451,7 @@ impl Pool {
         for (number, far) in state.fars.iter_mut().enumerate() {
             if !far.probing && (far.down.is_some() || (silent && active == Some(number))) {
                 far.probing = true;
-                tokio::spawn(errand::probe(Arc::clone(self), number));
+                tokio::spawn(task::probe(Arc::clone(self), number));
             }
         }
     }
@@ -475,10 +475,10 @@ impl Pool {
     }
 
     /// A far end that is not heard from.
-    pub(super) fn silent(&self, far: usize, patience: Duration) -> Error {
+    pub(super) fn silent(&self, far: usize, limit: Duration) -> Error {
         let address = self.shared.options.fars.get(far);
         let peer = address.map_or_else(String::new, |far| format!("{}:{}", far.host, far.port));
-        Error::Silent { peer, seconds: patience.as_secs() }
+        Error::Silent { peer, seconds: limit.as_secs() }
     }
 
     /// A far end was tried, and answers.
@@ -580,13 +580,13 @@ impl State {
     }
 
     /// Whether links, or clients, have waited for so long, and nothing came for any of them.
-    fn is_silent(&mut self, now: Instant, patience: Duration) -> bool {
+    fn is_silent(&mut self, now: Instant, limit: Duration) -> bool {
         let clients_wait = self.fars.len() > 1 && !self.clients.is_empty();
         if self.attaching + self.opening == 0 && !clients_wait {
             self.unanswered_since = None;
             return false;
         }
-        now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= patience
+        now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= limit
     }
 
     /// Why nobody can be served, if so.

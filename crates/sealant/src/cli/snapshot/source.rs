@@ -119,7 +119,7 @@ fn next_step(error: &Error) -> Option<&'static str> {
         Error::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
         Error::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
         Error::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
-        Error::TablespaceElsewhere { .. } => {
+        Error::TablespaceOutside { .. } => {
             Some("move the table into the data directory, or stop the server for the copy")
         }
         Error::Hidden { .. } => Some("run it as root"),

@@ -1,4 +1,4 @@
-//! What goes: from the server's own files, or from a copy of them.
+//! Which files are sent: from the server's data directory, or from a copy of it.
 
 use std::{
     ffi::OsStr,
@@ -13,9 +13,9 @@ use transfer::plan::{Plan, Selection};
 use super::{DATA, Layout, tree::list};
 use crate::error::SstError;
 
-/// What a server that was cut off needs besides, to finish or undo a statement that it was in.
+/// What a server needs after a crash to finish or undo a statement.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
-/// What is in directories of databases or beside them, and does not go.
+/// Files in or beside the directories of databases that are not sent.
 const LEFT_OUT: [&str; 12] = [
     ".*",
     "lost+found",
@@ -31,20 +31,20 @@ const LEFT_OUT: [&str; 12] = [
     "*/.sealant-staging",
 ];
 
-/// More than any server's list of binary logs has.
+/// More than any server's index of binary logs has.
 const MOST_INDEX_BYTES: u64 = 64 << 20;
 
 impl Layout {
-    /// Looks at everything that goes from the server's own files.
+    /// Plans what is sent from the server's data directory.
     ///
     /// # Errors
-    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data that lies elsewhere.
+    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data outside of the data directory.
     pub fn plan(&self) -> Result<Plan, SstError> {
         self.plan_at(&self.datadir, &[])
     }
 
-    /// Looks at everything that goes from a copy of the data directory, of one instant; with the name of its
-    /// newest binary log, if there is one.
+    /// Plans what is sent from a copy of the data directory, of one instant. Returns the name of its newest binary log
+    /// too, if there is one.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).

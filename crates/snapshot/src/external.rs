@@ -1,8 +1,8 @@
-//! What a server keeps outside its data directory and needs in the same instant: redo and undo logs, system
-//! tablespace, doublewrite buffer, Aria's logs, binary logs.
+//! External files: what a server keeps outside its data directory, and a copy of the same instant needs: redo and undo
+//! logs, system tablespace, doublewrite buffer, Aria's logs, binary logs.
 //!
-//! The server's open files say where that is, whatever its variables are. In a copy, all of it goes where a
-//! server looks by default: into the data directory.
+//! The server's open files tell where they are, whatever its variables are. A copy has all of them where a server looks
+//! by default: in the data directory.
 
 use std::{
     collections::BTreeSet,
@@ -20,9 +20,9 @@ use crate::{
 /// Where MySQL keeps its redo log since 8.0.30.
 pub(crate) const REDO: &str = "#innodb_redo";
 
-/// A directory that holds some of it.
+/// The external files of one kind in one directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Elsewhere {
+pub(crate) struct ExternalFiles {
     pub(crate) directory: PathBuf,
     kind: Kind,
 }
@@ -33,12 +33,12 @@ enum Kind {
     InnoDb,
     /// `aria_log_control`, `aria_log.00000001`.
     Aria,
-    /// Logs that are called like this, with a number behind it, and their index.
+    /// Logs with this base name, and their index.
     Logs(String),
 }
 
 impl Kind {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         if is_innodb(name) {
             Some(Self::InnoDb)
         } else if name.starts_with("aria_log") {
@@ -73,8 +73,8 @@ fn numbered(name: &str) -> Option<&str> {
     (number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
-/// One file of it.
-pub(crate) struct Gathered {
+/// One external file.
+pub(crate) struct ExternalFile {
     pub(crate) from: PathBuf,
     /// Where it goes, relative to the copy's data directory.
     pub(crate) to: PathBuf,
@@ -82,9 +82,9 @@ pub(crate) struct Gathered {
     pub(crate) is_index: bool,
 }
 
-impl Elsewhere {
-    /// What is in the directory now.
-    pub(crate) fn files(&self) -> Result<Vec<Gathered>, Error> {
+impl ExternalFiles {
+    /// The files that are in the directory now.
+    pub(crate) fn files(&self) -> Result<Vec<ExternalFile>, Error> {
         let unreadable = |source| Error::Unreadable { path: self.directory.clone(), source };
         // MySQL keeps its redo log in a directory of its own, wherever that is.
         let redo = self.directory.file_name().filter(|name| *name == REDO).map(Path::new);
@@ -93,7 +93,7 @@ impl Elsewhere {
             let item = item.map_err(unreadable)?;
             let name = item.file_name();
             if name.to_str().is_some_and(|name| self.kind.holds(name)) {
-                files.push(Gathered {
+                files.push(ExternalFile {
                     from: item.path(),
                     to: redo.unwrap_or_else(|| Path::new("")).join(&name),
                     is_index: matches!(self.kind, Kind::Logs(_)) && numbered(&name.to_string_lossy()).is_none(),
@@ -107,8 +107,8 @@ impl Elsewhere {
 /// Finds what a server has open outside its data directory.
 ///
 /// # Errors
-/// [`Error::TablespaceElsewhere`] for a table: the copy could not put it where the server would look.
-pub(crate) fn of(server: &ServerProcess, datadir: &Path) -> Result<Vec<Elsewhere>, Error> {
+/// [`Error::TablespaceOutside`] for a table: the copy could not put it where the server would look.
+pub(crate) fn find(server: &ServerProcess, datadir: &Path) -> Result<Vec<ExternalFiles>, Error> {
     let open = open_files(server.pid).map_err(|source| match source.kind() {
         io::ErrorKind::PermissionDenied => Error::Hidden { pid: server.pid },
         _ => Error::Unreadable { path: of_process(server.pid).join("fd"), source },
@@ -119,15 +119,15 @@ pub(crate) fn of(server: &ServerProcess, datadir: &Path) -> Result<Vec<Elsewhere
         let (Some(directory), Some(name)) = (open.path.parent(), open.path.file_name()) else { continue };
         let name = name.to_string_lossy();
         if name.ends_with(".ibd") {
-            return Err(Error::TablespaceElsewhere { path: open.path });
+            return Err(Error::TablespaceOutside { path: open.path });
         }
-        let Some(kind) = Kind::of(&name) else { continue };
+        let Some(kind) = Kind::from_name(&name) else { continue };
         // The path is as the server sees it, which may be in a container.
         let same = fs::metadata(&open.path).is_ok_and(|seen| (seen.dev(), seen.ino()) == open.identity);
         if !same {
             return Err(Error::OutOfSight { path: open.path });
         }
-        found.insert(Elsewhere { directory: directory.to_owned(), kind });
+        found.insert(ExternalFiles { directory: directory.to_owned(), kind });
     }
     Ok(found.into_iter().collect())
 }
@@ -147,12 +147,12 @@ mod tests {
     fn files_of_a_server_are_known_by_their_names() {
         for name in ["ib_logfile0", "ibdata1", "undo_001", "undo001", "#ib_redo7", "#ib_redo8_tmp", "#ib_16384_0.dblwr"]
         {
-            assert_eq!(Kind::of(name), Some(Kind::InnoDb), "{name}");
+            assert_eq!(Kind::from_name(name), Some(Kind::InnoDb), "{name}");
         }
-        assert_eq!(Kind::of("aria_log.00000001"), Some(Kind::Aria));
-        assert_eq!(Kind::of("mysql-bin.000012"), Some(Kind::Logs("mysql-bin".to_owned())));
+        assert_eq!(Kind::from_name("aria_log.00000001"), Some(Kind::Aria));
+        assert_eq!(Kind::from_name("mysql-bin.000012"), Some(Kind::Logs("mysql-bin".to_owned())));
         for name in ["error.log", "slow.log", "ibtmp1", "undo", "x.12", "general.log.1"] {
-            assert_eq!(Kind::of(name), None, "{name}");
+            assert_eq!(Kind::from_name(name), None, "{name}");
         }
         let logs = Kind::Logs("mysql-bin".to_owned());
         assert!(logs.holds("mysql-bin.000001") && logs.holds("mysql-bin.index"));

@@ -41,12 +41,12 @@ pub(super) async fn run(pool: Arc<Pool>, made: Made) {
 
 /// Tries a far end that failed or is silent: link, server, greeting.
 pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
-    let patience = pool.shared().options.connect_timeout;
-    match timeout(patience, try_server(&pool, far)).await {
+    let limit = pool.shared().options.connect_timeout;
+    match timeout(limit, try_server(&pool, far)).await {
         Ok(Ok(())) => Pool::answers(&pool, far),
         Ok(Err(error)) => Pool::is_down(&pool, far, &error.to_string()),
         Err(_) => {
-            let why = format!("no server connection within {} s", patience.as_secs());
+            let why = format!("no server connection within {} s", limit.as_secs());
             Pool::is_down(&pool, far, &why);
         }
     }
@@ -67,9 +67,9 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
 }
 
 /// Tries whether a link can be had, within that time.
-pub(super) async fn try_far(pool: Arc<Pool>, far: usize, patience: Duration) -> Result<(), Error> {
-    let tried = timeout(patience, open(&pool, far)).await;
-    let tried = tried.unwrap_or_else(|_| Err(pool.silent(far, patience)));
+pub(super) async fn try_far(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
+    let tried = timeout(limit, open(&pool, far)).await;
+    let tried = tried.unwrap_or_else(|_| Err(pool.silent(far, limit)));
     match tried {
         Ok(link) => {
             link.close().await;
@@ -88,21 +88,21 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
         return Err(Error::ServerName { name: String::new() });
     };
     let peer = format!("{}:{}", address.host, address.port);
-    let patience = shared.options.connect_timeout;
-    let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
+    let limit = shared.options.connect_timeout;
+    let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
     let resolving = lookup_host((address.host.as_str(), address.port));
-    let resolved = timeout(patience, resolving).await.map_err(|_| silent())?;
+    let resolved = timeout(limit, resolving).await.map_err(|_| silent())?;
     let resolved = resolved.map_err(|source| Error::Resolve { address: peer.clone(), source })?;
     let addresses: Vec<_> = resolved.collect();
     let connecting = TcpStream::connect(addresses.as_slice());
-    let socket = timeout(patience, connecting).await.map_err(|_| silent())?;
+    let socket = timeout(limit, connecting).await.map_err(|_| silent())?;
     let socket = socket.map_err(|source| Error::Connect { peer: peer.clone(), source })?;
     watch_peer(&socket);
     let tls = UnbufferedClientConnection::new(shared.config.get(), name.clone());
     let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
-    let (mut link, _) = Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), &peer, patience).await?;
+    let (mut link, _) = Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), &peer, limit).await?;
     link.send(Kind::Hello, &[VERSION]).await?;
-    let answer = timeout(patience, link.receive()).await.map_err(|_| silent())??;
+    let answer = timeout(limit, link.receive()).await.map_err(|_| silent())??;
     match answer.kind {
         Kind::Hello => {
             let other = "it speaks another version of the tunnel's protocol";
@@ -219,9 +219,9 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
         link.send(Kind::Attach, &[]).await?;
     }
     // The far end has its own time for the server, and says so; this is for a far end that says nothing.
-    let patience = pool.shared().options.connect_timeout * 2;
-    let silent = || Error::Silent { peer: peer.clone(), seconds: patience.as_secs() };
-    let until = Instant::now() + patience;
+    let limit = pool.shared().options.connect_timeout * 2;
+    let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
+    let until = Instant::now() + limit;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let Ok(message) = timeout(left, link.receive()).await else { return Err(silent()) };

@@ -1,5 +1,5 @@
-//! What the server hears on standard output. A line that it does not know makes it stop listening, so
-//! nothing else is ever written there.
+//! Standard output, which the server reads. A line that the server does not know makes it stop reading, so nothing else
+//! is ever written there.
 
 use std::{
     fmt,
@@ -12,32 +12,32 @@ use std::{
 
 use crate::{error::SstError, position::Position};
 
-/// The way to the server.
-pub struct Speech {
+/// The pipe to the server.
+pub struct ServerPipe {
     out: Mutex<Box<dyn Write + Send>>,
-    /// Whether the server reads how far it is.
+    /// Whether the server reads how report_progress it is.
     progress: bool,
-    /// Whether the last line is said, or about to be: the server need not listen any longer.
+    /// Whether the last line is written, or about to be: the server need not read any longer.
     over: AtomicBool,
 }
 
-impl fmt::Debug for Speech {
+impl fmt::Debug for ServerPipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Speech")
+        f.write_str("ServerPipe")
     }
 }
 
 /// The server cuts the line that has the joiner's address here.
 const MAX_READY_BYTES: usize = 511;
 
-impl Speech {
-    /// Speaks to `out`.
+impl ServerPipe {
+    /// Writes to `out`.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, progress: bool) -> Self {
         Self { out: Mutex::new(out), progress, over: AtomicBool::new(false) }
     }
 
-    /// Whether the server has heard everything that it is waiting for, so that it may close its end.
+    /// Whether the server has read everything that it is waiting for, so that it may close its end.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
@@ -54,7 +54,7 @@ impl Speech {
         said.map_err(|_| SstError::ServerGone)
     }
 
-    /// Joiner: the donor may come. `token` is what only the donor is to know.
+    /// Joiner: the donor may connect. `token` is a secret for the donor alone.
     pub(crate) fn ready(&self, token: &str, address: &str) -> Result<(), SstError> {
         let line = zeroize::Zeroizing::new(format!("ready {token}@{address}"));
         if line.len() > MAX_READY_BYTES {
@@ -64,7 +64,7 @@ impl Speech {
         self.line(&line)
     }
 
-    /// Joiner: this is in place.
+    /// Joiner: the state is installed, at this position.
     pub(crate) fn position(&self, position: &Position) -> Result<(), SstError> {
         self.last_line(&position.to_string())
     }
@@ -74,18 +74,18 @@ impl Speech {
         self.line("flush tables")
     }
 
-    /// Donor: go on.
+    /// Donor: write again.
     pub(crate) fn go_on(&self) -> Result<(), SstError> {
         self.line("continue")
     }
 
-    /// Donor: this was sent.
+    /// Donor: the state was sent, at this position.
     pub(crate) fn done(&self, position: &Position) -> Result<(), SstError> {
         self.last_line(&format!("done {position}"))
     }
 
-    /// Either: how far it is. A server that is gone shows elsewhere.
-    pub(crate) fn far(&self, bytes: u64, total_bytes: u64) {
+    /// Either: how report_progress it is. A server that is gone shows elsewhere.
+    pub(crate) fn report_progress(&self, bytes: u64, total_bytes: u64) {
         if self.progress && total_bytes > 0 {
             let _ = self.line(&format!("total {total_bytes}"));
             let _ = self.line(&format!("complete {}", bytes.min(total_bytes)));
