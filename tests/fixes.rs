@@ -107,59 +107,54 @@ const CONDITIONS: [(&str, &str); 3] = [
     ("every replica has read the clear ones", "SELECT 1"),
 ];
 
-const STATEMENTS: [&str; 17] = [
-    "ALTER",
-    "CHANGE",
-    "CREATE",
-    "DELETE",
-    "DROP",
-    "FLUSH",
-    "GRANT",
-    "INSTALL",
-    "PURGE",
-    "RENAME",
-    "REVOKE",
-    "SET",
-    "TRUNCATE",
-    "UNINSTALL",
-    "START",
-    "STOP",
-    "UPDATE",
-];
-const COMMANDS: [&str; 6] = ["(umask", "chmod", "chown", "install", "mkdir", "shred"];
-
-/// The steps of a remedy; none if a part of it is no statement, line or command. What follows two dashes is a note.
-fn steps(remedy: &str) -> Option<Vec<Step>> {
-    let commands = remedy.split_once(" -- ").map_or(remedy, |(commands, _)| commands);
-    let ready = commands.strip_prefix("after the fix of ").and_then(|rest| rest.split_once(": "));
-    let commands = ready.map_or(commands, |(_, commands)| commands);
-    commands.split("; ").flat_map(|part| part.split(", then ")).map(step).collect()
+/// What a finding says that mends it.
+#[derive(Clone, Debug)]
+struct Remedy {
+    text: String,
+    steps: Vec<Value>,
 }
 
-fn step(part: &str) -> Option<Step> {
-    let part = part.strip_prefix("and, to keep it, ").unwrap_or(part);
-    if let Some((condition, statement)) = part.strip_prefix("once ").and_then(|rest| rest.split_once(": ")) {
-        let (_, query) = CONDITIONS.iter().find(|(words, _)| *words == condition)?;
-        return Some(Step::Once(query, statement.to_owned()));
+impl Remedy {
+    fn of(finding: &Value) -> Self {
+        let text = finding["remediation"].as_str().unwrap_or_else(|| panic!("no remedy in {finding}")).to_owned();
+        Self { text, steps: finding["remedies"].as_array().expect("a list").clone() }
     }
-    let word = part.split(' ').next()?;
-    if part == "restart" {
-        return Some(Step::Restart);
+
+    /// The check whose own fix has to come first.
+    fn after(&self) -> Option<&str> {
+        self.steps.first().and_then(|step| step["after"].as_str())
     }
-    if part.contains('…') {
-        return None;
+
+    /// The same, with every text changed.
+    fn map(&self, change: &dyn Fn(&str) -> String) -> Self {
+        let json = change(&serde_json::to_string(&self.steps).expect("JSON"));
+        Self { text: change(&self.text), steps: serde_json::from_str(&json).expect("JSON") }
     }
-    if STATEMENTS.contains(&word) {
-        return Some(Step::Sql(part.to_owned()));
+}
+
+/// The steps of a remedy; none if some part of it is advice, or leaves open what to write. Notes are no steps.
+fn steps(remedy: &Remedy) -> Option<Vec<Step>> {
+    remedy.steps.iter().filter(|step| step["kind"] != "note").map(step).collect()
+}
+
+fn step(json: &Value) -> Option<Step> {
+    let text = |field: &str| json[field].as_str().filter(|text| !text.contains('…')).map(str::to_owned);
+    match json["kind"].as_str()? {
+        "statement" => match json["once"].as_str() {
+            Some(condition) => {
+                let (_, query) = CONDITIONS.iter().find(|(words, _)| *words == condition)?;
+                Some(Step::Once(query, text("sql")?))
+            }
+            None => text("sql").map(Step::Sql),
+        },
+        "command" if json["once"].is_null() => text("shell").map(Step::Shell),
+        "option-file" => {
+            let lines = json["lines"].as_array()?.iter().map(|line| line.as_str().map(str::to_owned));
+            Some(Step::Options(text("group")?, lines.collect::<Option<_>>()?))
+        }
+        "restart" => Some(Step::Restart),
+        _ => None,
     }
-    if COMMANDS.contains(&word) {
-        return Some(Step::Shell(part.to_owned()));
-    }
-    let (lines, group) = part.split_once(" under [")?;
-    let group = group.strip_suffix("] of the option file")?;
-    let lines: Vec<String> = lines.split(" and ").flat_map(|lines| lines.split(", ")).map(str::to_owned).collect();
-    let is_line = |line: &String| line.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
-    lines.iter().all(is_line).then(|| Step::Options(group.to_owned(), lines))
 }
 
 fn carry_out(server: &mut Server, steps: &[Step]) {
@@ -199,31 +194,32 @@ fn sql(server: &Server, statement: &str) {
 type Failure = (String, String);
 
 /// Every failure with its remedy.
-fn failures(audit: &Audit) -> BTreeMap<Failure, String> {
+fn failures(audit: &Audit) -> BTreeMap<Failure, Remedy> {
     let all = audit.json["findings"].as_array().expect("findings are a list");
     let text = |finding: &Value, field: &str| {
         finding[field].as_str().unwrap_or_else(|| panic!("no {field} in {finding}")).to_owned()
     };
     // That evidence is incomplete says nothing of the server.
     let failed = all.iter().filter(|finding| finding["status"] == "FAIL" && finding["id"] != "ev-incomplete");
-    failed.map(|finding| ((text(finding, "id"), text(finding, "artefact")), text(finding, "remediation"))).collect()
+    failed.map(|finding| ((text(finding, "id"), text(finding, "artefact")), Remedy::of(finding))).collect()
 }
 
-fn failures_of(server: &Server) -> BTreeMap<Failure, String> {
+fn failures_of(server: &Server) -> BTreeMap<Failure, Remedy> {
     let option_file = server.option_file();
     failures(&Audit::live_with(server, &["--option-file", option_file.to_str().expect("ASCII")]))
 }
 
 /// Failures of checks that had none before; files that a server makes meanwhile, such as a log, are no new kind.
-fn come(before: &BTreeMap<Failure, String>, after: &BTreeMap<Failure, String>, fixed: &str) -> Vec<Failure> {
+fn come(before: &BTreeMap<Failure, Remedy>, after: &BTreeMap<Failure, Remedy>, fixed: &str) -> Vec<Failure> {
     let known = |id: &str| before.keys().any(|failure| failure.0 == id);
     let expected = |id: &str| CONSEQUENCES.iter().any(|(fix, new, _)| *fix == fixed && *new == id);
     after.keys().filter(|(id, _)| !known(id) && !expected(id)).cloned().collect()
 }
 
 /// What a DBA does not need to carry out, or cannot.
-fn is_advice(failure: &Failure, remedy: &str) -> bool {
-    failure.1 == OWN_ACCOUNT || ADVICE.iter().any(|(id, begin, _)| *id == failure.0 && remedy.starts_with(begin))
+fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
+    let begins = |begin: &str| remedy.text.starts_with(begin);
+    failure.1 == OWN_ACCOUNT || ADVICE.iter().any(|(id, begin, _)| *id == failure.0 && begins(begin))
 }
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -244,9 +240,9 @@ fn every_fix_works(mut server: Server) {
         if is_advice(&failure, &remedy) {
             continue;
         }
-        let remedy = fill(&remedy);
+        let remedy = remedy.map(&fill);
         let Some(steps) = steps(&remedy) else {
-            faults.push(format!("{failure:?} cannot be carried out: {remedy}"));
+            faults.push(format!("{failure:?} cannot be carried out: {}", remedy.text));
             continue;
         };
         carry_out(&mut server, &steps);
@@ -260,23 +256,19 @@ fn every_fix_works(mut server: Server) {
             new = come(&now, &after, &failure.0);
         }
         if after.contains_key(&failure) {
-            faults.push(format!("{failure:?} is still there after: {remedy}"));
+            faults.push(format!("{failure:?} is still there after: {}", remedy.text));
         }
-        faults.extend(new.iter().map(|new| format!("{new:?} has come with {failure:?}: {remedy}")));
+        faults.extend(new.iter().map(|new| format!("{new:?} has come with {failure:?}: {}", remedy.text)));
         now = after;
     }
-    let waits = |remedy: &str| remedy.starts_with("after the fix of ");
-    let left = now.iter().filter(|(failure, remedy)| !is_advice(failure, remedy) && !waits(remedy));
-    faults.extend(left.map(|(failure, remedy)| format!("{failure:?} is left at the end: {remedy}")));
+    let left = now.iter().filter(|(failure, remedy)| !is_advice(failure, remedy) && remedy.after().is_none());
+    faults.extend(left.map(|(failure, remedy)| format!("{failure:?} is left at the end: {}", remedy.text)));
     assert!(faults.is_empty(), "{}:\n{}", server.kind().name(), faults.join("\n"));
 }
 
 /// The next failure that was not tried and waits for no other fix.
-fn next(failures: &BTreeMap<Failure, String>, tried: &BTreeSet<Failure>) -> Option<(Failure, String)> {
-    let waits = |remedy: &str| {
-        let before = remedy.strip_prefix("after the fix of ").and_then(|rest| rest.split_once(": "));
-        before.is_some_and(|(id, _)| failures.keys().any(|failure| failure.0 == id))
-    };
+fn next(failures: &BTreeMap<Failure, Remedy>, tried: &BTreeSet<Failure>) -> Option<(Failure, Remedy)> {
+    let waits = |remedy: &Remedy| remedy.after().is_some_and(|id| failures.keys().any(|failure| failure.0 == id));
     let mut ready = failures.iter().filter(|(failure, remedy)| !tried.contains(*failure) && !waits(remedy));
     ready.next().map(|(failure, remedy)| (failure.clone(), remedy.clone()))
 }

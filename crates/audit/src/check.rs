@@ -8,6 +8,7 @@ use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, CutOff, Exposes};
 use crate::policy::Policy;
+use crate::remedy::Remedy;
 use crate::run::Rules;
 
 /// A check: what it is called, why it matters, and how it judges.
@@ -74,7 +75,7 @@ pub struct Ruling {
     grade: Option<Grade>,
     message: String,
     evidence: Vec<Evidence>,
-    remediation: Option<String>,
+    remedy: Option<Remedy>,
 }
 
 impl Verdict {
@@ -143,7 +144,7 @@ impl Ruling {
             grade,
             message: message.into(),
             evidence: Vec::new(),
-            remediation: None,
+            remedy: None,
         }
     }
 
@@ -163,7 +164,7 @@ impl Ruling {
     #[must_use]
     pub fn unseen(artefact: impl Into<String>, unseen: Unseen) -> Self {
         let mut ruling = Self::new(Status::Unknown, artefact, None, format!("{}: {}", unseen.what, unseen.why));
-        ruling.remediation = Some(unseen.remedy);
+        ruling.remedy = Some(unseen.into_remedy());
         ruling
     }
 
@@ -181,10 +182,10 @@ impl Ruling {
         self
     }
 
-    /// The same with the command, or next step, that mends it.
+    /// The same with what mends it; text alone is advice.
     #[must_use]
-    pub fn fix(mut self, remediation: impl Into<String>) -> Self {
-        self.remediation = Some(remediation.into());
+    pub fn fix(mut self, remedy: impl Into<Remedy>) -> Self {
+        self.remedy = Some(remedy.into());
         self
     }
 }
@@ -207,8 +208,10 @@ impl Check {
 
     fn dress(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
         let failed = ruling.status == Status::Fail;
-        let fix = ruling.remediation.or_else(|| failed.then(|| self.fix.to_owned()));
-        let fix = fix.map(|fix| if failed { order::in_order(cx.facts, self.id, fix) } else { fix });
+        let remedy = ruling.remedy.or_else(|| failed.then(|| self.fix.into()));
+        let remedy = remedy.map(|remedy| if failed { order::in_order(cx.facts, self.id, remedy) } else { remedy });
+        let version = cx.facts.sql.as_ref().map(|sql| sql.identity.version.to_string());
+        let cost = failed.then_some(self.cost);
         Finding {
             id: self.id.to_owned(),
             status: ruling.status,
@@ -219,8 +222,9 @@ impl Check {
             grade: ruling.grade,
             message: ruling.message,
             evidence: ruling.evidence,
-            remediation: fix,
-            cost: failed.then(|| self.cost.to_owned()),
+            remediation: remedy.as_ref().map(ToString::to_string),
+            remedies: remedy.map(|remedy| remedy.into_steps(version, cost)).unwrap_or_default(),
+            cost: cost.map(str::to_owned),
             standards: self.standards.iter().map(|s| (*s).to_owned()).collect(),
             waiver: None,
         }

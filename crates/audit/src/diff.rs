@@ -161,6 +161,7 @@ mod tests {
             message: "m".to_owned(),
             evidence: Vec::new(),
             remediation: None,
+            remedies: Vec::new(),
             cost: None,
             standards: Vec::new(),
             waiver: None,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::remedy::Step;
+
 /// How a check ended for one artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Status {
@@ -165,6 +167,9 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// A command, or the next step, that works on this very version.
     pub remediation: Option<String>,
+    /// The same in steps that a program can tell apart; the first version of this schema had none.
+    #[serde(default)]
+    pub remedies: Vec<Step>,
     /// What the remediation costs: lock, time, space.
     pub cost: Option<String>,
     /// Requirements this check maps to.

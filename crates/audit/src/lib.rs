@@ -20,6 +20,7 @@ pub mod meaning;
 pub mod outcome;
 mod path;
 pub mod policy;
+pub mod remedy;
 pub mod run;
 #[cfg(test)]
 mod testing;

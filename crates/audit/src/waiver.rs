@@ -198,6 +198,7 @@ mod tests {
             message: String::new(),
             evidence: Vec::new(),
             remediation: None,
+            remedies: Vec::new(),
             cost: None,
             standards: Vec::new(),
             waiver: None,

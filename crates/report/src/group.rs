@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use audit::finding::{Finding, Severity, Status};
 use audit::outcome::Outcome;
+use audit::remedy::Step;
 
 use crate::catalogue;
 use crate::text::visible;
@@ -61,6 +62,8 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
 pub(crate) struct Blind<'a> {
     /// What would show them.
     pub(crate) remedy: &'a str,
+    /// Whether that can be pasted, rather than read.
+    pub(crate) is_command: bool,
     /// What was looked for and why it was not seen, each once.
     pub(crate) reasons: Vec<&'a str>,
     /// The checks that wait for it, each once.
@@ -71,17 +74,24 @@ pub(crate) struct Blind<'a> {
     pub(crate) servers: BTreeSet<&'a str>,
 }
 
+/// Whether what mends a finding can be pasted, rather than read, as far as its first step tells.
+#[must_use]
+pub(crate) fn begins_with_command(finding: &Finding) -> bool {
+    finding.remedies.first().is_some_and(Step::is_command)
+}
+
 /// What could not be seen, grouped by what would show it; what helps most checks comes first.
 #[must_use]
 pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<Blind<'_>> {
     let mut spots = Spots::default();
     for finding in outcome.findings.iter().filter(|f| f.status == Status::Unknown) {
         let remedy = finding.remediation.as_deref().unwrap_or("");
-        spots.add(remedy, &finding.message, &finding.server).count(&finding.id);
+        let is_command = begins_with_command(finding);
+        spots.add((remedy, is_command), &finding.message, &finding.server).count(&finding.id);
     }
     for server in &outcome.servers {
         for gap in &server.gaps {
-            spots.add(&gap.remedy, &gap.why, &server.target);
+            spots.add((&gap.remedy, gap.is_grant()), &gap.why, &server.target);
         }
     }
     spots.all.sort_by(|a, b| b.checks.len().cmp(&a.checks.len()).then_with(|| a.remedy.cmp(b.remedy)));
@@ -95,11 +105,11 @@ struct Spots<'a> {
 }
 
 impl<'a> Spots<'a> {
-    fn add(&mut self, remedy: &'a str, reason: &'a str, server: &'a str) -> &mut Blind<'a> {
+    fn add(&mut self, (remedy, is_command): (&'a str, bool), reason: &'a str, server: &'a str) -> &mut Blind<'a> {
         let place = *self.places.entry(remedy).or_insert(self.all.len());
         if place == self.all.len() {
             let servers = BTreeSet::new();
-            self.all.push(Blind { remedy, reasons: Vec::new(), checks: Vec::new(), findings: 0, servers });
+            self.all.push(Blind { remedy, is_command, reasons: Vec::new(), checks: Vec::new(), findings: 0, servers });
         }
         let spot = &mut self.all[place];
         // Thousands of files may be unreadable for one reason; a handful shows the pattern.

@@ -7,6 +7,7 @@
 mod findings;
 mod map;
 mod policy;
+mod remedies;
 mod sections;
 mod view;
 

@@ -167,6 +167,7 @@ fn properties(finding: &Finding) -> Value {
         "security-severity": score(finding.severity),
         "grade": finding.grade.map(Grade::as_str),
         "remediation": finding.remediation.as_deref().map(visible),
+        "remedies": finding.remedies,
         "cost": finding.cost.as_deref().map(visible),
         "evidence": finding.evidence,
     })

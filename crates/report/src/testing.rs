@@ -48,6 +48,7 @@ pub(crate) fn finding(id: &str, status: Status, artefact: &str) -> Finding {
         message: format!("what {id} says"),
         evidence: Vec::new(),
         remediation: None,
+        remedies: Vec::new(),
         cost: None,
         standards: Vec::new(),
         waiver: None,

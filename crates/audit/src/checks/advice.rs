@@ -4,19 +4,17 @@ use std::path::Path;
 
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;
+use crate::remedy::Remedy;
 
 /// Sets a dynamic variable now and for the next start.
 ///
 /// `SET PERSIST` exists in MySQL from 8.0.0; MySQL 5.x and MariaDB forget what `SET GLOBAL` set.
-pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> String {
+pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
     let (plain, literal) = (value.trim_matches('\''), literal(value));
     if sql.mysql_since(8, 0, 0) {
-        return format!("SET PERSIST {name} = {literal}");
+        return Remedy::statement(format!("SET PERSIST {name} = {literal}"));
     }
-    format!(
-        "SET GLOBAL {name} = {literal}; and, to keep it, {name} = {plain} under [{}] of the option file",
-        group(sql)
-    )
+    Remedy::statement(format!("SET GLOBAL {name} = {literal}")).to_keep(option(sql, name, plain))
 }
 
 /// A value as `SET` takes it: words but for the switches' are quoted, or `FORCE` is a syntax error
@@ -31,8 +29,13 @@ fn literal(value: &str) -> String {
 }
 
 /// Sets a variable that only a start of the server can set.
-pub(super) fn set_at_start(sql: &SqlFacts, name: &str, value: &str) -> String {
-    format!("{name} = {value} under [{}] of the option file, then restart", group(sql))
+pub(super) fn set_at_start(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
+    option(sql, name, value).then_restart()
+}
+
+/// One line for the option file.
+pub(super) fn option(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
+    Remedy::option_file(group(sql), [format!("{name} = {value}")])
 }
 
 /// The user whom files of the server have to belong to, as `chown` takes it.
@@ -82,20 +85,22 @@ mod tests {
 
     #[test]
     fn only_mysql_8_persists() {
-        assert_eq!(set_variable(sql(&mysql()), "local_infile", "OFF"), "SET PERSIST local_infile = OFF");
+        assert_eq!(set_variable(sql(&mysql()), "local_infile", "OFF").to_string(), "SET PERSIST local_infile = OFF");
         let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
-        assert!(set_variable(sql(&old), "local_infile", "OFF").starts_with("SET GLOBAL local_infile = OFF;"));
-        assert!(set_variable(sql(&mariadb()), "local_infile", "OFF").contains("[mariadb]"));
+        assert!(
+            set_variable(sql(&old), "local_infile", "OFF").to_string().starts_with("SET GLOBAL local_infile = OFF;")
+        );
+        assert!(set_variable(sql(&mariadb()), "local_infile", "OFF").to_string().contains("[mariadb]"));
     }
 
     #[test]
     fn words_are_quoted_and_numbers_are_not() {
-        assert!(set_variable(sql(&mariadb()), "innodb_encrypt_tables", "FORCE").starts_with(
+        assert!(set_variable(sql(&mariadb()), "innodb_encrypt_tables", "FORCE").to_string().starts_with(
             "SET GLOBAL innodb_encrypt_tables = 'FORCE'; and, to keep it, innodb_encrypt_tables = FORCE under"
         ));
-        assert!(set_variable(sql(&mariadb()), "innodb_encryption_threads", "4").contains("threads = 4;"));
+        assert!(set_variable(sql(&mariadb()), "innodb_encryption_threads", "4").to_string().contains("threads = 4;"));
         let mode = set_variable(sql(&mysql()), "block_encryption_mode", "'aes-256-cbc'");
-        assert_eq!(mode, "SET PERSIST block_encryption_mode = 'aes-256-cbc'");
+        assert_eq!(mode.to_string(), "SET PERSIST block_encryption_mode = 'aes-256-cbc'");
     }
 
     #[test]

@@ -4,26 +4,28 @@ use super::key::not_loaded;
 use super::tls;
 use crate::channel::client::offers_tls;
 use crate::facts::Facts;
+use crate::remedy::Remedy;
 
 /// The fix, with the check before it whose own fix has to come first.
-pub(crate) fn in_order(facts: &Facts, id: &str, fix: String) -> String {
-    let first = [(not_loaded::CHECK.id, needs_keys(facts, &fix)), (tls::disabled::CHECK.id, needs_tls(facts, &fix))];
+pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
+    let first =
+        [(not_loaded::CHECK.id, needs_keys(facts, &remedy)), (tls::disabled::CHECK.id, needs_tls(facts, &remedy))];
     match first.into_iter().find(|(before, needed)| *needed && *before != id) {
-        Some((before, _)) => format!("after the fix of {before}: {fix}"),
-        None => fix,
+        Some((before, _)) => remedy.after(before),
+        None => remedy,
     }
 }
 
 /// Without keys MariaDB does not start with a switch of encryption in its option file, nor MySQL with that of the
 /// binary log; statements fail. Run on MariaDB 10.11 and MySQL 9.7.
-fn needs_keys(facts: &Facts, fix: &str) -> bool {
-    let asks = ["ENCRYPTION='Y'", "ENCRYPTED=YES"].iter().chain(not_loaded::REQUESTS).any(|word| fix.contains(word));
+fn needs_keys(facts: &Facts, remedy: &Remedy) -> bool {
+    let asks = remedy.asks_for(&["ENCRYPTION='Y'", "ENCRYPTED=YES"]) || remedy.asks_for(not_loaded::REQUESTS);
     asks && facts.sql.as_ref().is_some_and(not_loaded::is_missing)
 }
 
 /// Who has to use TLS and is offered none cannot log in.
-fn needs_tls(facts: &Facts, fix: &str) -> bool {
-    let asks = ["REQUIRE SSL", "REQUIRE X509", "require_secure_transport"].iter().any(|word| fix.contains(word));
+fn needs_tls(facts: &Facts, remedy: &Remedy) -> bool {
+    let asks = remedy.asks_for(&["REQUIRE SSL", "REQUIRE X509", "require_secure_transport"]);
     asks && offers_tls(facts).is_ok_and(|offer| !offer.value)
 }
 
@@ -39,21 +41,29 @@ mod tests {
 
     #[test]
     fn encryption_waits_for_keys() {
-        let fix = || "encrypt_binlog = ON under [mariadb] of the option file, then restart".to_owned();
+        let fix = || Remedy::option_file("mariadb", ["encrypt_binlog = ON"]).then_restart();
         let without = plugins(mariadb(), "STORAGE ENGINE");
-        assert!(in_order(&without.0, "rest-binlog-plaintext", fix()).starts_with("after the fix of key-not-loaded: "));
+        assert!(
+            in_order(&without.0, "rest-binlog-plaintext", fix())
+                .to_string()
+                .starts_with("after the fix of key-not-loaded: ")
+        );
         let with = plugins(mariadb(), "ENCRYPTION");
         assert_eq!(in_order(&with.0, "rest-binlog-plaintext", fix()), fix());
         assert_eq!(
-            in_order(&without.0, "exp-local-infile", "SET GLOBAL local_infile = OFF".to_owned()),
-            "SET GLOBAL local_infile = OFF"
+            in_order(&without.0, "exp-local-infile", Remedy::statement("SET GLOBAL local_infile = OFF")),
+            Remedy::statement("SET GLOBAL local_infile = OFF")
         );
     }
 
     #[test]
     fn nobody_has_to_use_what_is_not_offered() {
-        let fix = || "ALTER USER 'a'@'%' REQUIRE SSL".to_owned();
+        let fix = || Remedy::statement("ALTER USER 'a'@'%' REQUIRE SSL");
         let made = probed(mariadb(), None);
-        assert!(in_order(&made.0, "tls-user-not-required", fix()).starts_with("after the fix of tls-disabled: "));
+        assert!(
+            in_order(&made.0, "tls-user-not-required", fix())
+                .to_string()
+                .starts_with("after the fix of tls-disabled: ")
+        );
     }
 }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::remedy::Remedy;
 
 /// The schema that this release writes and the newest that it reads.
 pub const SCHEMA: &str = "sealant.facts/1";
@@ -31,6 +32,20 @@ pub struct Unseen {
     pub why: String,
     /// The exact grant, file or option that would show it.
     pub remedy: String,
+}
+
+impl Unseen {
+    /// What would show it: a statement if it is a privilege that is missing, advice otherwise.
+    #[must_use]
+    pub fn into_remedy(self) -> Remedy {
+        if self.is_grant() { Remedy::statement(self.remedy) } else { Remedy::advice(self.remedy) }
+    }
+
+    /// Whether a privilege is missing, which the remedy grants: see [`sql::SqlFacts::grant`].
+    #[must_use]
+    pub fn is_grant(&self) -> bool {
+        self.remedy.starts_with("GRANT ")
+    }
 }
 
 /// Something looked for, or why it was not seen. Never an empty value in place of the latter.

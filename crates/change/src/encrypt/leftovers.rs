@@ -111,6 +111,7 @@ mod tests {
             message: "something is wrong with it".to_owned(),
             evidence: Vec::new(),
             remediation: None,
+            remedies: Vec::new(),
             cost: None,
             standards: Vec::new(),
             waiver: None,

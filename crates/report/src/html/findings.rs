@@ -3,6 +3,7 @@
 use audit::finding::{Evidence, Finding, Severity, Status};
 use audit::outcome::Outcome;
 
+use super::remedies::{Part, parts};
 use crate::catalogue;
 use crate::group::{Group, by_check, subject};
 use crate::text::{Shown, capital, number, visible};
@@ -11,8 +12,6 @@ use crate::text::{Shown, capital, number, visible};
 const DETAILED: (usize, usize) = (8, 4);
 /// Further artefacts shown by name.
 const NAMED: usize = 60;
-/// Commands shown, one for each artefact that has its own.
-const COMMANDS: usize = 8;
 
 /// All failures of one severity.
 #[derive(Debug)]
@@ -36,8 +35,7 @@ pub(super) struct Entry<'a> {
     pub(super) detailed: Vec<Case<'a>>,
     pub(super) named: Vec<String>,
     pub(super) more: String,
-    pub(super) fix: String,
-    pub(super) is_command: bool,
+    pub(super) fix: Vec<Part>,
     pub(super) more_fixes: String,
     pub(super) cost: Option<Shown<'a>>,
     pub(super) standards: String,
@@ -85,7 +83,7 @@ impl<'a> Entry<'a> {
         let findings = &group.findings;
         let detailed = if fleet { DETAILED.1 } else { DETAILED.0 };
         let named = findings.iter().skip(detailed).take(NAMED).map(|f| name(f, fleet));
-        let (fix, more_fixes) = fixes(findings);
+        let (fix, more_fixes) = parts(findings);
         let (why, how) = first_sentence(catalogue::row(group.id).map_or("", |check| check.explanation));
         Self {
             id: Shown(group.id),
@@ -97,7 +95,6 @@ impl<'a> Entry<'a> {
             detailed: findings.iter().take(detailed).map(|f| Case::of(f, fleet)).collect(),
             named: named.collect(),
             more: beyond(findings.len(), detailed + NAMED),
-            is_command: is_command(&fix),
             fix,
             more_fixes,
             cost: first.cost.as_deref().map(Shown),
@@ -132,83 +129,6 @@ fn beyond(all: usize, shown: usize) -> String {
 
 fn first_sentence(text: &str) -> (&str, &str) {
     text.find(". ").map_or((text, ""), |at| (&text[..=at], &text[at + 2..]))
-}
-
-/// The distinct remedies of the findings, one below the other, and how many more there are.
-fn fixes(findings: &[&Finding]) -> (String, String) {
-    let mut distinct: Vec<&str> = Vec::new();
-    let mut more = 0;
-    for fix in findings.iter().filter_map(|f| f.remediation.as_deref()) {
-        if distinct.len() == COMMANDS {
-            more += usize::from(!distinct.contains(&fix));
-        } else if !distinct.contains(&fix) {
-            distinct.push(fix);
-        }
-    }
-    let ended: Vec<String> = distinct.iter().map(|fix| Shown(fix).to_string()).map(|fix| terminated(&fix)).collect();
-    let text = match ended.as_slice() {
-        [_] => distinct.iter().map(|fix| Shown(fix).to_string()).collect(),
-        _ => ended.join("\n"),
-    };
-    (text, if more > 0 { number(more) } else { String::new() })
-}
-
-/// Several SQL statements below each other need their semicolons to be pasted at once.
-fn terminated(fix: &str) -> String {
-    let sql = starts_with_any(fix, SQL);
-    if sql && !fix.ends_with(';') { format!("{fix};") } else { fix.to_owned() }
-}
-
-/// First words of statements.
-const SQL: &[&str] = &[
-    "ALTER ",
-    "SET ",
-    "CREATE ",
-    "DROP ",
-    "FLUSH ",
-    "PURGE ",
-    "GRANT ",
-    "REVOKE ",
-    "CHANGE ",
-    "RESET ",
-    "START ",
-    "STOP ",
-    "TRUNCATE ",
-    "INSTALL ",
-    "UNINSTALL ",
-    "UPDATE ",
-    "DELETE ",
-    "OPTIMIZE ",
-];
-/// First words of shell commands.
-const SHELL: &[&str] = &[
-    "chmod ",
-    "chown ",
-    "shred ",
-    "rm ",
-    "mv ",
-    "openssl ",
-    "systemctl ",
-    "sealant ",
-    "cryptsetup ",
-    "mysql_",
-    "mariadb",
-    "fstrim ",
-    "swapoff ",
-    "sudo ",
-    "age ",
-    "gpg ",
-];
-
-fn starts_with_any(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| text.starts_with(word))
-}
-
-/// Whether it can be pasted, rather than read: a statement, a command, an option or a line of an
-/// option file.
-#[must_use]
-pub(super) fn is_command(fix: &str) -> bool {
-    starts_with_any(fix, SQL) || starts_with_any(fix, SHELL) || fix.starts_with(['[', '-'])
 }
 
 impl<'a> Case<'a> {
@@ -251,21 +171,6 @@ impl Exhibit {
 mod tests {
     use super::*;
     use crate::testing::{finding, outcome_of};
-
-    #[test]
-    fn equal_fixes_are_shown_once_and_statements_end_with_a_semicolon() {
-        let with = |artefact: &str, fix: &str| {
-            let mut one = finding("rest-x", Status::Fail, artefact);
-            one.remediation = Some(fix.to_owned());
-            one
-        };
-        let outcome =
-            outcome_of(vec![with("a", "ALTER TABLE a"), with("b", "ALTER TABLE b"), with("c", "ALTER TABLE b")]);
-        let chapters = chapters(&outcome);
-        let entry = &chapters[0].entries[0];
-        assert_eq!(entry.fix, "ALTER TABLE a;\nALTER TABLE b;");
-        assert!(entry.is_command && entry.more_fixes.is_empty());
-    }
 
     #[test]
     fn a_long_group_is_cut_and_counted() {

@@ -9,10 +9,10 @@ use audit::finding::{Evidence, Finding, Status};
 use audit::meaning::{Certainty, CutOff};
 use audit::outcome::Outcome;
 
-use super::findings::{anchor, is_command};
+use super::findings::anchor;
 use crate::exposure::leaks;
 use crate::fleet::Row;
-use crate::group::{blind_spots, by_check, subject};
+use crate::group::{begins_with_command, blind_spots, by_check, subject};
 use crate::standards::requirements;
 use crate::text::{Shown, number, visible};
 
@@ -119,7 +119,7 @@ impl<'a> Broken<'a> {
             why,
             message: Shown(&finding.message),
             fix: Shown(fix),
-            is_command: is_command(fix),
+            is_command: begins_with_command(finding),
         }
     }
 }
@@ -249,7 +249,7 @@ pub(super) fn unseen(outcome: &Outcome) -> Vec<Unseen<'_>> {
     spots
         .map(|spot| Unseen {
             remedy: Shown(if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy }),
-            is_command: is_command(spot.remedy),
+            is_command: spot.is_command,
             reasons: spot.reasons.iter().take(REASONS).map(|reason| Shown(reason)).collect(),
             checks: spot.checks.iter().map(|id| Shown(id)).collect(),
             servers: if all > 1 { format!("{} of {}", number(spot.servers.len()), number(all)) } else { String::new() },

@@ -5,6 +5,7 @@ use crate::facts::sql::{Plugin, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "aud-plugin-absent",
@@ -133,23 +134,26 @@ fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {
     ))
 }
 
-fn fix(sql: &SqlFacts) -> &'static str {
+fn fix(sql: &SqlFacts) -> Remedy {
     use server::Flavor::{MariaDb, MySql, Percona};
     match sql.flavor() {
         MariaDb => {
-            "plugin_load_add = server_audit, server_audit = FORCE_PLUS_PERMANENT and server_audit_logging = ON under \
-             [mariadb] of the option file, then restart"
+            let lines =
+                ["plugin_load_add = server_audit", "server_audit = FORCE_PLUS_PERMANENT", "server_audit_logging = ON"];
+            Remedy::option_file("mariadb", lines).then_restart()
         }
         Percona if sql.mysql_since(8, 4, 0) => {
             "run audit_log_filter_linux_install.sql of the server's share directory, which installs \
-             component_audit_log_filter, then define a filter with audit_log_filter_set_filter()"
+             component_audit_log_filter, then define a filter with audit_log_filter_set_filter()".into()
         }
         Percona => {
-            "plugin_load_add = audit_log.so and audit_log = FORCE_PLUS_PERMANENT under [mysqld] of the option file, then restart"
+            let lines = ["plugin_load_add = audit_log.so", "audit_log = FORCE_PLUS_PERMANENT"];
+            Remedy::option_file("mysqld", lines).then_restart()
         }
         MySql => {
             "MySQL Enterprise: run audit_log_filter_linux_install.sql, and audit_log = FORCE_PLUS_PERMANENT in the option \
              file; the community server has none: log at a proxy, or use Percona's or MariaDB's"
+                .into()
         }
     }
 }

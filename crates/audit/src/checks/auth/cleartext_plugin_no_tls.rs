@@ -6,6 +6,7 @@ use crate::facts::Seen;
 use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-cleartext-plugin-no-tls",
@@ -48,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             )
             .evidence(account_evidence(sql, account))
             .evidence(sql.variable_evidence("require_secure_transport"))
-            .fix(format!("ALTER USER {name} REQUIRE SSL")),
+            .fix(Remedy::statement(format!("ALTER USER {name} REQUIRE SSL"))),
         );
     }
     let words =

@@ -6,6 +6,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-empty-or-anonymous",
@@ -50,11 +51,12 @@ fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
             Ruling::fail(&name, Grade::Reported, format!("anonymous account {name} lets in {what}"))
                 // With PAM or LDAP behind it, it is the documented way to map groups to accounts.
                 .severity(if external { Severity::Medium } else { Severity::Critical })
-                .fix(format!("DROP USER {name}")),
+                .fix(Remedy::statement(format!("DROP USER {name}"))),
         );
     }
     empty.then(|| {
-        Ruling::fail(&name, Grade::Reported, format!("{name} has an empty password")).fix(password(sql, account))
+        Ruling::fail(&name, Grade::Reported, format!("{name} has an empty password"))
+            .fix(Remedy::statement(password(sql, account)))
     })
 }
 

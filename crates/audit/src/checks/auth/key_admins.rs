@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-key-admins",
@@ -98,9 +99,9 @@ fn too_mighty(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, ow
     let from = if from_here_only(sql, account) { "this host" } else { "other hosts" };
     let by_itself = own.get(&key_of(account.user, account.host)).is_some_and(|own| own.is_superset(powers));
     let (how, fix) = if by_itself {
-        ("", format!("REVOKE {list} ON *.* FROM {name}"))
+        ("", Remedy::statement(format!("REVOKE {list} ON *.* FROM {name}")))
     } else {
-        (" through a role", format!("REVOKE {list} ON *.* from the role, or the role from {name}"))
+        (" through a role", format!("REVOKE {list} ON *.* from the role, or the role from {name}").into())
     };
     Ruling::fail(&name, Grade::Reported, format!("{name}, from {from}, has {list}{how}"))
         .evidence(account_evidence(sql, account))

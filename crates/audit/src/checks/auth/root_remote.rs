@@ -6,6 +6,7 @@ use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-root-remote",
@@ -57,12 +58,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// An account of the same name on this host is the rule, and RENAME USER refuses to replace it.
-fn fix(account: &Account<'_>, everybody: &[Account<'_>]) -> String {
+fn fix(account: &Account<'_>, everybody: &[Account<'_>]) -> Remedy {
     let (name, here) = (account.quoted(), account.quoted_at("localhost"));
     if everybody.iter().any(|other| other.user == account.user && other.host == "localhost") {
-        return format!("DROP USER {name} -- {here} stays");
+        return Remedy::statement(format!("DROP USER {name}")).note(format!("{here} stays"));
     }
-    format!("RENAME USER {name} TO {here}")
+    Remedy::statement(format!("RENAME USER {name} TO {here}"))
 }
 
 #[cfg(test)]

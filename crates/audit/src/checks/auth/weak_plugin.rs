@@ -6,6 +6,7 @@ use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-weak-plugin",
@@ -79,23 +80,18 @@ fn unseen(name: &str) -> Unseen {
     }
 }
 
-fn fix(sql: &SqlFacts, name: &str) -> String {
+fn fix(sql: &SqlFacts, name: &str) -> Remedy {
+    let alter = |how: &str| Remedy::statement(format!("ALTER USER {name} IDENTIFIED {how}"));
     if sql.mariadb_since(11, 6, 0) {
-        format!(
-            "INSTALL SONAME 'auth_parsec'; ALTER USER {name} IDENTIFIED VIA parsec USING PASSWORD('a new password')"
-        )
+        Remedy::statement("INSTALL SONAME 'auth_parsec'").and(alter("VIA parsec USING PASSWORD('a new password')"))
     } else if sql.is_mariadb() {
-        format!(
-            "INSTALL SONAME 'auth_ed25519'; ALTER USER {name} IDENTIFIED VIA ed25519 USING PASSWORD('a new password')"
-        )
+        Remedy::statement("INSTALL SONAME 'auth_ed25519'").and(alter("VIA ed25519 USING PASSWORD('a new password')"))
     } else if sql.mysql_since(8, 0, 3) {
-        format!("ALTER USER {name} IDENTIFIED WITH caching_sha2_password BY 'a new password'")
+        alter("WITH caching_sha2_password BY 'a new password'")
     } else if sql.mysql_since(5, 7, 0) {
-        format!(
-            "ALTER USER {name} IDENTIFIED WITH sha256_password BY 'a new password' REQUIRE SSL; then upgrade the server"
-        )
+        alter("WITH sha256_password BY 'a new password' REQUIRE SSL").and("then upgrade the server")
     } else {
-        format!("upgrade the server: {} has no ALTER USER … IDENTIFIED WITH for {name}", sql.identity.version)
+        format!("upgrade the server: {} has no ALTER USER … IDENTIFIED WITH for {name}", sql.identity.version).into()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::facts::Seen;
 use crate::facts::sql::Account;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-wildcard-host",
@@ -33,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(
             Ruling::fail(&name, Grade::Reported, format!("{name} may log in from any host"))
                 .evidence(account_evidence(sql, account))
-                .fix(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%"))),
+                .fix(Remedy::statement(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%")))),
         );
     }
     let words = format!("none of {} accounts accepts every host", accounts.len());

@@ -11,6 +11,7 @@ use crate::facts::Unseen;
 use crate::facts::files::{Content, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::finding::{Evidence, Grade, Severity};
+use crate::remedy::Remedy;
 
 /// What a file of a backup is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ fn part_of(artefact: &Artefact<'_>) -> Option<Part> {
 }
 
 /// A clear file: a failure, unless the disk below covers it.
-fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, words: &str, fix: &str) -> Ruling {
+fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, words: &str, fix: impl Into<Remedy>) -> Ruling {
     let ruling = match artefact.disk_encryption() {
         Some(layer) => {
             let words = format!("{} {words}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);

@@ -9,6 +9,7 @@ use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-set-plaintext",
@@ -48,13 +49,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 cx,
                 artefact,
                 "can be read without a key",
-                &fix(artefact.file.map(|f| f.path.as_str())),
+                fix(artefact.file.map(|f| f.path.as_str())),
             )),
             Some((State::Partly, _)) => verdict.push(clear(
                 cx,
                 artefact,
                 "can be read in part without a key",
-                &fix(artefact.file.map(|f| f.path.as_str())),
+                fix(artefact.file.map(|f| f.path.as_str())),
             )),
             Some((State::Encrypted, _)) => encrypted.push(artefact),
             Some((State::Empty, _)) => {}
@@ -77,12 +78,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn fix(path: Option<&str>) -> String {
+fn fix(path: Option<&str>) -> Remedy {
     path.map_or_else(
-        || CHECK.fix.to_owned(),
+        || CHECK.fix.into(),
         |path| {
             let (clear, sealed) = (word(path), word(&format!("{path}.age")));
-            format!("age -r RECIPIENT -o {sealed} {clear}; prove that it opens, then shred -u {clear}")
+            Remedy::command(format!("age -r RECIPIENT -o {sealed} {clear}"))
+                .and(Remedy::advice("prove that it opens").then(Remedy::command(format!("shred -u {clear}"))))
         },
     )
 }

@@ -36,10 +36,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("the clone plug-in is not active"));
     }
     let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
-        let fix = format!(
-            "{}; CLONE INSTANCE FROM … REQUIRE SSL",
-            advice::set_variable(sql, "clone_ssl_ca", "'/etc/mysql/ca.pem'")
-        );
+        let fix = advice::set_variable(sql, "clone_ssl_ca", "'/etc/mysql/ca.pem'")
+            .and("for each clone: CLONE INSTANCE FROM … REQUIRE SSL");
         Ruling::fail("clone", Grade::Declared, "a clone would take any donor's certificate").fix(fix)
     } else {
         Ruling::pass(

@@ -151,6 +151,7 @@ mod tests {
             message: "accounts: error 1142: denied".to_owned(),
             evidence: Vec::new(),
             remediation: Some(remedy.to_owned()),
+            remedies: Vec::new(),
             cost: None,
             standards: Vec::new(),
             waiver: None,

@@ -2,7 +2,7 @@
 
 use super::{WATCHED, protects};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{group, set_variable};
+use crate::checks::advice::{self, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
@@ -179,11 +179,7 @@ fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
     )
     .evidence(sql.variable_evidence(name))
     .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));
-    ruling.fix(if sql.mysql_since(8, 0, 0) {
-        set_variable(sql, name, value)
-    } else {
-        format!("{name} = {value} under [{}] of the option file", group(sql))
-    })
+    ruling.fix(if sql.mysql_since(8, 0, 0) { set_variable(sql, name, value) } else { advice::option(sql, name, value) })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::facts::host::Process;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",
@@ -144,11 +145,11 @@ fn is_wildcard(address: &str) -> bool {
     ["", "*", "0.0.0.0", "::", "[::]"].contains(&address)
 }
 
-fn fix(sql: &SqlFacts, variable: &str) -> String {
+fn fix(sql: &SqlFacts, variable: &str) -> Remedy {
     if variable == "mysqlx_bind_address" {
-        return format!("{} -- or mysqlx = 0, if nobody uses X Protocol", set_at_start(sql, variable, "127.0.0.1"));
+        return set_at_start(sql, variable, "127.0.0.1").note("or mysqlx = 0, if nobody uses X Protocol");
     }
-    format!("{} -- or the one address that clients from elsewhere use", set_at_start(sql, variable, "127.0.0.1"))
+    set_at_start(sql, variable, "127.0.0.1").note("or the one address that clients from elsewhere use")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-file-priv",
@@ -77,13 +78,13 @@ fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
 }
 
 /// A server does not start if the directory is not there. NULL exists since MySQL 5.7.6, and in late releases of 5.6.
-fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     if sql.mysql_since(5, 7, 6) {
         return set_at_start(sql, "secure_file_priv", "NULL");
     }
     let directory = beside_datadir(sql, "mysql-files");
     let make = format!("install -d -m 0700 -o {} {directory}", server_user(cx));
-    format!("{make}; {}", set_at_start(sql, "secure_file_priv", &directory))
+    Remedy::command(make).and(set_at_start(sql, "secure_file_priv", &directory))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-log-raw",
@@ -47,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::one(
             Ruling::fail("log_raw", Grade::Declared, "the server starts with log_raw")
                 .evidence(evidence)
-                .fix("remove log_raw from the option file or the command line, then restart"),
+                .fix(Remedy::advice("remove log_raw from the option file or the command line").then_restart()),
         ));
     }
     if start_is_known(host) {

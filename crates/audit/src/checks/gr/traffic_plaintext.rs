@@ -7,6 +7,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-traffic-plaintext",
@@ -38,10 +39,10 @@ fn switch(sql: &SqlFacts, verdict: &mut Verdict, artefact: &str, name: &str, cle
     let ruling = match clear {
         None => return verdict.unseen(artefact, unseen(sql, name)),
         Some(true) => {
-            let fix = format!(
-                "STOP GROUP_REPLICATION on every member; {} on every member; START GROUP_REPLICATION",
-                advice::set_variable(sql, name, wanted)
-            );
+            let fix = Remedy::statement("STOP GROUP_REPLICATION")
+                .and(advice::set_variable(sql, name, wanted))
+                .and(Remedy::statement("START GROUP_REPLICATION"))
+                .note("each on every member before the next on any");
             Ruling::fail(artefact, Grade::Declared, format!("{artefact} is in clear")).fix(fix)
         }
         Some(false) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} uses TLS")),

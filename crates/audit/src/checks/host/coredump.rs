@@ -2,13 +2,14 @@
 
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_variable;
+use crate::checks::advice::{set_variable, word};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-coredump",
@@ -46,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 hex: "7f454c46".to_owned(),
                 meaning: "ELF core file".to_owned(),
             })
-            .fix(format!("shred -u '{}'", file.path)),
+            .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
         );
     }
     match asked_for(facts) {
@@ -132,12 +133,16 @@ fn unknown(facts: &Facts) -> Unseen {
     }
 }
 
-fn fix(sql: &SqlFacts, pool_left_out: bool) -> String {
+fn fix(sql: &SqlFacts, pool_left_out: bool) -> Remedy {
     let stop = "take core-file out of the option file, set LimitCORE=0 in the service unit, restart";
     if sql.mysql_since(8, 0, 14) && !pool_left_out {
-        return format!("{stop}; meanwhile {}", set_variable(sql, "innodb_buffer_pool_in_core_file", "OFF"));
+        return Remedy::advice(format!("{stop}; meanwhile")).and(set_variable(
+            sql,
+            "innodb_buffer_pool_in_core_file",
+            "OFF",
+        ));
     }
-    stop.to_owned()
+    stop.into()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::facts::host::Role;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-datadir-perms",
@@ -114,7 +115,7 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
             path,
             format!("mode {:04o}, uid {}, gid {}", directory.mode & 0o7777, directory.uid, directory.gid),
         ))
-        .fix(format!("chmod o-rwx {}", word(path)))
+        .fix(Remedy::command(format!("chmod o-rwx {}", word(path))))
 }
 
 fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
@@ -122,7 +123,7 @@ fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     let words = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
     let ruling = Ruling::fail(&file.name, Grade::Bytes, words)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
-        .fix(format!("chmod o-rwx {}", word(&file.path)));
+        .fix(Remedy::command(format!("chmod o-rwx {}", word(&file.path))));
     match closed_above(files, file) {
         Some(directory) => ruling
             .severity(Severity::Low)
@@ -142,12 +143,11 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let count = more.len();
     let (named, rest) = more.split_at(count.min(PATHS));
     let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
-    let again = if rest.is_empty() { String::new() } else { format!("; then audit again for {} more", rest.len()) };
+    let close = Remedy::command(format!("chmod o-rwx {}", paths.join(" ")));
+    let fix = if rest.is_empty() { close } else { close.and(format!("then audit again for {} more", rest.len())) };
     let words = format!("{count} more files are open to every user of the host");
     let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
-    let ruling = seen
-        .fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, words), Ruling::evidence)
-        .fix(format!("chmod o-rwx {}{again}", paths.join(" ")));
+    let ruling = seen.fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, words), Ruling::evidence).fix(fix);
     let closed = more.iter().all(|file| closed_above(files, file).is_some());
     if closed { ruling.severity(Severity::Low) } else { ruling }
 }
@@ -168,7 +168,7 @@ fn foreign(file: &FileFact, owner: u32) -> Ruling {
     Ruling::fail(&file.name, Grade::Bytes, words)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
-        .fix(format!("chown {owner} {}", word(&file.path)))
+        .fix(Remedy::command(format!("chown {owner} {}", word(&file.path))))
 }
 
 #[cfg(test)]

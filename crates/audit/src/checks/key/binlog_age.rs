@@ -11,6 +11,7 @@ use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",
@@ -48,6 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             .evidence(sql.variable_evidence("binlog_rotate_encryption_master_key_at_startup"))
     } else {
         Ruling::fail("binary log master key", grade(&evidence), "the binary log's master key is still the first")
+            .fix(Remedy::statement(CHECK.fix))
     };
     Ok(Verdict::one(ruling.evidence(evidence)))
 }

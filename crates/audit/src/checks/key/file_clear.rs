@@ -13,6 +13,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-clear",
@@ -91,19 +92,24 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
     Ok(Verdict::one(ruling.evidence(seen).evidence(path_evidence(sql, &path, source))))
 }
 
-fn fix(mariadb: bool, path: &str) -> String {
+fn fix(mariadb: bool, path: &str) -> Remedy {
     let path = word(path);
     if mariadb {
-        format!(
+        let lines = [
+            format!("file_key_management_filename = {path}.enc"),
+            "file_key_management_filekey = FILE:KEYFILE".to_owned(),
+        ];
+        Remedy::command(format!(
             "(umask 077 && openssl rand -hex 64 > KEYFILE && openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} \
-             -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc; file_key_management_filename = {path}.enc and \
-             file_key_management_filekey = FILE:KEYFILE under [mariadb] of the option file, then restart; shred -u {path} -- \
-             KEYFILE: a path on another device"
-        )
+             -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc"
+        ))
+        .and(Remedy::option_file("mariadb", lines).then_restart())
+        .and(Remedy::command(format!("shred -u {path}")))
+        .note("KEYFILE: a path on another device")
     } else {
         "configure a KMS, KMIP or Vault component (or component_keyring_encrypted_file of MySQL Enterprise) and move the keys \
          with mysql_migrate_keyring, then shred the file"
-            .to_owned()
+            .into()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::key_access::KeyAccess;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",
@@ -113,7 +114,7 @@ fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;
     let words: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
     let ruling = Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, words.join(", ")));
-    Some(ruling.severity(worst).fix(file.fix(cx)).evidence(file.evidence()))
+    Some(ruling.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
 }
 
 fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {

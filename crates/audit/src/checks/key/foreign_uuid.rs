@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-foreign-uuid",
@@ -34,7 +35,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&own)) else { continue };
         let message = format!("{} is wrapped by a key of server {uuid}", space.name);
         verdict.push(
-            Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence()).evidence(evidence.clone()),
+            Ruling::fail(space.name, Grade::Bytes, message)
+                .evidence(space.evidence())
+                .evidence(evidence.clone())
+                .fix(Remedy::statement("ALTER INSTANCE ROTATE INNODB MASTER KEY").note("on this server")),
         );
     }
     let words = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());

@@ -14,6 +14,7 @@ use crate::facts::register::{RegisterFacts, RegisteredKey};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-master-age",
@@ -58,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let age = days(i64::from(rotation.timestamp));
         if gapless(cx) {
             let words = format!("the master key was last rotated {age} days ago, the policy allows {limit}");
-            return Ok(Verdict::one(Ruling::fail("master key", Grade::Bytes, words).evidence(rotated(log, rotation))));
+            return Ok(Verdict::one(too_old(words).evidence(rotated(log, rotation))));
         }
     }
     if let Some((file, age)) = oldest_write(cx).map(|file| (file, days(file.modified))).filter(|(_, age)| *age > limit)
@@ -69,7 +70,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         );
         let seen =
             Evidence::Host { source: file.path.clone(), observation: format!("last change {}", moment(file.modified)) };
-        return Ok(Verdict::one(Ruling::fail("master key", Grade::Bytes, words).evidence(seen)));
+        return Ok(Verdict::one(too_old(words).evidence(seen)));
     }
     if let Some(since) = first_event(cx).filter(|since| gapless(cx) && days(i64::from(*since)) > limit) {
         let words = format!(
@@ -82,7 +83,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             hex: String::new(),
             meaning: format!("{} binary logs read to their end, no rotation in them", logs(cx).count()),
         });
-        let ruling = Ruling::fail("master key", Grade::Bytes, words);
+        let ruling = too_old(words);
         return Ok(Verdict::one(seen.into_iter().fold(ruling, Ruling::evidence)));
     }
     Err(Unseen {
@@ -116,7 +117,7 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
         register.path
     );
     let seen = seen(format!("key number {newest} was first seen at {first_seen:.0}"));
-    Some(Ruling::fail("master key", Grade::Bytes, words).evidence(seen))
+    Some(too_old(words).evidence(seen))
 }
 
 /// Why the register dates nothing.
@@ -146,6 +147,10 @@ fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterat
         KeyName::InnodbMaster { owner, number } if Some(owner.to_ascii_lowercase()) == uuid => Some((number, key)),
         _ => None,
     })
+}
+
+fn too_old(words: String) -> Ruling {
+    Ruling::fail("master key", Grade::Bytes, words).fix(Remedy::statement(CHECK.fix))
 }
 
 fn not_concerned(cx: &Context<'_>) -> Seen<Option<Verdict>> {

@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",
@@ -122,15 +123,20 @@ fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
     (words, evidence)
 }
 
-fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     if sql.is_mariadb() {
         let (keys, owner) = (beside_datadir(sql, "mysql-keys"), server_user(cx));
-        return format!(
-            "install -d -m 0700 -o {owner} {keys}; (umask 077 && echo \"1;$(openssl rand -hex 32)\" > {keys}/keyfile) && chown \
-             {owner} {keys}/keyfile; plugin_load_add = file_key_management and file_key_management_filename = {keys}/keyfile \
-             under [mariadb] of the option file, then restart -- better: hashicorp_key_management or aws_key_management; copy \
-             the key file to another machine"
+        let make = format!(
+            "(umask 077 && echo \"1;$(openssl rand -hex 32)\" > {keys}/keyfile) && chown {owner} {keys}/keyfile"
         );
+        let lines = [
+            "plugin_load_add = file_key_management".to_owned(),
+            format!("file_key_management_filename = {keys}/keyfile"),
+        ];
+        return Remedy::command(format!("install -d -m 0700 -o {owner} {keys}"))
+            .and(Remedy::command(make))
+            .and(Remedy::option_file("mariadb", lines).then_restart())
+            .note("better: hashicorp_key_management or aws_key_management; copy the key file to another machine");
     }
     let words = if sql.mysql_since(8, 0, 24) {
         "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
@@ -139,7 +145,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
         "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under [mysqld] \
          of the option file, then restart"
     };
-    words.to_owned()
+    words.into()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-rotation-pending",
@@ -92,11 +93,11 @@ fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usi
     Ok(encrypted.len())
 }
 
-fn threads(sql: &crate::facts::sql::SqlFacts) -> &'static str {
+fn threads(sql: &crate::facts::sql::SqlFacts) -> Remedy {
     if sql.variable_or_none("innodb_encryption_threads") == Some("0") {
-        "SET GLOBAL innodb_encryption_threads = 4; none is running, so that it never ends"
+        Remedy::statement("SET GLOBAL innodb_encryption_threads = 4").note("none is running, so that it never ends")
     } else {
-        "wait, or SET GLOBAL innodb_encryption_rotation_iops = 1000"
+        "wait, or SET GLOBAL innodb_encryption_rotation_iops = 1000".into()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",
@@ -69,8 +70,10 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
     if faults.is_empty() {
         Ruling::pass(&file.path, Grade::Bytes, format!("{} names https, a CA, and is private", file.path))
     } else {
-        Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; ")))
-            .fix(format!("vault_url = https://…, vault_ca = PEM file, then chmod 0600 {}", word(&file.path)))
+        Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
+            Remedy::advice("vault_url = https://…, vault_ca = PEM file")
+                .then(Remedy::command(format!("chmod 0600 {}", word(&file.path)))),
+        )
     }
     .evidence(evidence)
 }
@@ -96,8 +99,9 @@ fn by_variables(sql: &SqlFacts) -> Ruling {
     let ruling = if faults.is_empty() {
         Ruling::pass("hashicorp_key_management", Grade::Declared, "https with a CA file")
     } else {
-        Ruling::fail("hashicorp_key_management", Grade::Declared, faults.join("; "))
-            .fix(format!("{URL} = https://… and {CA} = PEM file under [mariadb] of the option file, then restart"))
+        Ruling::fail("hashicorp_key_management", Grade::Declared, faults.join("; ")).fix(
+            Remedy::option_file("mariadb", [format!("{URL} = https://…"), format!("{CA} = PEM file")]).then_restart(),
+        )
     };
     let https = if faults.iter().any(|fault| fault.contains("https")) { "not https" } else { "https" };
     ruling.evidence(sql.evidence("variables", format!("{URL} is {https}"))).evidence(sql.variable_evidence(CA))

@@ -4,6 +4,7 @@ use innodb::tablespace::Encryption;
 
 use super::{is_mariadb, keyring, live_stores};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
@@ -59,7 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     } else if let Some(sql) = cx.facts.sql.as_ref().filter(|sql| never_rotates(sql)) {
         Ruling::fail("keys", Grade::Declared, "the background threads never re-encrypt with a newer key version")
             .evidence(sql.variable_evidence("innodb_encryption_rotate_key_age"))
-            .fix("SET GLOBAL innodb_encryption_rotate_key_age = 1; and the same under [mariadb] of the option file")
+            .fix(set_variable(sql, "innodb_encryption_rotate_key_age", "1"))
     } else {
         Ruling::pass("keys", grade, format!("the plug-in has key versions, the newest in use is {newest}"))
     };

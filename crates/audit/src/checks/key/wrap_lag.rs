@@ -9,6 +9,7 @@ use crate::checks::advice::word;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-wrap-lag",
@@ -21,8 +22,7 @@ pub(crate) const CHECK: Check = Check {
         newest header: older files are opened by the key in that, and are not wrapped anew. Number 0 is the key of bootstrap, \
         which is a constant that everybody knows.",
     applies: "MySQL 5.7.11 and newer",
-    fix: "sealant rotate run --redo --recipient age1… --keyring-backup FILE: it rotates, and waits until page 0 of every \
-        tablespace and the header of the redo log are on disk",
+    fix: "sealant rotate run --redo --recipient age1… --keyring-backup FILE",
     cost: "seconds; blocks DDL on tablespaces meanwhile; the keyring is backed up before and after",
     standards: &["PCI DSS 4.0.1 3.7.4", "PCI DSS 4.0.1 3.7.5"],
     exposes: Exposes::Help(Attacker::Operator, "Tablespaces, to whoever kept an older master key"),
@@ -30,6 +30,10 @@ pub(crate) const CHECK: Check = Check {
     cut_off: None,
     judge,
 };
+
+/// What the command of the fix does.
+const ROTATED: &str =
+    "it rotates, and waits until page 0 of every tablespace and the header of the redo log are on disk";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut spaces = wrapped(cx, true);
@@ -48,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                     "{}: no rotation reaches it, since the server does not have it; import it, or move it away",
                     word(space.path)
                 )),
-                false => ruling,
+                false => ruling.fix(Remedy::command(CHECK.fix).note(ROTATED)),
             });
         }
     }

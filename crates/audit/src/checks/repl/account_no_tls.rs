@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(
             Ruling::fail(&name, Grade::Reported, format!("{name} may pull the binary log in clear"))
                 .evidence(sql.evidence("accounts", answer))
-                .fix(format!("{} -- or X509, if the replica has a certificate", require(sql, &name, "SSL"))),
+                .fix(require(sql, &name, "SSL").note("or X509, if the replica has a certificate")),
         );
     }
     let answer = format!("{} accounts from other hosts may pull the binary log, none of them in clear", pulling.len());

@@ -63,7 +63,7 @@ fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
             "TLS is wished for and not enforced: without verification it goes on in clear if {} offers none",
             channel.source()
         ),
-        remedy: change(sql, channel.name, &["SSL=1", "SSL_VERIFY_SERVER_CERT=1"]),
+        remedy: change(sql, channel.name, &["SSL=1", "SSL_VERIFY_SERVER_CERT=1"]).to_string(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-unverified",
@@ -58,7 +59,7 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     ruling.evidence(quote(sql, channel))
 }
 
-fn fix(sql: &SqlFacts, channel: &Channel<'_>) -> String {
+fn fix(sql: &SqlFacts, channel: &Channel<'_>) -> Remedy {
     let ca = if channel.ca.is_empty() { "/etc/mysql/ca.pem" } else { channel.ca };
     change(sql, channel.name, &["SSL=1", &format!("SSL_CA='{ca}'"), "SSL_VERIFY_SERVER_CERT=1"])
 }

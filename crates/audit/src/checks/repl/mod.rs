@@ -6,12 +6,13 @@ pub(super) mod channel_unverified;
 pub(super) mod dump_live_plaintext;
 
 use crate::facts::sql::SqlFacts;
+use crate::remedy::Remedy;
 
 /// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
 ///
 /// `STOP REPLICA` came with MySQL 8.0.22, `CHANGE REPLICATION SOURCE` with 8.0.23; MariaDB names
 /// a connection where MySQL says `FOR CHANNEL`.
-pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> String {
+pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
     let role = if sql.mysql_since(8, 0, 23) { "SOURCE" } else { "MASTER" };
     let replica = if sql.mysql_since(8, 0, 22) { "REPLICA" } else { "SLAVE" };
     let what = if role == "SOURCE" { "REPLICATION SOURCE" } else { "MASTER" };
@@ -26,10 +27,9 @@ pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Str
         (false, true) => (format!(" '{quoted}'"), String::new()),
         (false, false) => (String::new(), format!(" FOR CHANNEL '{quoted}'")),
     };
-    format!(
-        "STOP {replica}{connection}{for_channel}; CHANGE {what}{connection} TO {assigned}{for_channel}; \
-         START {replica}{connection}{for_channel}"
-    )
+    Remedy::statement(format!("STOP {replica}{connection}{for_channel}"))
+        .and(Remedy::statement(format!("CHANGE {what}{connection} TO {assigned}{for_channel}")))
+        .and(Remedy::statement(format!("START {replica}{connection}{for_channel}")))
 }
 
 #[cfg(test)]
@@ -57,7 +57,8 @@ pub(super) mod tests {
 
     #[test]
     fn statements_fit_the_version() {
-        let statement = |made: Made, channel| change(&made.0.sql.unwrap(), channel, &["SSL=1", "GET_PUBLIC_KEY=0"]);
+        let statement =
+            |made: Made, channel| change(&made.0.sql.unwrap(), channel, &["SSL=1", "GET_PUBLIC_KEY=0"]).to_string();
         assert_eq!(
             statement(mysql(), "east"),
             "STOP REPLICA FOR CHANNEL 'east'; CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0 \

@@ -38,7 +38,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let logs = logs.filter(|log| log.file.is_some_and(|file| file.size_bytes > PAGE_BYTES));
     let low = has_files_of_users(cx) == Some(false);
     let severity = |_: &Artefact<'_>| low.then_some(Severity::Low);
-    let terms = Terms { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.to_owned() };
+    let terms = Terms { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.into() };
     let verdict = judge_all(cx, logs, &terms);
     if !verdict.is_empty() {
         return Ok(verdict);

@@ -12,6 +12,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -113,12 +114,13 @@ fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
     tables.into_iter().map(ruling).collect()
 }
 
-fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
+fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
-    let on = on.map(|sql| format!("{}; ", set_variable(sql, "aria_encrypt_tables", "ON"))).unwrap_or_default();
-    match table.table() {
-        Some((schema, name)) => format!("{on}ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quoted_table(&schema, &name)),
-        None => CHECK.fix.to_owned(),
+    let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
+    let alter = format!("ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quoted_table(&schema, &name));
+    match on {
+        Some(sql) => set_variable(sql, "aria_encrypt_tables", "ON").and(Remedy::statement(alter)),
+        None => Remedy::statement(alter),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -31,7 +32,7 @@ pub const CHECK: Check = Check {
 pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), |sql| fix(cx, sql));
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
     let terms = Terms { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
     let told = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
     let mut verdict = judge_all(cx, told, &terms);
@@ -94,14 +95,20 @@ fn switch_unseen(sql: &SqlFacts) -> Unseen {
     }
 }
 
-fn fix(cx: &Context<'_>, sql: &SqlFacts) -> String {
+fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     let on = match first_variable(sql, &SWITCHES) {
-        Some((_, value)) if is_switched_on(value) => String::new(),
-        Some(_) => format!("{}; ", switch_on(sql)),
+        Some((_, value)) if is_switched_on(value) => None,
+        Some(_) => Some(switch_on(sql)),
         None => return switch_on(sql),
     };
     let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "'the first encrypted log'".to_owned());
-    format!("{on}FLUSH BINARY LOGS; once every replica has read the clear ones: PURGE BINARY LOGS TO {first}")
+    let flush = Remedy::statement("FLUSH BINARY LOGS");
+    let purge = Remedy::statement(format!("PURGE BINARY LOGS TO {first}"));
+    let purge = purge.once("every replica has read the clear ones");
+    match on {
+        Some(on) => on.and(flush).and(purge),
+        None => flush.and(purge),
+    }
 }
 
 /// The oldest log of those that are encrypted with no clear one after.
@@ -124,14 +131,14 @@ fn next_log(cx: &Context<'_>) -> Option<String> {
     Some(format!("'{stem}.{next:0width$}'", width = number.len()))
 }
 
-pub(super) fn switch_on(sql: &SqlFacts) -> String {
+pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.mysql_since(8, 0, 14) {
         return set_variable(sql, "binlog_encryption", "ON");
     }
     if first_variable(sql, &SWITCHES).is_some() {
         return set_at_start(sql, "encrypt_binlog", "ON");
     }
-    format!("{} cannot: upgrade, or keep the logs on an encrypted disk", sql.identity.version)
+    format!("{} cannot: upgrade, or keep the logs on an encrypted disk", sql.identity.version).into()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -65,13 +66,13 @@ fn none(sql: &SqlFacts) -> Seen<Verdict> {
 }
 
 /// Without threads MariaDB's switch encrypts new tables alone, which is a finding of its own.
-fn fix(sql: &SqlFacts, name: &str) -> String {
+fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     if name != "innodb_encrypt_tables" {
         return set_variable(sql, name, "ON");
     }
     let force = set_variable(sql, name, FORCE);
     match sql.variable_or_none("innodb_encryption_threads") {
-        Some("0") => format!("{force}; {}", set_variable(sql, "innodb_encryption_threads", "4")),
+        Some("0") => force.and(set_variable(sql, "innodb_encryption_threads", "4")),
         _ => force,
     }
 }

@@ -14,6 +14,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-engine-cannot-encrypt",
@@ -130,16 +131,16 @@ fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
         .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
 }
 
-fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> String {
+fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> Remedy {
     let sql = match sql {
         Some(sql) if !can_encrypt(sql) => return cannot_encrypt_tables(sql),
         sql => sql,
     };
     let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
-    let alter = format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table));
+    let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table)));
     // In ibdata1 no table can be encrypted by itself.
     match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {
-        Some(sql) => format!("{}; {alter}", set_variable(sql, "innodb_file_per_table", "ON")),
+        Some(sql) => set_variable(sql, "innodb_file_per_table", "ON").and(alter),
         None => alter,
     }
 }

@@ -8,6 +8,7 @@ use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-export-key-file",
@@ -61,11 +62,11 @@ fn failure(file: &FileFact) -> Ruling {
             hex: "00000020".to_owned(),
             meaning: "length of the transfer key, which follows in clear".to_owned(),
         })
-        .fix(format!(
-            "UNLOCK TABLES in the session that exports, or shred -u {}; then a new key: ALTER TABLE {quoted} \
-             ENCRYPTION='Y', FORCE, ALGORITHM = COPY",
-            word(&file.path)
-        ))
+        .fix(
+            Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
+                .then("a new key")
+                .and(Remedy::statement(format!("ALTER TABLE {quoted} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))),
+        )
 }
 
 fn unreadable(file: &FileFact, why: &str) -> Unseen {

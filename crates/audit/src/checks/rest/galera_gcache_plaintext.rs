@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-galera-gcache-plaintext",
@@ -27,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix);
     let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::GaleraCache), &terms);
     if !verdict.is_empty() {
@@ -71,7 +72,7 @@ fn by_options(sql: &SqlFacts) -> Seen<Ruling> {
     Ok(ruling.evidence(evidence))
 }
 
-fn fix(sql: &SqlFacts) -> String {
+fn fix(sql: &SqlFacts) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")
         .is_some_and(|options| option(options, "gcache.encryption").is_some());
@@ -82,7 +83,7 @@ fn fix(sql: &SqlFacts) -> String {
             "\"gcache.encryption=yes\" (with the options already there)",
         );
     }
-    "put gcache.dir onto an encrypted disk: community Galera cannot encrypt it".to_owned()
+    "put gcache.dir onto an encrypted disk: community Galera cannot encrypt it".into()
 }
 
 #[cfg(test)]

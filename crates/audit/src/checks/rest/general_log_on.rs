@@ -9,6 +9,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-log-on",
@@ -84,11 +85,11 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
     let off = set_variable(sql, "general_log", "OFF");
     let clean = if to_file(&output) {
-        format!("shred -u {}", word(&artefact))
+        Remedy::command(format!("shred -u {}", word(&artefact)))
     } else {
-        "TRUNCATE TABLE mysql.general_log".to_owned()
+        Remedy::statement("TRUNCATE TABLE mysql.general_log")
     };
-    with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(format!("{off}; {clean}"))
+    with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(off.and(clean))
 }
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
@@ -141,7 +142,7 @@ fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
             Grade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
-        .fix(format!("shred -u {}", word(&file.path))),
+        .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
     };
     ruling.evidence(size(file))
 }

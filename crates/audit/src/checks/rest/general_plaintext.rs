@@ -7,6 +7,7 @@ use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-plaintext",
@@ -35,13 +36,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, spaces, &terms)), "general tablespace")
 }
 
-fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name);
     let name = identifier(space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name));
     if cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 13)) {
-        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
+        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'")
+            .into();
     }
-    format!("ALTER TABLESPACE {name} ENCRYPTION='Y'")
+    Remedy::statement(format!("ALTER TABLESPACE {name} ENCRYPTION='Y'"))
 }
 
 #[cfg(test)]

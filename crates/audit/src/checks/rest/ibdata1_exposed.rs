@@ -13,6 +13,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-ibdata1-exposed",
@@ -96,7 +97,7 @@ fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
 }
 
 /// Statements that give each table a file of its own.
-fn move_out(sql: &SqlFacts, names: &[&str]) -> String {
+fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
     let table = |name: &&str| {
         let (schema, table) = name.split_once('/').unwrap_or(("", name));
         // The parts of a partitioned table move with it.
@@ -105,13 +106,15 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> String {
     };
     let tables: BTreeSet<String> = names.iter().map(table).collect();
     if sql.mysql_since(8, 0, 0) {
-        let alter = |table: &String| format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y'");
-        return tables.iter().map(alter).collect::<Vec<_>>().join("; ");
+        let alter = |table: &String| {
+            Remedy::statement(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y'"))
+        };
+        return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
     let own = set_variable(sql, "innodb_file_per_table", "ON");
     let encrypted = if sql.mysql_since(5, 7, 11) { " ENCRYPTION='Y'" } else { "" };
-    let alter = tables.iter().map(|table| format!("; ALTER TABLE {table} ENGINE=InnoDB{encrypted}"));
-    alter.fold(own, |all, one| all + &one)
+    let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
+    alter.fold(own, Remedy::and)
 }
 
 fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
@@ -172,22 +175,21 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> String {
-    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> Remedy {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if scan.change_buffer_pages > 0 {
-        return format!(
-            "{}; SET GLOBAL innodb_fast_shutdown = 0 and a restart merge what is left",
-            set_variable(sql, "innodb_change_buffering", "none")
-        );
+        return set_variable(sql, "innodb_change_buffering", "none")
+            .and(Remedy::statement("SET GLOBAL innodb_fast_shutdown = 0").then_restart())
+            .note("which merges what is left");
     }
-    "put ibdata1 onto an encrypted disk (innodb_data_home_dir), or dump and load into a new server of MySQL 8.0 or newer".to_owned()
+    "put ibdata1 onto an encrypted disk (innodb_data_home_dir), or dump and load into a new server of MySQL 8.0 or newer".into()
 }
 
-fn encrypt(cx: &Context<'_>) -> String {
+fn encrypt(cx: &Context<'_>) -> Remedy {
     match &cx.facts.sql {
         Some(sql) if sql.is_mariadb() => convert_in_background(sql),
         Some(sql) => set_at_start(sql, "innodb_sys_tablespace_encrypt", "ON"),
-        None => "MariaDB: innodb_encrypt_tables=ON and innodb_encryption_threads=4".to_owned(),
+        None => "MariaDB: innodb_encrypt_tables=ON and innodb_encryption_threads=4".into(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-table-csv",
@@ -99,7 +100,7 @@ fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
         )
         .severity(Severity::Info),
         _ => Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
-            .fix(format!("TRUNCATE TABLE mysql.{table}")),
+            .fix(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))),
     };
     ruling.evidence(size(file))
 }
@@ -119,7 +120,10 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
         )
         .evidence(sql.variable_evidence("log_output"))
         .evidence(sql.variable_evidence(switch))
-        .fix(format!("SET GLOBAL log_output = 'FILE'; TRUNCATE TABLE mysql.{table}"))
+        .fix(
+            Remedy::statement("SET GLOBAL log_output = 'FILE'")
+                .and(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))),
+        )
     })
 }
 

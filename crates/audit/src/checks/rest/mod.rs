@@ -39,6 +39,7 @@ use crate::facts::files::FileFacts;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::remedy::Remedy;
 
 /// Schemas that every server brings along.
 pub(super) const OWN_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
@@ -53,7 +54,7 @@ pub(super) struct Terms<'t> {
     /// Severity of a failure, if other than the check's.
     pub(super) severity: &'t dyn Fn(&Artefact<'_>) -> Option<Severity>,
     /// The command that mends it.
-    pub(super) fix: &'t dyn Fn(&Artefact<'_>) -> String,
+    pub(super) fix: &'t dyn Fn(&Artefact<'_>) -> Remedy,
 }
 
 /// Judges artefacts by their state: clear, wholly or in part, fails; a disk layer alone passes with
@@ -281,20 +282,20 @@ pub(super) fn mariadb(cx: &Context<'_>) -> Option<bool> {
 }
 
 /// What to do about tables of a server without encryption.
-fn cannot_encrypt_tables(sql: &SqlFacts) -> String {
-    format!(
+fn cannot_encrypt_tables(sql: &SqlFacts) -> Remedy {
+    Remedy::advice(format!(
         "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
         sql.identity.version
-    )
+    ))
 }
 
 /// Has MariaDB's threads encrypt what is there. A value that is on stays: ON in place of FORCE would allow clear tables.
-fn convert_in_background(sql: &SqlFacts) -> String {
+fn convert_in_background(sql: &SqlFacts) -> Remedy {
     let threads = set_variable(sql, "innodb_encryption_threads", "4");
     if sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on) {
         return threads;
     }
-    format!("{}; {threads}", set_variable(sql, "innodb_encrypt_tables", "FORCE"))
+    set_variable(sql, "innodb_encrypt_tables", "FORCE").and(threads)
 }
 
 /// The variable of `names` that this server has, and its value.

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
@@ -35,8 +36,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let too_old = sql.filter(|sql| !sql.mysql_since(8, 0, 16));
     let fix = || match too_old {
-        Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version),
-        None => CHECK.fix.to_owned(),
+        Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version).into(),
+        None => Remedy::statement(CHECK.fix),
     };
     let terms = Terms { noun: "mysql.ibd", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);

@@ -8,6 +8,7 @@ use crate::checks::advice::word;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-orphan-file",
@@ -71,7 +72,10 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     let path = space.file.map_or(space.name.as_str(), |file| &file.path);
     let ruling =
         Ruling::fail(&space.name, Grade::Bytes, format!("{path} is a clear tablespace that the server does not know"))
-            .fix(format!("look whose it is; if nobody's: shred -u {}", word(path)));
+            .fix(
+                Remedy::advice("look whose it is")
+                    .and(Remedy::command(format!("shred -u {}", word(path))).once("it is known to be nobody's")),
+            );
     let id = space.space_id().map_or(0, |id| id.0);
     let listed: Vec<Evidence> = cx
         .facts

@@ -7,6 +7,7 @@ use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -118,33 +119,34 @@ fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
     unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
 }
 
-fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let sql = cx.facts.sql.as_ref();
     let mariadb = super::mariadb(cx) == Some(true);
     match (space.kind, space.table()) {
         // The threads call it done, and come back to no page that they passed over.
         (Kind::Table, Some((schema, table))) if mariadb && space.reported == Some(State::Encrypted) => {
-            format!("ALTER TABLE {} FORCE", quoted_table(&schema, &table))
+            Remedy::statement(format!("ALTER TABLE {} FORCE", quoted_table(&schema, &table)))
         }
         (_, _) if mariadb => {
-            let threads = sql.map(|sql| set_variable(sql, "innodb_encryption_threads", "4")).unwrap_or_default();
-            format!("{threads} -- done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0")
-                .trim_start()
-                .to_owned()
+            let done = "done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0";
+            match sql {
+                Some(sql) => set_variable(sql, "innodb_encryption_threads", "4").note(done),
+                None => Remedy::advice(format!("wait; {done}")),
+            }
         }
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
             let table = quoted_table(&schema, &table);
             // ENCRYPTION='N' first would write all of it in clear.
-            format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY")
+            Remedy::statement(format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
             // A second ALTER TABLESPACE … ENCRYPTION='Y' makes a second key, and what is on disk is lost (seen on 9.7.4).
             "look in performance_schema.events_stages_current for a conversion that still runs; else restart the server, \
              which finishes it; ALTER TABLESPACE … ENCRYPTION='Y' a second time can make it unreadable"
-                .to_owned()
+                .into()
         }
-        _ => CHECK.fix.to_owned(),
+        _ => CHECK.fix.into(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::sql::{Row, SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -101,28 +102,29 @@ fn no_file() -> Unseen {
     }
 }
 
-fn switch_on(sql: &SqlFacts) -> String {
+fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.is_mariadb() {
         return set_at_start(sql, "innodb_encrypt_log", "ON");
     }
-    let on = format!("{}; {AT_START}", set_variable(sql, "innodb_redo_log_encrypt", "ON"));
-    if sql.mysql_since(8, 0, 30) { format!("{on}; {}", write_anew(sql)) } else { on }
+    let on = set_variable(sql, "innodb_redo_log_encrypt", "ON").and(at_start());
+    if sql.mysql_since(8, 0, 30) { on.and(write_anew(sql)) } else { on }
 }
 
 /// Confirmed on MySQL 9.7: with the variable from SET PERSIST alone, what recovery, purge and the
 /// dictionary write at each start is clear; with it from the option file, nothing is.
-const AT_START: &str = "innodb_redo_log_encrypt = ON under [mysqld] of the option file";
+fn at_start() -> Remedy {
+    Remedy::option_file("mysqld", ["innodb_redo_log_encrypt = ON"])
+}
 
 /// Statements that have the log's files made anew, MySQL 8.0.30 and newer.
-fn write_anew(sql: &SqlFacts) -> String {
+fn write_anew(sql: &SqlFacts) -> Remedy {
     const USUAL: u64 = 100 << 20;
     let name = "innodb_redo_log_capacity";
     let now = sql.variable_or_none(name).and_then(|value| value.parse().ok()).unwrap_or(USUAL);
-    format!(
-        "SET GLOBAL {name} = {}; once Innodb_redo_log_resize_status shows OK: SET GLOBAL {name} = {now} -- the file in use \
-         follows when changes have filled it, which takes 1/32 of the capacity",
-        now.saturating_mul(2)
-    )
+    let set = |bytes: u64| Remedy::statement(format!("SET GLOBAL {name} = {bytes}"));
+    set(now.saturating_mul(2))
+        .and(set(now).once("Innodb_redo_log_resize_status shows OK"))
+        .note("the file in use follows when changes have filled it, which takes 1/32 of the capacity")
 }
 
 /// Whether the switch comes from SET PERSIST, too late at each start.
@@ -133,21 +135,25 @@ fn is_persisted(sql: &SqlFacts) -> bool {
     rows.iter().any(source)
 }
 
-fn fix(cx: &Context<'_>) -> String {
-    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+fn fix(cx: &Context<'_>) -> Remedy {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     match first_variable(sql, &SWITCHES) {
         None => {
             format!("{} cannot encrypt its redo log: upgrade, or move it onto an encrypted disk", sql.identity.version)
+                .into()
         }
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
         Some(_) if sql.mysql_since(8, 0, 30) => {
-            let before = if is_persisted(sql) { format!("{AT_START}; ") } else { String::new() };
-            format!("{before}{}", write_anew(sql))
+            if is_persisted(sql) {
+                at_start().and(write_anew(sql))
+            } else {
+                write_anew(sql)
+            }
         }
         Some(_) => {
             "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it makes \
             new ones; shred the old ones"
-                .to_owned()
+                .into()
         }
     }
 }

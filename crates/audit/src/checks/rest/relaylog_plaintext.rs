@@ -10,6 +10,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -30,7 +31,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix);
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix);
     let terms = Terms { noun: "relay logs", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
     if !verdict.is_empty() {
@@ -60,10 +61,10 @@ fn places_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
-fn fix(sql: &SqlFacts) -> String {
+fn fix(sql: &SqlFacts) -> Remedy {
     // RESET REPLICA would forget where a replica with positions instead of GTIDs was.
     let purged = "the server purges the clear ones when their changes are applied (relay_log_purge = ON)";
-    format!("{}; FLUSH RELAY LOGS -- {purged}", switch_on(sql))
+    switch_on(sql).and(Remedy::statement("FLUSH RELAY LOGS")).note(purged)
 }
 
 #[cfg(test)]

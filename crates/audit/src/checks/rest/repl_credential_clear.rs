@@ -9,6 +9,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",
@@ -217,24 +218,26 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     Ok(())
 }
 
-fn fix(cx: &Context<'_>) -> String {
-    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+fn fix(cx: &Context<'_>) -> Remedy {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if sql.mysql_since(8, 0, 16) {
         let change = if sql.mysql_since(8, 0, 23) {
             "STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''; START REPLICA USER='repl' PASSWORD='…'"
         } else {
             "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'"
         };
-        return format!(
-            "ALTER TABLESPACE mysql ENCRYPTION='Y'; or keep it nowhere: {change}; change the password afterwards"
-        );
+        return Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
+            .note(format!("or keep it nowhere: {change}; change the password afterwards"));
     }
     if sql.is_mariadb() {
         return "an account that proves itself by certificate (REQUIRE X509) with CHANGE MASTER TO MASTER_PASSWORD='', \
                 MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on an encrypted disk"
-            .to_owned();
+            .into();
     }
-    "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'; change the password afterwards".to_owned()
+    Remedy::statement("STOP SLAVE")
+        .and(Remedy::statement("CHANGE MASTER TO MASTER_PASSWORD=''"))
+        .and(Remedy::statement("START SLAVE USER='repl' PASSWORD='…'"))
+        .and("change the password afterwards")
 }
 
 #[cfg(test)]

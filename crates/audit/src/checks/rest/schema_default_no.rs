@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-schema-default-no",
@@ -64,7 +65,7 @@ fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let schema = row.text("schema");
     Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
-        .fix(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", identifier(schema)))
+        .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", identifier(schema))))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-stats-leak",
@@ -43,14 +44,21 @@ fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
     };
     let (state, grade) = table.state().ok_or_else(|| unseen(table))?;
     let ruling = match (state, table.disk_encryption()) {
-        (State::Encrypted | State::Empty, _) => Ruling::pass("server", grade, "mysql.column_stats holds no values in clear"),
-        (_, Some(layer)) => {
-            Ruling::pass(&table.name, grade, format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2")).severity(Severity::Info)
+        (State::Encrypted | State::Empty, _) => {
+            Ruling::pass("server", grade, "mysql.column_stats holds no values in clear")
         }
-        _ => Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear").fix(
-            "SET GLOBAL aria_encrypt_tables = ON; ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE -- or DELETE \
-             FROM mysql.column_stats for sensitive columns, and FLUSH TABLES",
-        ),
+        (_, Some(layer)) => {
+            Ruling::pass(&table.name, grade, format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2"))
+                .severity(Severity::Info)
+        }
+        _ => {
+            Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear")
+                .fix(
+                    Remedy::statement("SET GLOBAL aria_encrypt_tables = ON")
+                        .and(Remedy::statement("ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE"))
+                        .note("or DELETE FROM mysql.column_stats for sensitive columns, and FLUSH TABLES"),
+                )
+        }
     };
     Ok(Verdict::one(with_evidence(ruling, table.evidence(cx.facts))))
 }
@@ -89,9 +97,10 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
         Ruling::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))
     } else {
         let (schema_table, column) = columns.first().and_then(|name| name.rsplit_once('.')).unwrap_or_default();
-        Ruling::fail("mysql.ibd", grade, format!("histograms keep values of columns in clear: {names}")).fix(format!(
-            "ALTER TABLESPACE mysql ENCRYPTION='Y'; or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}"
-        ))
+        Ruling::fail("mysql.ibd", grade, format!("histograms keep values of columns in clear: {names}")).fix(
+            Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
+                .note(format!("or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}")),
+        )
     };
     Ok(Verdict::one(ruling.evidence(sql.evidence("histograms", names))))
 }

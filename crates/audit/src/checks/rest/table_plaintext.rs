@@ -9,6 +9,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",
@@ -53,26 +54,24 @@ fn severity(table: &Artefact<'_>) -> Option<Severity> {
 }
 
 /// The command that encrypts a table.
-pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> String {
-    let Some((schema, name)) = table.table() else { return CHECK.fix.to_owned() };
+pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
+    let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
     let sql = cx.facts.sql.as_ref();
     if let Some(file) = table.file.filter(|_| is_copy(cx, table)) {
-        return format!(
-            "no table of the server lies there: look whose it is; if nobody's: shred -u {}",
-            word(&file.path)
-        );
+        return Remedy::advice("no table of the server lies there: look whose it is")
+            .and(Remedy::command(format!("shred -u {}", word(&file.path))).once("it is known to be nobody's"));
     }
     if name.to_ascii_lowercase().starts_with("fts_") {
-        return format!(
+        return Remedy::advice(format!(
             "encrypt its parent in {}, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB",
             identifier(&schema)
-        );
+        ));
     }
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
-        (Some(true), _) => format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name)),
+        (Some(true), _) => Remedy::statement(format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name))),
         (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => cannot_encrypt_tables(sql),
-        _ => format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name)),
+        _ => Remedy::statement(format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name))),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::facts::host::DiskLayer;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",
@@ -110,14 +111,14 @@ fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
     Some(ruling)
 }
 
-fn fix(sql: Option<&SqlFacts>) -> String {
-    let Some(sql) = sql else { return CHECK.fix.to_owned() };
+fn fix(sql: Option<&SqlFacts>) -> Remedy {
+    let Some(sql) = sql else { return CHECK.fix.into() };
     match first_variable(sql, &TEMPORARY_SWITCHES) {
         Some((name, _)) => set_at_start(sql, name, "ON"),
         None => {
             "move them onto an encrypted disk: innodb_temp_data_file_path = /ENCRYPTED/ibtmp1:12M:autoextend and, from \
             MySQL 8.0.13 on, innodb_temp_tablespaces_dir = /ENCRYPTED/ibt under [mysqld], then restart"
-                .to_owned()
+                .into()
         }
     }
 }

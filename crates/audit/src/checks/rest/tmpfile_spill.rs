@@ -10,6 +10,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",
@@ -70,7 +71,7 @@ fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
     let bytes = file.file.map_or(0, |file| file.size_bytes);
     let words = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
     let ruling = Ruling::fail(&file.name, Grade::Bytes, words);
-    with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix))
+    with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
 /// Temporary files live as long as their statement: a stopped server has none to look at.
@@ -113,7 +114,7 @@ fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
         hex: String::new(),
         meaning: format!("unlinked file of the server; {} bytes sampled, some not like ciphertext", file.sampled_bytes),
     });
-    ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), fix))
+    ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
 /// The switches that this server has, and whether they are on.
@@ -202,16 +203,16 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
     )
 }
 
-fn fix(sql: &SqlFacts) -> String {
+fn fix(sql: &SqlFacts) -> Remedy {
     let off = off_switches(sql);
     if let Some(name) = off.first() {
         return set_at_start(sql, name, "ON");
     }
     if known_switches(sql).next().is_some() {
-        return "look which kind of file it is: online table changes follow innodb_encrypt_log".to_owned();
+        return "look which kind of file it is: online table changes follow innodb_encrypt_log".into();
     }
     let line = set_at_start(sql, "tmpdir", "DIRECTORY");
-    format!("{line} -- DIRECTORY: on an encrypted disk, or on tmpfs without clear swap")
+    line.note("DIRECTORY: on an encrypted disk, or on tmpfs without clear swap")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 /// One of the checks that `sealant encrypt` asks for one by one.
 pub const CHECK: Check = Check {
@@ -77,8 +78,8 @@ fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
         .fix(set_variable(sql, "innodb_undo_log_encrypt", "ON"))
 }
 
-fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
-    let Some(sql) = &cx.facts.sql else { return CHECK.fix.to_owned() };
+fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
+    let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if sql.is_mariadb() {
         return convert_in_background(sql);
     }
@@ -86,27 +87,29 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> String {
         return format!(
             "{} cannot encrypt undo: upgrade, or put the undo directory onto an encrypted disk",
             sql.identity.version
-        );
+        )
+        .into();
     }
     let on = set_variable(sql, "innodb_undo_log_encrypt", "ON");
     match (sql.variable_on("innodb_undo_log_encrypt"), sql.mysql_since(8, 0, 14)) {
         (Ok(true), true) => rewrite(space),
-        (_, true) => format!("{on}; {}", rewrite(space)),
+        (_, true) => on.and(rewrite(space)),
         (_, false) => on,
     }
 }
 
 /// Statements that have an undo tablespace written anew, MySQL 8.0.14 and newer. Two others must be active.
-pub(super) fn rewrite(space: &Artefact<'_>) -> String {
+pub(super) fn rewrite(space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name).trim_end_matches(".ibu");
     // The two tablespaces of every server are called innodb_undo_001 and _002, their files undo_001 and _002.
     let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
     let name = identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
-    let empty = "once information_schema.INNODB_TABLESPACES shows STATE = 'empty'";
-    format!(
-        "CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'; ALTER UNDO TABLESPACE {name} SET INACTIVE; {empty}: ALTER \
-         UNDO TABLESPACE {name} SET ACTIVE; ALTER UNDO TABLESPACE spare SET INACTIVE; {empty}: DROP UNDO TABLESPACE spare"
-    )
+    let empty = "information_schema.INNODB_TABLESPACES shows STATE = 'empty'";
+    Remedy::statement("CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'")
+        .and(Remedy::statement(format!("ALTER UNDO TABLESPACE {name} SET INACTIVE")))
+        .and(Remedy::statement(format!("ALTER UNDO TABLESPACE {name} SET ACTIVE")).once(empty))
+        .and(Remedy::statement("ALTER UNDO TABLESPACE spare SET INACTIVE"))
+        .and(Remedy::statement("DROP UNDO TABLESPACE spare").once(empty))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-admin-channel",
@@ -43,8 +44,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Ruling::pass("admin port", grade, "the administrative port has TLS settings of its own")
     } else {
         Ruling::fail("admin port", grade, "the administrative port falls back to the main port's TLS settings").fix(
-            "SET PERSIST admin_ssl_ca = '…'; SET PERSIST admin_ssl_cert = '…'; SET PERSIST admin_ssl_key = '…'; \
-             ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
+            Remedy::statement("SET PERSIST admin_ssl_ca = '…'")
+                .and(Remedy::statement("SET PERSIST admin_ssl_cert = '…'"))
+                .and(Remedy::statement("SET PERSIST admin_ssl_key = '…'"))
+                .and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
         )
     };
     let ruling = match enabled {

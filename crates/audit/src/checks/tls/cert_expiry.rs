@@ -12,6 +12,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-expiry",
@@ -123,13 +124,12 @@ pub(super) fn openssl_time(text: &str) -> Option<Timestamp> {
     time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-fn fix(cx: &Context<'_>, found: &Found<'_>) -> String {
+fn fix(cx: &Context<'_>, found: &Found<'_>) -> Remedy {
     match found.purpose {
-        Use::Server => {
-            format!("issue a new certificate with the same names and key file, then {}", reload(cx.facts.sql.as_ref()))
-        }
-        Use::Authority => "issue a new authority, give it to every client, then renew what it signed".to_owned(),
-        Use::Other => "renew it, or remove the file if nobody uses it".to_owned(),
+        Use::Server => Remedy::advice("issue a new certificate with the same names and key file")
+            .then(reload(cx.facts.sql.as_ref())),
+        Use::Authority => "issue a new authority, give it to every client, then renew what it signed".into(),
+        Use::Other => "renew it, or remove the file if nobody uses it".into(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-identity",
@@ -77,13 +78,14 @@ fn no_name(names: &str) -> Unseen {
     }
 }
 
-fn fix(cx: &Context<'_>) -> String {
+fn fix(cx: &Context<'_>) -> Remedy {
     let names = if cx.facts.client_names.is_empty() {
         "every name that clients use".to_owned()
     } else {
         cx.facts.client_names.join(", ")
     };
-    format!("reissue the certificate with {names} in subjectAltName, then {}", reload(cx.facts.sql.as_ref()))
+    Remedy::advice(format!("reissue the certificate with {names} in subjectAltName"))
+        .then(reload(cx.facts.sql.as_ref()))
 }
 
 #[cfg(test)]

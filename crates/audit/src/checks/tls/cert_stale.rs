@@ -13,6 +13,7 @@ use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-stale",
@@ -90,10 +91,10 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling
 }
 
 /// The X plug-in keeps what it read at start: `ALTER INSTANCE RELOAD TLS` leaves it alone (seen on 9.7.4).
-fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> &'static str {
+fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> Remedy {
     match (port, variable) {
-        ("X port", _) => "restart the server: the X plug-in reads its certificate at start only",
-        ("admin port", "admin_ssl_cert") => "ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin",
+        ("X port", _) => "restart the server: the X plug-in reads its certificate at start only".into(),
+        ("admin port", "admin_ssl_cert") => Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin"),
         _ => reload(Some(sql)),
     }
 }

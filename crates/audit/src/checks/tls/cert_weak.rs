@@ -9,6 +9,7 @@ use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::policy::Policy;
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-weak",
@@ -36,7 +37,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         if !faults.is_empty() {
             let words = format!("{}: {} has {}", found.artefact, found.certificate.subject, faults.join(", "));
             let ruling = Ruling::fail(&found.artefact, found.grade, words).evidence(found.evidence.clone());
-            verdict.push(ruling.fix(format!("{}, then {}", CHECK.fix, reload(cx.facts.sql.as_ref()))));
+            verdict.push(ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref()))));
         }
     }
     match of_server(cx.facts) {

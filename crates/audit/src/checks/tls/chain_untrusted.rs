@@ -10,6 +10,7 @@ use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-chain-untrusted",
@@ -84,7 +85,7 @@ fn leads_to(certificate: &Certificate, authorities: &[Certificate]) -> bool {
 
 fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
     let ruling = Ruling::fail("main port", Grade::Wire, format!("the certificate does not lead to {ca_file}: {why}"));
-    ruling.fix(format!("{}, then {}", CHECK.fix, reload(cx.facts.sql.as_ref())))
+    ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref())))
 }
 
 fn unseen(ca_file: &str, why: &str) -> Unseen {

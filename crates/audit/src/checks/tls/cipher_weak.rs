@@ -13,6 +13,7 @@ use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cipher-weak",
@@ -135,14 +136,13 @@ pub(super) fn is_weak_openssl(name: &str) -> bool {
     !(aead && forward_secret)
 }
 
-fn fix(sql: Option<&SqlFacts>) -> String {
+fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => {
-            format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'; ALTER INSTANCE RELOAD TLS")
-        }
+        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
+            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
         Some(sql) if sql.is_mariadb() || sql.mysql_since(5, 7, 0) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
-        Some(sql) => format!("{} knows no better suites: upgrade", sql.identity.version),
-        None => CHECK.fix.to_owned(),
+        Some(sql) => format!("{} knows no better suites: upgrade", sql.identity.version).into(),
+        None => CHECK.fix.into(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",
@@ -50,19 +51,17 @@ fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn fix(cx: &Context<'_>) -> String {
+fn fix(cx: &Context<'_>) -> Remedy {
     let files = "ssl_ca, ssl_cert and ssl_key";
     match &cx.facts.sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => {
-            "SET PERSIST ssl_ca = 'ca.pem'; SET PERSIST ssl_cert = 'server-cert.pem'; \
-             SET PERSIST ssl_key = 'server-key.pem'; \
-             ALTER INSTANCE RELOAD TLS"
-                .to_owned()
-        }
+        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
+            .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
+            .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
+            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
         Some(sql) if sql.is_mariadb() => {
-            format!("{files} below [mariadb] in the option file, no skip_ssl, then restart")
+            Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()
         }
-        _ => format!("{files} below [mysqld] in the option file, no skip_ssl, then restart"),
+        _ => Remedy::advice(format!("{files} below [mysqld] in the option file, no skip_ssl")).then_restart(),
     }
 }
 

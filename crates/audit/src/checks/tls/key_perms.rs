@@ -7,6 +7,7 @@ use crate::facts::host::{FileMode, Role};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-key-perms",
@@ -111,7 +112,9 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
     // With a passphrase the file alone opens nothing.
     let severity = if key.passphrase { Severity::Low } else { severity };
     let ruling = Ruling::fail(key.name, Grade::Bytes, format!("{} {why}", key.path)).severity(severity);
-    verdict.push(ruling.evidence(evidence).fix(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path))));
+    verdict.push(
+        ruling.evidence(evidence).fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path)))),
+    );
 }
 
 fn fault(facts: &Facts, key: &Key<'_>) -> Option<(Severity, String)> {

@@ -31,22 +31,23 @@ use crate::channel::client::offers_tls;
 use crate::check::{Context, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
+use crate::remedy::Remedy;
 
 /// Makes the server take new TLS files without a restart, where it can.
-fn reload(sql: Option<&SqlFacts>) -> &'static str {
+fn reload(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => "ALTER INSTANCE RELOAD TLS",
-        Some(sql) if sql.mariadb_since(10, 4, 1) => "FLUSH SSL",
-        _ => "restart the server",
+        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement("ALTER INSTANCE RELOAD TLS"),
+        Some(sql) if sql.mariadb_since(10, 4, 1) => Remedy::statement("FLUSH SSL"),
+        _ => "restart the server".into(),
     }
 }
 
 /// Asks an account for TLS (`SSL`) or a client certificate (`X509`).
-pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> String {
+pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
     if sql.mysql_since(5, 7, 6) || sql.mariadb_since(10, 2, 0) {
-        format!("ALTER USER {account} REQUIRE {what}")
+        Remedy::statement(format!("ALTER USER {account} REQUIRE {what}"))
     } else {
-        format!("GRANT USAGE ON *.* TO {account} REQUIRE {what}")
+        Remedy::statement(format!("GRANT USAGE ON *.* TO {account} REQUIRE {what}"))
     }
 }
 

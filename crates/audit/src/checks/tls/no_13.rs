@@ -10,6 +10,7 @@ use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-no-13",
@@ -71,18 +72,17 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
     Ok(ruling.evidence(sql.variable_evidence(name)))
 }
 
-fn fix(sql: Option<&SqlFacts>, port: &str) -> String {
+fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {
     let name = version_variable(port);
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => {
-            format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'; ALTER INSTANCE RELOAD TLS")
-        }
+        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement(format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'"))
+            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
         Some(sql) if sql.mariadb_since(10, 4, 6) => crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3"),
         Some(sql) if sql.is_mariadb() => {
-            format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version)
+            format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version).into()
         }
-        Some(sql) => format!("{} does not know TLS 1.3: upgrade to 8.0.16 or later", sql.identity.version),
-        None => CHECK.fix.to_owned(),
+        Some(sql) => format!("{} does not know TLS 1.3: upgrade to 8.0.16 or later", sql.identity.version).into(),
+        None => CHECK.fix.into(),
     }
 }
 

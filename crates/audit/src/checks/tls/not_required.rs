@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-not-required",
@@ -54,15 +55,15 @@ fn words(cx: &Context<'_>) -> String {
     }
 }
 
-fn fix(sql: Option<&SqlFacts>) -> String {
+fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
         Some(sql) if sql.variable_or_none("require_secure_transport").is_some() => {
             advice::set_variable(sql, "require_secure_transport", "ON")
         }
         Some(_) => "require TLS account by account (see tls-user-not-required), \
              and upgrade to a version with require_secure_transport"
-            .to_owned(),
-        None => CHECK.fix.to_owned(),
+            .into(),
+        None => CHECK.fix.into(),
     }
 }
 

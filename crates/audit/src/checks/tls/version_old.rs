@@ -12,6 +12,7 @@ use crate::facts::wire::Port;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-version-old",
@@ -110,19 +111,20 @@ fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn fix(cx: &Context<'_>, port: &str) -> String {
-    cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.to_owned(), |sql| fix_variable(sql, version_variable(port)))
+fn fix(cx: &Context<'_>, port: &str) -> Remedy {
+    cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix_variable(sql, version_variable(port)))
 }
 
-fn fix_variable(sql: &SqlFacts, name: &str) -> String {
+fn fix_variable(sql: &SqlFacts, name: &str) -> Remedy {
     if sql.mysql_since(8, 0, 16) {
-        format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'; ALTER INSTANCE RELOAD TLS")
+        Remedy::statement(format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'"))
+            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS"))
     } else if sql.mysql_since(5, 7, 10) {
         advice::set_at_start(sql, name, "TLSv1.2")
     } else if sql.mariadb_since(10, 4, 6) {
         advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
     } else {
-        format!("{} cannot restrict versions: upgrade", sql.identity.version)
+        format!("{} cannot restrict versions: upgrade", sql.identity.version).into()
     }
 }
 

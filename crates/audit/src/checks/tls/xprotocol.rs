@@ -6,6 +6,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
@@ -150,8 +151,8 @@ fn is_wildcard(address: &str) -> bool {
     ["*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0", ""].contains(&address.trim())
 }
 
-fn fix(main: &str) -> String {
-    format!("mysqlx_bind_address = {main} (or mysqlx = OFF) under [mysqld] of the option file, then restart")
+fn fix(main: &str) -> Remedy {
+    Remedy::option_file("mysqld", [format!("mysqlx_bind_address = {main}")]).then_restart().note("or mysqlx = OFF")
 }
 
 #[cfg(test)]

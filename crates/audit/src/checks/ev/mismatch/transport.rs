@@ -9,6 +9,7 @@ use crate::facts::files::Content;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, Grade};
+use crate::remedy::Remedy;
 
 /// Compares, and gives the number of pairs.
 pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
@@ -134,9 +135,9 @@ fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
                 observation: format!("SHA-256 {}, until {}", named.sha256, named.not_after),
             })
             .fix(if sql.is_mariadb() {
-                "FLUSH SSL"
+                Remedy::statement("FLUSH SSL")
             } else {
-                "ALTER INSTANCE RELOAD TLS (before MySQL 8.0.16: restart)"
+                Remedy::statement("ALTER INSTANCE RELOAD TLS").note("before MySQL 8.0.16: restart")
             })
     }))
 }

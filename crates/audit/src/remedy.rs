@@ -1,0 +1,302 @@
+//! What mends a finding, in steps that a program can tell apart: statements, shell commands, lines of an option
+//! file, a restart, and advice for people.
+//!
+//! [`Remedy`] is what checks build; [`Step`] is what a finding carries. The text of both is the same, and is the
+//! `remediation` of the JSON output.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Steps in their order. Made by a check for the server that is judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remedy {
+    steps: Vec<Step>,
+}
+
+/// One step of a remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// What is to be done.
+    #[serde(flatten)]
+    pub action: Action,
+    /// What has to be true before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<String>,
+    /// The check whose own fix has to come first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Flavor and version of the server that it is for; none if no server was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// What the remedy as a whole costs: lock, time, space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
+    /// How the text leads to it from the step before.
+    #[serde(skip)]
+    lead: Lead,
+}
+
+/// What a step consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Action {
+    /// A statement for the server, without its semicolon.
+    Statement {
+        /// The statement.
+        sql: String,
+    },
+    /// A command for a shell on the server's host.
+    Command {
+        /// The command.
+        shell: String,
+    },
+    /// Lines for the server's option file.
+    OptionFile {
+        /// The group, without its brackets.
+        group: String,
+        /// The lines, each `name = value`.
+        lines: Vec<String>,
+    },
+    /// A restart of the server.
+    Restart,
+    /// Something that only people can decide or do.
+    Advice {
+        /// One clause.
+        text: String,
+    },
+    /// What is worth knowing about the steps before it; there is nothing to do.
+    Note {
+        /// One clause.
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Lead {
+    /// `; `
+    #[default]
+    Next,
+    /// `, then `
+    Then,
+    /// `; and, to keep it, `
+    ToKeep,
+}
+
+impl Lead {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Next => "; ",
+            Self::Then => ", then ",
+            Self::ToKeep => "; and, to keep it, ",
+        }
+    }
+}
+
+impl Remedy {
+    fn one(action: Action) -> Self {
+        Self { steps: vec![Step { action, once: None, after: None, server: None, cost: None, lead: Lead::Next }] }
+    }
+
+    /// A statement for the server, without its semicolon.
+    #[must_use]
+    pub fn statement(sql: impl Into<String>) -> Self {
+        Self::one(Action::Statement { sql: sql.into() })
+    }
+
+    /// A command for a shell on the server's host.
+    #[must_use]
+    pub fn command(shell: impl Into<String>) -> Self {
+        Self::one(Action::Command { shell: shell.into() })
+    }
+
+    /// Lines of `group` of the option file.
+    #[must_use]
+    pub fn option_file<L: Into<String>>(group: &str, lines: impl IntoIterator<Item = L>) -> Self {
+        let lines = lines.into_iter().map(Into::into).collect();
+        Self::one(Action::OptionFile { group: group.to_owned(), lines })
+    }
+
+    /// Something that only people can decide or do.
+    #[must_use]
+    pub fn advice(text: impl Into<String>) -> Self {
+        Self::one(Action::Advice { text: text.into() })
+    }
+
+    /// Continues with what comes next.
+    #[must_use]
+    pub fn and(self, next: impl Into<Self>) -> Self {
+        self.lead_to(Lead::Next, next.into())
+    }
+
+    /// Continues with what completes the step before it.
+    #[must_use]
+    pub fn then(self, next: impl Into<Self>) -> Self {
+        self.lead_to(Lead::Then, next.into())
+    }
+
+    /// Continues with what makes the steps before it last.
+    #[must_use]
+    pub fn to_keep(self, next: impl Into<Self>) -> Self {
+        self.lead_to(Lead::ToKeep, next.into())
+    }
+
+    /// Ends with a restart of the server.
+    #[must_use]
+    pub fn then_restart(self) -> Self {
+        self.then(Self::one(Action::Restart))
+    }
+
+    /// Ends with what is worth knowing.
+    #[must_use]
+    pub fn note(self, text: impl Into<String>) -> Self {
+        self.and(Self::one(Action::Note { text: text.into() }))
+    }
+
+    /// The same, with its first step to wait for a condition.
+    #[must_use]
+    pub fn once(mut self, condition: &str) -> Self {
+        if let Some(first) = self.steps.first_mut() {
+            first.once = Some(condition.to_owned());
+        }
+        self
+    }
+
+    /// The same, to be carried out after the fix of another check.
+    #[must_use]
+    pub fn after(mut self, check: &str) -> Self {
+        self.steps.iter_mut().for_each(|step| step.after = Some(check.to_owned()));
+        self
+    }
+
+    fn lead_to(mut self, lead: Lead, mut next: Self) -> Self {
+        if let Some(first) = next.steps.first_mut() {
+            first.lead = lead;
+        }
+        self.steps.extend(next.steps);
+        self
+    }
+
+    /// Whether some step mentions one of these, notes left out.
+    #[must_use]
+    pub fn asks_for(&self, words: &[&str]) -> bool {
+        let steps = self.steps.iter().filter(|step| !matches!(step.action, Action::Note { .. }));
+        steps.map(ToString::to_string).any(|text| words.iter().any(|word| text.contains(word)))
+    }
+
+    /// The steps, for this server and at this cost.
+    #[must_use]
+    pub fn into_steps(mut self, server: Option<String>, cost: Option<&str>) -> Vec<Step> {
+        for step in &mut self.steps {
+            step.server.clone_from(&server);
+            step.cost = cost.map(str::to_owned);
+        }
+        self.steps
+    }
+}
+
+impl Step {
+    /// Whether it can be pasted, rather than read.
+    #[must_use]
+    pub const fn is_command(&self) -> bool {
+        !matches!(self.action, Action::Advice { .. } | Action::Note { .. })
+    }
+
+    /// Whether it is a statement, which needs a semicolon before another.
+    #[must_use]
+    pub const fn is_statement(&self) -> bool {
+        matches!(self.action, Action::Statement { .. })
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(condition) = &self.once {
+            write!(f, "once {condition}: ")?;
+        }
+        match &self.action {
+            Action::Statement { sql: text } | Action::Command { shell: text } => f.write_str(text),
+            Action::Advice { text } | Action::Note { text } => f.write_str(text),
+            Action::OptionFile { group, lines } => write!(f, "{} under [{group}] of the option file", listed(lines)),
+            Action::Restart => f.write_str("restart"),
+        }
+    }
+}
+
+fn listed(lines: &[String]) -> String {
+    match lines {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(check) = self.steps.first().and_then(|step| step.after.as_ref()) {
+            write!(f, "after the fix of {check}: ")?;
+        }
+        for (at, step) in self.steps.iter().enumerate() {
+            match &step.action {
+                _ if at == 0 => {}
+                Action::Note { .. } => f.write_str(" -- ")?,
+                _ => f.write_str(step.lead.as_str())?,
+            }
+            write!(f, "{step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(text: &str) -> Self {
+        Self::advice(text)
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(text: String) -> Self {
+        Self::advice(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_read_as_one_sentence() {
+        let line = || Remedy::option_file("mariadb", ["a = 1", "b = 2", "c = 3"]);
+        let on = Remedy::statement("SET GLOBAL a = 1").to_keep(line());
+        assert_eq!(
+            on.to_string(),
+            "SET GLOBAL a = 1; and, to keep it, a = 1, b = 2 and c = 3 under [mariadb] of the option file"
+        );
+        let restarted = Remedy::command("mkdir /k").and(line().then_restart()).note("better: a KMS");
+        assert!(restarted.to_string().ends_with("of the option file, then restart -- better: a KMS"), "{restarted}");
+        let waits = Remedy::statement("FLUSH BINARY LOGS").and(Remedy::statement("PURGE").once("all were read"));
+        assert_eq!(
+            waits.after("key-not-loaded").to_string(),
+            "after the fix of key-not-loaded: FLUSH BINARY LOGS; once all were read: PURGE"
+        );
+    }
+
+    #[test]
+    fn a_step_is_read_again_as_it_was_written() {
+        let remedy = Remedy::option_file("mysqld", ["a = 1"]).then_restart().after("tls-disabled");
+        let steps = remedy.into_steps(Some("MySQL 9.7.4".to_owned()), Some("a restart"));
+        let json = serde_json::to_string(&steps).unwrap();
+        assert!(
+            json.starts_with(r#"[{"kind":"option-file","group":"mysqld","lines":["a = 1"],"after":"tls-disabled""#)
+        );
+        let again: Vec<Step> = serde_json::from_str(&json).unwrap();
+        assert_eq!(again.iter().map(Step::is_command).collect::<Vec<_>>(), [true, true]);
+        assert_eq!(again[1].action, Action::Restart);
+    }
+
+    #[test]
+    fn notes_ask_for_nothing() {
+        assert!(Remedy::statement("ALTER USER a REQUIRE SSL").asks_for(&["REQUIRE SSL"]));
+        assert!(!Remedy::statement("DROP USER a").note("or REQUIRE SSL").asks_for(&["REQUIRE SSL"]));
+    }
+}
