@@ -42,6 +42,7 @@ release:
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo fmt --all --check
+	rustfmt --check --edition 2024 crates/audit/src/checks/*/*.rs
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 	cargo test --quiet --doc --package sealant-harness

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::artefact::Artefacts;
 use crate::check::{Check, Context};
-use crate::checks::{CHECKS, CLOSING_CHECKS};
+use crate::checks::{closing, judging};
 use crate::coverage;
 use crate::facts::Facts;
 use crate::finding::Finding;
@@ -40,10 +40,10 @@ fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
     let artefacts = Artefacts::of(facts);
     let mut cx = Context { facts, artefacts: &artefacts, policy: &rules.policy, now, rules, findings: &[] };
     let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
-    let mut findings: Vec<Finding> = CHECKS.iter().filter(wanted).flat_map(|check| check.findings(&cx)).collect();
+    let mut findings: Vec<Finding> = judging().filter(wanted).flat_map(|check| check.findings(&cx)).collect();
     let first = findings.clone();
     cx.findings = &first;
-    findings.extend(CLOSING_CHECKS.iter().filter(wanted).flat_map(|check| check.findings(&cx)));
+    findings.extend(closing().filter(wanted).flat_map(|check| check.findings(&cx)));
     rules.waivers.apply(&mut findings, now);
     findings
 }

@@ -1,28 +1,11 @@
 //! The checks themselves, for `sealant checks [ID]`; all from their table.
 
 use audit::check::Check;
-use audit::checks;
+use audit::checks::{self, AREAS};
 
-use crate::catalogue::area;
+use crate::catalogue;
 use crate::text::{pad, wrap};
 use crate::{Error, RenderOptions};
-
-/// Areas of checks, in the order of the reference, with what each is about.
-const AREAS: &[(&str, &str)] = &[
-    ("rest", "data at rest: InnoDB and server files"),
-    ("host", "host and disk layer"),
-    ("key", "keys"),
-    ("tls", "in flight: server TLS"),
-    ("repl", "replication"),
-    ("gr", "group replication"),
-    ("galera", "Galera"),
-    ("clone", "clone"),
-    ("bak", "backups"),
-    ("auth", "accounts"),
-    ("aud", "audit log"),
-    ("exp", "exposure"),
-    ("ev", "evidence and drift"),
-];
 
 /// Every check with its severity and title, by area.
 #[must_use]
@@ -30,17 +13,12 @@ pub fn render_checks_list(options: &RenderOptions) -> String {
     let all: Vec<&Check> = checks::all().collect();
     let widest = all.iter().map(|check| check.id.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (name, words) in AREAS {
-        let here: Vec<&&Check> = all.iter().filter(|check| area(check.id) == *name).collect();
-        if !here.is_empty() {
-            text.push_str(&format!("{}\n", bold(words, options)));
-            here.iter().for_each(|check| text.push_str(&list_line(check, widest, options)));
-            text.push('\n');
-        }
+    for area in AREAS {
+        text.push_str(&format!("{}\n", bold(area.title, options)));
+        let here = area.checks.iter().chain(area.closing_checks);
+        here.for_each(|check| text.push_str(&list_line(check, widest, options)));
+        text.push('\n');
     }
-    let other: Vec<&&Check> =
-        all.iter().filter(|check| AREAS.iter().all(|(name, _)| area(check.id) != *name)).collect();
-    other.iter().for_each(|check| text.push_str(&list_line(check, widest, options)));
     text.push_str(&format!("{} checks; `sealant checks ID` explains one\n", all.len()));
     text
 }
@@ -57,7 +35,7 @@ fn list_line(check: &Check, widest: usize, options: &RenderOptions) -> String {
 /// # Errors
 /// [`Error::UnknownCheck`], with the ids that look like it.
 pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> {
-    let Some(check) = checks::find(id) else {
+    let Some(check) = catalogue::row(id) else {
         return Err(Error::UnknownCheck { id: id.to_owned(), near: near(id) });
     };
     let mut text = format!("{} ({})\n{}\n", bold(check.id, options), check.severity.as_str(), check.title);

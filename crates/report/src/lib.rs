@@ -24,6 +24,8 @@ mod keys;
 mod luks;
 mod markdown;
 mod metrics;
+#[cfg(test)]
+mod new_check;
 mod proof;
 mod reference;
 mod rotate;

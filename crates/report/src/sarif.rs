@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use audit::check::Check;
-use audit::checks;
 use audit::finding::{Evidence, Finding, Grade, Severity, Status};
 use audit::outcome::Outcome;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::catalogue::area;
+use crate::catalogue::{self, area};
 use crate::text::visible;
 use crate::{Error, json};
 
@@ -79,7 +78,7 @@ impl Rules {
     /// Every check of the table, then those that only the findings know.
     fn of(outcome: &Outcome) -> Self {
         let mut rules = Self { all: Vec::new(), index: BTreeMap::new() };
-        checks::all().for_each(|check| rules.add(check.id, || rule(check)));
+        catalogue::all().for_each(|check| rules.add(check.id, || rule(check)));
         for finding in &outcome.findings {
             rules.add(&finding.id, || json!({ "id": visible(&finding.id) }));
         }

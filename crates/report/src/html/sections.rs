@@ -10,6 +10,7 @@ use audit::meaning::{Certainty, CutOff};
 use audit::outcome::Outcome;
 
 use super::findings::anchor;
+use crate::catalogue::all;
 use crate::exposure::leaks;
 use crate::fleet::Row;
 use crate::group::{begins_with_command, blind_spots, by_check, subject};
@@ -91,7 +92,7 @@ impl<'a> Breaks<'a> {
     pub(super) fn of(outcome: &'a Outcome) -> Self {
         let fleet = outcome.servers.len() > 1;
         let mut checks: Vec<(CutOff, &'static Check)> =
-            audit::checks::all().filter_map(|check| Some((check.cut_off?, check))).collect();
+            all().filter_map(|check| Some((check.cut_off?, check))).collect();
         checks.sort_by_key(|(cut_off, _)| cut_off.certainty());
         let of = |check: &'static Check, status: Status| {
             outcome.findings.iter().filter(move |f| f.id == check.id && f.status == status)

@@ -1,3 +1,6 @@
 //! Whether anybody writes down who did what.
 
-pub(super) mod plugin_absent;
+checks! {
+    CHECKS:
+    plugin_absent,
+}

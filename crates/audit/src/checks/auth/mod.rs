@@ -1,19 +1,22 @@
 //! Accounts: who can log in, with which proof, from where, and with which power.
 
-pub(super) mod cleartext_plugin_no_tls;
-pub(super) mod empty_or_anonymous;
-pub(super) mod key_admins;
-pub(super) mod root_remote;
-pub(super) mod skip_grant_tables;
-pub(super) mod weak_plugin;
-pub(super) mod wildcard_host;
-
 use std::collections::{HashMap, HashSet};
 
 use crate::check::Context;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::Evidence;
+
+checks! {
+    CHECKS:
+    cleartext_plugin_no_tls,
+    weak_plugin,
+    empty_or_anonymous,
+    root_remote,
+    wildcard_host,
+    skip_grant_tables,
+    key_admins,
+}
 
 /// Plug-ins whose stored credential is a password hash, so that an empty one lets anybody in.
 const PASSWORD_PLUGINS: &[&str] = &[

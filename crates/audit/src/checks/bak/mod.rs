@@ -1,8 +1,5 @@
 //! Backups and dumps.
 
-pub(super) mod redo_in_clear;
-pub(super) mod set_plaintext;
-
 use innodb::tablespace::TablespaceKind;
 
 use crate::artefact::Artefact;
@@ -12,6 +9,12 @@ use crate::facts::files::{Content, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
+
+checks! {
+    CHECKS:
+    set_plaintext,
+    redo_in_clear,
+}
 
 /// What a file of a backup is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,3 +1,6 @@
 //! MySQL's clone plug-in.
 
-pub(super) mod unverified;
+checks! {
+    CHECKS:
+    unverified,
+}

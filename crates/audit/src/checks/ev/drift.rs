@@ -1,7 +1,7 @@
 //! `ev-drift`.
 
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::CHECKS;
+use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity, Status};
@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let rules = Rules { policy: cx.policy.clone(), only: cx.rules.only.clone(), ..Rules::default() };
     let mut before = judge_facts(baseline, &rules, baseline.collected_at);
     // Closing checks have not all spoken yet on today's side.
-    before.findings.retain(|finding| CHECKS.iter().any(|check| check.id == finding.id));
+    before.findings.retain(|finding| judging().any(|check| check.id == finding.id));
     let mut after = Outcome::empty(cx.now);
     after.findings = cx.findings.to_vec();
     let drift = Drift::between(&before, &after);

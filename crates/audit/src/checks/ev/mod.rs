@@ -1,11 +1,18 @@
 //! Whether the evidence itself holds: contradictions, gaps, what the next start changes, what changed.
 
-pub(super) mod config_conflict;
-pub(super) mod drift;
-pub(super) mod incomplete;
-pub(super) mod mismatch;
-pub(super) mod not_persistent;
-pub(super) mod waiver_expired;
+checks! {
+    CHECKS:
+    mismatch,
+    not_persistent,
+    config_conflict,
+}
+
+checks! {
+    CLOSING_CHECKS:
+    incomplete,
+    drift,
+    waiver_expired,
+}
 
 /// Variables that decide about encryption at rest, TLS, and what is written in clear.
 ///

@@ -1,7 +1,10 @@
 //! Exposure: what the server lets in and out besides its tables.
 
-pub(super) mod bind_all;
-pub(super) mod eol_or_vulnerable;
-pub(super) mod file_priv;
-pub(super) mod local_infile;
-pub(super) mod log_raw;
+checks! {
+    CHECKS:
+    bind_all,
+    local_infile,
+    file_priv,
+    log_raw,
+    eol_or_vulnerable,
+}

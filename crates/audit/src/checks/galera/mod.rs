@@ -1,15 +1,18 @@
 //! Galera and Percona XtraDB Cluster.
 
-pub(super) mod sst_plaintext;
-pub(super) mod sst_unauthenticated;
-pub(super) mod traffic_plaintext;
-
 use crate::channel::galera::{Galera, galera};
 use crate::channel::transfer::Transfer;
 use crate::check::{Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Evidence;
+
+checks! {
+    CHECKS:
+    traffic_plaintext,
+    sst_plaintext,
+    sst_unauthenticated,
+}
 
 /// The node's settings; none if this server is no node.
 ///

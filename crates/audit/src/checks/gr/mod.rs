@@ -1,12 +1,15 @@
 //! Group Replication.
 
-pub(super) mod traffic_plaintext;
-pub(super) mod unverified;
-
 use crate::channel::group::{Group, group};
 use crate::check::{Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+
+checks! {
+    CHECKS:
+    traffic_plaintext,
+    unverified,
+}
 
 /// The group's settings; none if this server is no member.
 ///

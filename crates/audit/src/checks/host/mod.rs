@@ -1,20 +1,24 @@
 //! The host below the server: disks, swap, core dumps, file modes, credentials lying about.
 
-pub(super) mod config_secret;
-pub(super) mod coredump;
-pub(super) mod datadir_perms;
-pub(super) mod disk_only_for_pan;
-pub(super) mod disk_unencrypted;
 mod luks;
-pub(super) mod luks_damaged;
-pub(super) mod luks_key_local;
-pub(super) mod luks_weak;
-pub(super) mod runs_as_root;
-pub(super) mod swap_plaintext;
 
 use crate::facts::host::HostFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::Evidence;
+
+checks! {
+    CHECKS:
+    disk_unencrypted,
+    disk_only_for_pan,
+    luks_weak,
+    luks_damaged,
+    luks_key_local,
+    swap_plaintext,
+    coredump,
+    datadir_perms,
+    config_secret,
+    runs_as_root,
+}
 
 /// The host that the server runs on; the host of a copied directory says nothing of it.
 ///

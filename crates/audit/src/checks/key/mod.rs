@@ -1,25 +1,5 @@
 //! Keys: whether there are any, where they lie, who may read them, how old they are.
 
-pub(super) mod backup_missing;
-pub(super) mod binlog_age;
-pub(super) mod cannot_open;
-pub(super) mod file_clear;
-pub(super) mod file_perms;
-pub(super) mod filekey_colocated;
-pub(super) mod foreign_uuid;
-pub(super) mod in_backup;
-pub(super) mod local_file;
-pub(super) mod master_age;
-pub(super) mod not_loaded;
-pub(super) mod retired_needed_by_backup;
-pub(super) mod rotation_pending;
-pub(super) mod same_disk;
-pub(super) mod sql_crypto_ecb;
-pub(super) mod stale_backup_file;
-pub(super) mod vault_weak;
-pub(super) mod version_static;
-pub(super) mod wrap_lag;
-
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -34,6 +14,29 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::Evidence;
+
+checks! {
+    CHECKS:
+    not_loaded,
+    cannot_open,
+    local_file,
+    file_clear,
+    file_perms,
+    same_disk,
+    filekey_colocated,
+    in_backup,
+    backup_missing,
+    master_age,
+    wrap_lag,
+    foreign_uuid,
+    version_static,
+    rotation_pending,
+    binlog_age,
+    retired_needed_by_backup,
+    stale_backup_file,
+    vault_weak,
+    sql_crypto_ecb,
+}
 
 /// The key store that the server says it uses.
 #[derive(Debug, Clone, Copy)]

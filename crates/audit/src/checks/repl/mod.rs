@@ -1,12 +1,15 @@
 //! Replication: channels that pull, accounts that may pull, replicas that do.
 
-pub(super) mod account_no_tls;
-pub(super) mod channel_plaintext;
-pub(super) mod channel_unverified;
-pub(super) mod dump_live_plaintext;
-
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
+
+checks! {
+    CHECKS:
+    channel_plaintext,
+    channel_unverified,
+    account_no_tls,
+    dump_live_plaintext,
+}
 
 /// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
 ///

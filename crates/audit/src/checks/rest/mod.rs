@@ -1,37 +1,5 @@
 //! Data at rest: InnoDB and the server's other files.
 
-pub(super) mod aria_log_plaintext;
-pub(super) mod aria_plaintext;
-pub(super) mod binlog_plaintext;
-pub(super) mod default_off;
-pub(super) mod doublewrite_plaintext;
-pub(super) mod encryption_threads_zero;
-pub(super) mod engine_cannot_encrypt;
-pub(super) mod export_key_file;
-pub(super) mod external_path;
-pub(super) mod fts_plaintext;
-pub(super) mod galera_gcache_plaintext;
-pub(super) mod general_log_on;
-pub(super) mod general_plaintext;
-pub(super) mod ibdata1_exposed;
-pub(super) mod log_plaintext;
-pub(super) mod log_table_csv;
-pub(super) mod mysql_ibd_plaintext;
-pub(super) mod optout_allowed;
-pub(super) mod orphan_file;
-pub(super) mod page_damaged;
-pub(super) mod page_plaintext;
-pub(super) mod redo_plaintext;
-pub(super) mod relaylog_plaintext;
-pub(super) mod repl_credential_clear;
-pub(super) mod schema_default_no;
-pub(super) mod sensitive_persisted;
-pub(super) mod stats_leak;
-pub(super) mod table_plaintext;
-pub(super) mod temp_plaintext;
-pub(super) mod tmpfile_spill;
-pub(super) mod undo_plaintext;
-
 use crate::artefact::{Artefact, Promise, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
@@ -40,6 +8,41 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
+
+checks! {
+    CHECKS:
+    table_plaintext,
+    page_plaintext,
+    page_damaged,
+    general_plaintext,
+    mysql_ibd_plaintext,
+    ibdata1_exposed,
+    undo_plaintext,
+    redo_plaintext,
+    doublewrite_plaintext,
+    temp_plaintext,
+    tmpfile_spill,
+    binlog_plaintext,
+    relaylog_plaintext,
+    general_log_on,
+    log_plaintext,
+    log_table_csv,
+    engine_cannot_encrypt,
+    aria_plaintext,
+    aria_log_plaintext,
+    stats_leak,
+    fts_plaintext,
+    default_off,
+    schema_default_no,
+    optout_allowed,
+    encryption_threads_zero,
+    orphan_file,
+    export_key_file,
+    external_path,
+    sensitive_persisted,
+    repl_credential_clear,
+    galera_gcache_plaintext,
+}
 
 /// Schemas that every server brings along.
 pub(super) const OWN_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];

@@ -1,0 +1,32 @@
+//! `exp-example`: what `docs/adding-a-check.md` describes, for the test of the table.
+
+use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
+use crate::facts::Seen;
+use crate::finding::{Grade, Severity};
+use crate::meaning::{Attacker, ClosedBy, Exposes};
+
+pub(crate) const CHECK: Check = Check {
+    id: "exp-example",
+    title: "The example is off",
+    severity: Severity::Low,
+    explanation: "A setting that no server has. Judged from the variable of its name.",
+    applies: "no server",
+    fix: "example = ON",
+    cost: "none",
+    standards: &["EXAMPLE 1.0 1.2"],
+    exposes: Exposes::Help(Attacker::Operator, "An example"),
+    closed_by: ClosedBy::Administrator,
+    cut_off: None,
+    judge,
+};
+
+fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+    let sql = cx.facts.sql()?;
+    let ruling = if sql.variable_on("example")? {
+        Ruling::pass("example", Grade::Declared, "the example is on")
+    } else {
+        Ruling::fail("example", Grade::Declared, "the example is off").fix(set_variable(sql, "example", "ON"))
+    };
+    Ok(Verdict::one(ruling.evidence(sql.variable_evidence("example"))))
+}
