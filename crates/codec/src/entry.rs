@@ -181,11 +181,15 @@ impl EntryLine {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Hexadecimal digits, two a byte.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+/// The bytes of hexadecimal digits; `None` if the text is not such.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (digits, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     if rest.is_empty() { digits.iter().map(byte).collect() } else { None }

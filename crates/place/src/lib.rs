@@ -17,7 +17,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions, Permissions},
     hash::{BuildHasher, Hasher},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
         unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
@@ -84,7 +84,27 @@ impl Part {
         Ok(part)
     }
 
+    /// Writes all that `input` gives; with the part comes how many bytes that were.
+    ///
+    /// # Errors
+    /// Of the system, and of the input.
+    pub fn copy(path: &Path, input: &mut dyn Read, placing: Placing) -> io::Result<(Self, u64)> {
+        remove_stale(path);
+        let (beside, file) = create(path)?;
+        let mut part = Self { path: path.to_owned(), beside, replace: placing.replace, file };
+        part.dress(placing)?;
+        let bytes = io::copy(input, &mut part.file)?;
+        part.file.sync_all()?;
+        Ok((part, bytes))
+    }
+
     fn fill(&mut self, bytes: &[u8], placing: Placing) -> io::Result<()> {
+        self.dress(placing)?;
+        self.file.write_all(bytes)?;
+        self.file.sync_all()
+    }
+
+    fn dress(&self, placing: Placing) -> io::Result<()> {
         // For nobody else until it has its owner, and then as asked, whatever the umask.
         if let Some((user, group)) = placing.owner {
             fchown(&self.file, Some(user), Some(group))?;
@@ -92,8 +112,7 @@ impl Part {
         if placing.mode != 0o600 {
             self.file.set_permissions(Permissions::from_mode(placing.mode))?;
         }
-        self.file.write_all(bytes)?;
-        self.file.sync_all()
+        Ok(())
     }
 
     /// Puts them into place.

@@ -63,7 +63,7 @@ pub struct Plan {
     /// Bytes that the files take, holes left out.
     pub allocated_bytes: u64,
     /// Owner and permissions of the source itself.
-    pub(crate) dress: Root,
+    pub dress: Root,
     root_identity: Identity,
     selection: Selection,
     /// Patterns of it that something matches.
@@ -438,6 +438,12 @@ impl Plan {
             let goes = item.file_type().is_ok_and(|kind| kind.is_dir()) || self.selection.includes(path);
             is_ours(&name) || self.selection.excludes(path) || !goes || known(path)
         })
+    }
+
+    /// Leaves entries out that are not to go.
+    pub fn keep(&mut self, goes: impl Fn(&Planned) -> bool) {
+        self.entries.retain(goes);
+        self.bytes = self.entries.iter().filter_map(Planned::file_bytes).sum();
     }
 
     /// Where an entry is.

@@ -26,7 +26,7 @@ pub(super) struct LogEvents {
 impl LogEvents {
     pub(super) const KIND: u8 = 5;
 
-    fn new(key: EventsKey, mode: EventMode) -> Option<Self> {
+    pub(super) fn new(key: EventsKey, mode: EventMode) -> Option<Self> {
         Some(Self { events: key.events(mode).ok()?, key, mode })
     }
 
@@ -57,6 +57,10 @@ impl Scheme for LogEvents {
 
     fn form(&self) -> Form {
         Form::Parts
+    }
+
+    fn counter_mode(&self) -> bool {
+        self.mode == EventMode::Ctr
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -3,8 +3,8 @@
 use innodb::{
     KeyVersion,
     crypt::{
-        binlog::{EventsKey, StreamKey},
-        mariadb::{self, CryptData, Layout, PageKey},
+        binlog::{EventMode, EventsKey, StreamKey},
+        mariadb::{self, CryptData, Layout, Mode, PageKey},
         mysql::{TablespaceKey, WrappedKey},
         redo::{LogKey, LogKeyInfo, run::Layout as RecordLayout},
     },
@@ -13,6 +13,7 @@ use innodb::{
     tablespace::{Encryption, Page0},
     verify::redo::{RedoKeyInfo, blocks_key_info, key_info},
 };
+use zeroize::Zeroizing;
 
 use super::{
     MAX_PAGE_BYTES, SpaceCipher,
@@ -105,6 +106,57 @@ impl SpaceKeys {
             Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
             Keys::MiniTransactions(key, layout) => MiniTransactions::of(key, *layout, chunk).map(SpaceCipher::new),
             Keys::Blocks(log) => LogBlocks::of(log, chunk).map(SpaceCipher::new),
+        }
+    }
+}
+
+impl SpaceKeys {
+    /// The cipher that seals what one of the same kind has opened, where there are no sealed units to learn from. `counter_mode`
+    /// is what [`SpaceCipher::counter_mode`] said. `None` if the key is not at hand.
+    #[must_use]
+    pub fn sealer(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
+        let mode = if counter_mode { Mode::Ctr } else { Mode::Cbc };
+        match &self.0 {
+            Keys::MySql { page_bytes, key } => MySqlPages::new(*page_bytes, key.clone()).map(SpaceCipher::new),
+            Keys::MariaDb { crypt, pages } => {
+                let key = PageKey::derive(&keys.mariadb(crypt.key_id, version)?, &crypt.iv).ok()?;
+                MariaDbPages::new(*pages, key, mode).map(SpaceCipher::new)
+            }
+            Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
+            Keys::Events(key) => {
+                let mode = if counter_mode { EventMode::Ctr } else { EventMode::Cbc };
+                LogEvents::new(key.clone(), mode).map(SpaceCipher::new)
+            }
+            Keys::Redo(key) => RedoBlocks::new(key.clone()).map(SpaceCipher::new),
+            Keys::MiniTransactions(key, layout) => {
+                MiniTransactions::new(key.clone(), *layout, mode).map(SpaceCipher::new)
+            }
+            Keys::Blocks(log) => LogBlocks::new(log.clone(), mode).map(SpaceCipher::new),
+        }
+    }
+
+    /// What the key is made of, but for its version: as long as it is the same, units that were opened once are sealed again
+    /// to the same bytes. Secret.
+    #[must_use]
+    pub fn context(&self, keys: &dyn KeySource) -> Zeroizing<Vec<u8>> {
+        let mut context = Zeroizing::new(Vec::with_capacity(128));
+        if let Keys::MariaDb { crypt, pages } = &self.0 {
+            context.extend(crypt.key_id.to_be_bytes());
+            context.extend(crypt.iv);
+            // No secret, and no more than this decides of how pages are sealed.
+            context.extend(format!("{pages:?}").bytes());
+        } else if let Some(sealer) = self.sealer(KeyVersion(0), false, keys) {
+            context.extend(sealer.encode().iter());
+        }
+        context
+    }
+
+    /// Number of the key, of a tablespace of MariaDB.
+    #[must_use]
+    pub const fn mariadb_key_id(&self) -> Option<u32> {
+        match &self.0 {
+            Keys::MariaDb { crypt, .. } => Some(crypt.key_id),
+            _ => None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Pages {
 impl MariaDbPages {
     pub(super) const KIND: u8 = 2;
 
-    fn new(pages: Pages, key: PageKey, mode: Mode) -> Option<Self> {
+    pub(super) fn new(pages: Pages, key: PageKey, mode: Mode) -> Option<Self> {
         Some(Self { pages, lockstep: key.lockstep().ok()?, key, mode })
     }
 
@@ -71,6 +71,10 @@ impl Scheme for MariaDbPages {
 
     fn form(&self) -> Form {
         Form::Pages
+    }
+
+    fn counter_mode(&self) -> bool {
+        self.mode == Mode::Ctr
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

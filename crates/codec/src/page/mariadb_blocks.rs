@@ -48,7 +48,7 @@ impl BlockLog {
 impl LogBlocks {
     pub(super) const KIND: u8 = 7;
 
-    fn new(log: BlockLog, mode: Mode) -> Option<Self> {
+    pub(super) fn new(log: BlockLog, mode: Mode) -> Option<Self> {
         let cipher = BlockCipher::new(log.key.cipher(mode).ok()?, log.nonce, log.layout);
         Some(Self { log, mode, cipher })
     }
@@ -102,6 +102,10 @@ impl Scheme for LogBlocks {
 
     fn form(&self) -> Form {
         Form::Bits
+    }
+
+    fn counter_mode(&self) -> bool {
+        self.mode == Mode::Ctr
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

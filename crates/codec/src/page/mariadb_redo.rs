@@ -32,7 +32,7 @@ pub(super) struct MiniTransactions {
 impl MiniTransactions {
     pub(super) const KIND: u8 = 6;
 
-    fn new(key: LogKey, layout: Layout, mode: Mode) -> Option<Self> {
+    pub(super) fn new(key: LogKey, layout: Layout, mode: Mode) -> Option<Self> {
         Some(Self { cipher: key.cipher(mode).ok()?, key, layout, mode })
     }
 
@@ -66,6 +66,10 @@ impl Scheme for MiniTransactions {
 
     fn form(&self) -> Form {
         Form::Parts
+    }
+
+    fn counter_mode(&self) -> bool {
+        self.mode == Mode::Ctr
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -1,6 +1,7 @@
 //! How each unit of a chunk travels, and how that is written.
 
 use innodb::{crypt::mysql::Sealed, page::types::PageType};
+use serde::{Deserialize, Serialize};
 
 use crate::{Fields, Malformed};
 
@@ -53,8 +54,9 @@ impl Part {
 }
 
 /// How marks are written.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Form {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
     /// A number and four bytes each.
     Pages,
     /// A bit each.

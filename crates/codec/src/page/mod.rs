@@ -40,16 +40,13 @@ use std::fmt;
 use innodb::crypt::mariadb::Mode;
 use zeroize::Zeroizing;
 
-pub use self::keys::{HEAD_BYTES, KeyFileKeys, SpaceKeys};
 use self::{
-    binlog::BinlogStream,
-    events::LogEvents,
-    mariadb::MariaDbPages,
-    mariadb_blocks::LogBlocks,
-    mariadb_redo::MiniTransactions,
-    marks::{Form, Mark},
-    mysql::MySqlPages,
-    redo::RedoBlocks,
+    binlog::BinlogStream, events::LogEvents, mariadb::MariaDbPages, mariadb_blocks::LogBlocks,
+    mariadb_redo::MiniTransactions, marks::Mark, mysql::MySqlPages, redo::RedoBlocks,
+};
+pub use self::{
+    keys::{HEAD_BYTES, KeyFileKeys, SpaceKeys},
+    marks::Form,
 };
 use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 
@@ -79,6 +76,11 @@ trait Scheme: fmt::Debug + Send + Sync {
 
     /// How marks of these units are written.
     fn form(&self) -> Form;
+
+    /// Whether it is AES in counter mode where files do not say.
+    fn counter_mode(&self) -> bool {
+        false
+    }
 
     /// Whether a unit of so many bytes can have been sealed so.
     fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
@@ -162,6 +164,58 @@ impl SpaceCipher {
         Ok(Self { scheme })
     }
 
+    /// Number of its kind, as in a key message.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        self.scheme.kind()
+    }
+
+    /// Whether it is AES in counter mode where files do not say.
+    #[must_use]
+    pub fn counter_mode(&self) -> bool {
+        self.scheme.counter_mode()
+    }
+
+    /// How marks of units are written.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.scheme.form()
+    }
+
+    /// Bytes of a unit in a chunk of so many bytes.
+    #[must_use]
+    pub fn unit_bytes(&self, chunk_bytes: usize) -> usize {
+        self.scheme.unit_bytes(chunk_bytes)
+    }
+
+    /// Opens a chunk as [`open`](Self::open) does, into the marks of its units and its bytes. Returns how many units were
+    /// opened.
+    pub fn open_marked(&self, offset: u64, chunk: &[u8], memory: &mut OpenMemory, marks: &mut Vec<u8>) -> usize {
+        let OpenMemory { out, check } = memory;
+        let opened = self.open(0, offset, chunk, out, check);
+        let description_bytes = out.len().saturating_sub(chunk.len());
+        marks.clear();
+        marks.extend(out.get(COUNT_BYTES..description_bytes).unwrap_or_default());
+        out.drain(..description_bytes);
+        opened
+    }
+
+    /// Seals the units of a chunk in place, each as its mark says.
+    ///
+    /// # Errors
+    /// [`Undecodable`] if the marks do not fit the cipher or the chunk; nothing is changed then.
+    pub fn seal(&self, offset: u64, marks: &[u8], chunk: &mut [u8]) -> Result<(), Undecodable> {
+        let unit_bytes = self.scheme.unit_bytes(chunk.len());
+        let mut fields = Fields(marks);
+        let marks = self.scheme.form().read(&mut fields, chunk.len() / unit_bytes).map_err(|_| Undecodable)?;
+        fields.end().map_err(|_| Undecodable)?;
+        if !marks.iter().all(|mark| self.scheme.takes(*mark, unit_bytes)) {
+            return Err(Undecodable);
+        }
+        self.scheme.seal(offset, &marks, chunk);
+        Ok(())
+    }
+
     /// Opens a chunk that begins at `offset` of its file: `out` becomes description and bytes, ready
     /// to be compressed. `check` is memory for sealing them again. Returns how many units were opened.
     pub fn open(&self, slot: u16, offset: u64, chunk: &[u8], out: &mut Vec<u8>, check: &mut Vec<u8>) -> usize {
@@ -190,6 +244,27 @@ impl SpaceCipher {
         count.copy_from_slice(&((u32::from(slot) << 16) | u32::from(units)).to_be_bytes());
         form.write(&marks, described);
         marks.iter().filter(|mark| **mark != Mark::AsItIs).count()
+    }
+}
+
+/// Memory for opening chunks, used again for each; pages in clear text are in it.
+#[derive(Default)]
+pub struct OpenMemory {
+    out: Zeroizing<Vec<u8>>,
+    check: Zeroizing<Vec<u8>>,
+}
+
+impl OpenMemory {
+    /// The bytes that were opened last.
+    #[must_use]
+    pub fn opened(&self) -> &[u8] {
+        &self.out
+    }
+}
+
+impl fmt::Debug for OpenMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OpenMemory")
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct RedoBlocks {
 impl RedoBlocks {
     pub(super) const KIND: u8 = 4;
 
-    fn new(key: TablespaceKey) -> Option<Self> {
+    pub(super) fn new(key: TablespaceKey) -> Option<Self> {
         Some(Self { cipher: BlockCipher::new(&key).ok()?, key })
     }
 

@@ -14,7 +14,7 @@ use crate::path::RelativePath;
 /// Finds the directory of one entry after the other below an open root. The last one stays open: entries that follow
 /// each other are mostly in the same, and opening it for each is a third of what a small file costs (measured).
 #[derive(Debug)]
-pub(crate) struct Folder<'r> {
+pub struct Folder<'r> {
     root: BorrowedFd<'r>,
     last: PathBuf,
     open: Option<OwnedFd>,

@@ -19,15 +19,15 @@ const REKEYED: &str = "rekeyed";
 
 /// How a commit is finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mark {
+pub struct Mark {
     /// What the source itself was like.
-    pub(super) root: Option<Root>,
+    pub root: Option<Root>,
     /// Owner of everything, instead of the source's.
-    pub(super) owner: Option<Owner>,
+    pub owner: Option<Owner>,
     /// What the program on the other side said; whoever finishes has to act on it.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Names of the master keys by which keys were wrapped anew, if they were.
-    pub(super) master_keys: Option<Vec<String>>,
+    pub master_keys: Option<Vec<String>>,
 }
 
 impl Mark {

@@ -34,16 +34,16 @@ use keyring::OwnKeyring;
 use self::{
     door::{Door, Stranger, Visitor},
     ledger::Ledger,
-    mark::Mark,
     rekey::Rekeying,
-    staging::Staging,
     strangers::Strangers,
     stream::Stream,
 };
 pub use self::{
+    folder::Folder,
     host::{Host, Visit},
+    mark::Mark,
     rekey::Rekeyed,
-    staging::Owner,
+    staging::{Owner, Staging},
 };
 use crate::{
     error::TransferError,

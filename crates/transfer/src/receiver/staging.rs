@@ -55,7 +55,7 @@ const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// A target, and what is staged in it.
 #[derive(Debug)]
-pub(crate) struct Staging {
+pub struct Staging {
     path: PathBuf,
     target: OwnedFd,
     staging: OwnedFd,
@@ -80,7 +80,7 @@ impl Owner {
 impl Staging {
     /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off; and makes sure that
     /// what comes can be given to its owner.
-    pub(crate) fn open(path: &Path, owner: Option<Owner>) -> Result<Self, TransferError> {
+    pub fn open(path: &Path, owner: Option<Owner>) -> Result<Self, TransferError> {
         let failed = |doing| move |source: io::Error| TransferError::Target { path: path.to_path_buf(), doing, source };
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -152,13 +152,13 @@ impl Staging {
     }
 
     /// Whether a commit was cut off here, so that no sender is needed any more.
-    pub(crate) fn is_committed(&self) -> bool {
+    pub fn is_committed(&self) -> bool {
         // A manifest beside the staging directory is only let pass if it is of the end of a commit.
         exists(&self.staging, OsStr::new(COMMIT)) || exists(&self.target, OsStr::new(MANIFEST))
     }
 
     /// Whether an earlier try left anything.
-    pub(crate) fn has_files(&self) -> Result<bool, TransferError> {
+    pub fn has_files(&self) -> Result<bool, TransferError> {
         let names = names(&self.files).map_err(self.failed("what an earlier transfer left cannot be listed"))?;
         Ok(!names.is_empty())
     }
@@ -169,7 +169,7 @@ impl Staging {
     }
 
     /// Takes away what an earlier transfer left.
-    pub(crate) fn clear(&self) -> Result<(), TransferError> {
+    pub fn clear(&self) -> Result<(), TransferError> {
         let cleared = self.prune(|_, _| false);
         let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL, SCRATCH])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
@@ -198,12 +198,12 @@ impl Staging {
     }
 
     /// Where an entry will be.
-    pub(crate) fn place(&self, path: &RelativePath) -> PathBuf {
+    pub fn place(&self, path: &RelativePath) -> PathBuf {
         self.path.join(path.as_path())
     }
 
     /// Makes sure that so many bytes fit.
-    pub(crate) fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
+    pub fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
         let system =
             fstatvfs(&self.files).map_err(|error| self.failed("cannot be asked for its space")(error.into()))?;
         let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
@@ -214,7 +214,7 @@ impl Staging {
     }
 
     /// Bytes that staged files take.
-    pub(crate) fn staged_bytes(&self, entries: &[Entry]) -> u64 {
+    pub fn staged_bytes(&self, entries: &[Entry]) -> u64 {
         let mut folder = self.folder();
         let blocks = entries.iter().filter_map(|entry| {
             let found = statat(folder.of(&entry.path).ok()?, name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -258,7 +258,7 @@ impl Staging {
 
     /// Makes everything of a list that an earlier try has not made, and takes away what that left and the list does not
     /// have.
-    pub(crate) fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
+    pub fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
         self.prune_to(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
@@ -341,7 +341,7 @@ impl Staging {
     }
 
     /// Opens a staged file for writing.
-    pub(crate) fn open_file(&self, folder: &mut Folder<'_>, path: &RelativePath) -> Result<File, TransferError> {
+    pub fn open_file(&self, folder: &mut Folder<'_>, path: &RelativePath) -> Result<File, TransferError> {
         let file = folder.of(path).and_then(|parent| open_for_writing(&parent, name(path)));
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
@@ -374,14 +374,20 @@ impl Staging {
         Ok(openat(folder.of(path)?, name(path), flags, Mode::empty())?.into())
     }
 
+    /// Where the staged files are, each in its place.
+    #[must_use]
+    pub fn files_path(&self) -> PathBuf {
+        self.path.join(STAGING).join(FILES)
+    }
+
     /// Finds the directories of staged files.
-    pub(crate) fn folder(&self) -> Folder<'_> {
+    pub fn folder(&self) -> Folder<'_> {
         Folder::below(&self.files)
     }
 
     /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
     /// commit that is cut off is finished by the next receiver.
-    pub(super) fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
+    pub fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
         self.dress_files(manifest, mark.owner)?;
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
         self.write_out(manifest)?;
@@ -447,7 +453,7 @@ impl Staging {
     }
 
     /// Reads the manifest of a commit that was cut off.
-    pub(crate) fn staged_manifest(&self) -> Result<Manifest, TransferError> {
+    pub fn staged_manifest(&self) -> Result<Manifest, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(&self.staging, MANIFEST, flags, Mode::empty()) {
             // The last move before the staging directory goes.
@@ -461,7 +467,7 @@ impl Staging {
     }
 
     /// How a commit that was cut off is to be finished; `None` if not even its mark is left.
-    pub(super) fn mark(&self) -> Result<Option<Mark>, TransferError> {
+    pub fn mark(&self) -> Result<Option<Mark>, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
         let mark = io::read_to_string(File::from(mark))
@@ -470,7 +476,7 @@ impl Staging {
     }
 
     /// Finishes what the mark of a commit says, and takes the staging directory away. May be repeated.
-    pub(crate) fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
+    pub fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
         if let Some(mark) = self.mark()? {
             self.put_in_place(manifest, &mark)?;
         }

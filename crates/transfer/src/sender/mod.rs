@@ -17,7 +17,10 @@ use std::time::Duration;
 
 use innodb::keys::KeySource;
 
-pub use self::session::{Round, Session};
+pub use self::{
+    session::{Round, Session},
+    source::SourceFile,
+};
 use crate::{
     codec::{effort::Compression, page::KeyFileKeys},
     error::TransferError,

@@ -25,7 +25,7 @@ const PIECE_BYTES: usize = 128 << 10;
 
 /// A file, open for reading around the page cache where it is not in it.
 #[derive(Debug)]
-pub(super) struct SourceFile<'p> {
+pub struct SourceFile<'p> {
     planned: &'p Planned,
     path: PathBuf,
     from: From<'p>,
@@ -41,7 +41,7 @@ enum From<'p> {
 
 impl<'p> SourceFile<'p> {
     /// Opens a file that has to be the one of the plan.
-    pub(super) fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
+    pub fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
         let source = Self::open_in_use(plan, number)?;
         source.check()?;
         Ok(source)
@@ -64,12 +64,12 @@ impl<'p> SourceFile<'p> {
         Ok(Self { planned, bytes, path, from })
     }
 
-    pub(super) const fn bytes(&self) -> u64 {
+    pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Whether the file is still the one of the plan.
-    pub(super) fn check(&self) -> Result<(), TransferError> {
+    pub fn check(&self) -> Result<(), TransferError> {
         let From::Disk(reader) = &self.from else { return Ok(()) };
         let metadata = reader.file().metadata();
         let metadata = metadata.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
@@ -107,7 +107,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// Reads a chunk, and makes its hash.
-    pub(super) fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
+    pub fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let reader = match &self.from {
             From::Disk(reader) => reader,
@@ -156,7 +156,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// The beginning of the file.
-    pub(super) fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
+    pub fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
         let From::Disk(reader) = &self.from else { return Ok(Vec::new()) };
         let mut head = vec![0; most];
         let mut read = 0;
@@ -180,7 +180,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// The parts of a chunk that are not holes; `None` if there is no hole.
-    pub(super) fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
+    pub fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
         let (true, From::Disk(reader)) = (self.planned.sparse, &self.from) else { return Ok(None) };
         let from = chunk.saturating_mul(CHUNK_BYTES as u64);
         let end = from + chunk_bytes(self.bytes, chunk) as u64;

@@ -1,0 +1,104 @@
+//! Receipts one after the other: whether each names the one before, and none is missing.
+
+use crate::{Digest, Receipt, names::Number};
+
+/// A receipt, and the hash of its bytes as they are stored.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The hash.
+    pub sha256: Digest,
+    /// The receipt.
+    pub receipt: Receipt,
+}
+
+/// Where a chain does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Break {
+    /// It names a receipt before it that is not there.
+    #[error("receipt {number} follows one that is not there: a receipt was lost, or replaced")]
+    Lost {
+        /// Number of the receipt.
+        number: Number,
+    },
+    /// Two or more have no receipt before them, or the same one.
+    #[error("receipt {number} does not follow the one before it: the chain was begun again, or forked")]
+    Forked {
+        /// Number of the receipt.
+        number: Number,
+    },
+    /// It belongs to another host or repository.
+    #[error("receipt {number} is of another host or repository")]
+    Foreign {
+        /// Number of the receipt, as its name has it.
+        number: Number,
+    },
+}
+
+/// Looks for breaks. `links` are all that are there, in the order of their numbers; those that retention has removed from
+/// the front may be missing.
+#[must_use]
+pub fn breaks(repo: &str, host: &str, links: &[Link]) -> Vec<Break> {
+    let mut found = Vec::new();
+    for (at, link) in links.iter().enumerate() {
+        let (receipt, number) = (&link.receipt, link.receipt.number);
+        if receipt.repo != repo || receipt.host != host {
+            found.push(Break::Foreign { number });
+        }
+        let before = at.checked_sub(1).and_then(|before| links.get(before));
+        let Some(before) = before else { continue };
+        if receipt.previous == Some(before.sha256) {
+            continue;
+        }
+        let earlier = links.iter().take(at).any(|earlier| receipt.previous == Some(earlier.sha256));
+        found.push(if receipt.previous.is_none() || earlier {
+            Break::Forked { number }
+        } else {
+            Break::Lost { number }
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::tests::receipt;
+
+    fn chain(count: u64) -> Vec<Link> {
+        let mut links: Vec<Link> = Vec::new();
+        for number in 1..=count {
+            let receipt = receipt(number, links.last().map(|last| last.sha256));
+            links.push(Link { sha256: Digest::of(&receipt.encode().unwrap()), receipt });
+        }
+        links
+    }
+
+    fn found(links: &[Link]) -> Vec<Break> {
+        breaks(&links[0].receipt.repo.clone(), "db1", links)
+    }
+
+    #[test]
+    fn a_chain_holds_whole_and_without_its_front() {
+        assert_eq!(found(&chain(5)), []);
+        assert_eq!(found(&chain(5)[2..]), []);
+    }
+
+    #[test]
+    fn what_was_lost_replaced_or_begun_again_is_found() {
+        let mut links = chain(5);
+        links.remove(2);
+        assert_eq!(found(&links), [Break::Lost { number: 4 }]);
+        let mut links = chain(4);
+        links[1].sha256 = Digest::of(b"another");
+        assert_eq!(found(&links), [Break::Lost { number: 3 }]);
+        let mut links = chain(3);
+        links[2].receipt.previous = None;
+        assert_eq!(found(&links), [Break::Forked { number: 3 }]);
+        let mut links = chain(3);
+        links[2].receipt.previous = Some(links[0].sha256);
+        assert_eq!(found(&links), [Break::Forked { number: 3 }]);
+        let mut links = chain(2);
+        links[1].receipt.host = "db2".to_owned();
+        assert_eq!(found(&links), [Break::Foreign { number: 2 }]);
+    }
+}

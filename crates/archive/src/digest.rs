@@ -1,0 +1,153 @@
+//! SHA-256 of objects: how they are named, and how a receipt knows them.
+
+use std::{
+    fmt,
+    io::{self, Read, Write},
+    str::FromStr,
+};
+
+use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN, digest};
+use serde::{Deserialize, Serialize};
+
+/// SHA-256, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; SHA256_OUTPUT_LEN]);
+
+/// Not the digits of a [`Digest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a SHA-256 in 64 lower-case hexadecimal digits")]
+pub struct NoDigest;
+
+impl Digest {
+    /// Of bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self::from_output(digest(&SHA256, bytes).as_ref())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; SHA256_OUTPUT_LEN] {
+        &self.0
+    }
+
+    fn from_output(output: &[u8]) -> Self {
+        let mut bytes = [0; SHA256_OUTPUT_LEN];
+        bytes.iter_mut().zip(output).for_each(|(to, from)| *to = *from);
+        Self(bytes)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Self, NoDigest> {
+        let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+        if text.len() != 2 * SHA256_OUTPUT_LEN || !text.bytes().all(|byte| is_digit(&byte)) {
+            return Err(NoDigest);
+        }
+        let (pairs, _) = text.as_bytes().as_chunks::<2>();
+        let mut bytes = [0; SHA256_OUTPUT_LEN];
+        for (byte, pair) in bytes.iter_mut().zip(pairs) {
+            let pair = std::str::from_utf8(pair).map_err(|_| NoDigest)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NoDigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NoDigest;
+
+    fn try_from(text: String) -> Result<Self, NoDigest> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// Passes bytes on, and makes their hash.
+pub struct Summing<T> {
+    inner: T,
+    context: Context,
+    bytes: u64,
+}
+
+impl<T> Summing<T> {
+    /// Of what goes to or comes from `inner`.
+    pub fn new(inner: T) -> Self {
+        Self { inner, context: Context::new(&SHA256), bytes: 0 }
+    }
+
+    /// What it was made of, the hash, and how many bytes there were.
+    pub fn finish(self) -> (T, Digest, u64) {
+        (self.inner, Digest::from_output(self.context.finish().as_ref()), self.bytes)
+    }
+
+    fn note(&mut self, bytes: &[u8]) {
+        self.context.update(bytes);
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+    }
+}
+
+impl<W: Write> Write for Summing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.note(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Read for Summing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.note(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
+impl<T> fmt::Debug for Summing<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Summing").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_written_as_sha256sum_writes_them() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of(b"").to_string(), empty);
+        assert_eq!(empty.parse(), Ok(Digest::of(b"")));
+        for bad in ["", "e3", &empty.to_uppercase(), &empty[1..], &format!("{empty}0"), &empty.replace('b', "+")] {
+            assert_eq!(bad.parse::<Digest>(), Err(NoDigest), "{bad}");
+        }
+        let mut summing = Summing::new(Vec::new());
+        summing.write_all(b"some").unwrap();
+        summing.write_all(b" bytes").unwrap();
+        assert_eq!(summing.finish(), (b"some bytes".to_vec(), Digest::of(b"some bytes"), 10));
+    }
+}

@@ -1,0 +1,123 @@
+//! Names of objects in a repository: the same in a directory and in a bucket.
+
+use crate::Digest;
+
+/// Name of the file that makes a repository one.
+pub const REPOSITORY: &str = "sealant-repo.json";
+/// The longest name of a host.
+const MAX_HOST_BYTES: usize = 64;
+const AGE: &str = ".age";
+const RECEIPT: &str = ".json";
+const SIGNATURE: &str = ".json.sig";
+
+/// Number of a backup: from 1, in the order in which they were made.
+pub type Number = u64;
+
+/// A name for a host: letters, digits, `.`, `_` and `-`, not beginning with a dot.
+#[must_use]
+pub fn is_host(name: &str) -> bool {
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    !name.is_empty() && name.len() <= MAX_HOST_BYTES && name.bytes().all(sound) && !name.starts_with(['.', '-'])
+}
+
+/// Where packs of a host lie.
+#[must_use]
+pub fn packs(host: &str) -> String {
+    format!("hosts/{host}/packs/")
+}
+
+/// Name of a pack.
+#[must_use]
+pub fn pack(host: &str, digest: &Digest) -> String {
+    let digits = digest.to_string();
+    let front = digits.get(..2).unwrap_or_default();
+    format!("{}{front}/{digits}.age", packs(host))
+}
+
+/// Where manifests of a host lie.
+#[must_use]
+pub fn manifests(host: &str) -> String {
+    format!("hosts/{host}/manifests/")
+}
+
+/// Name of a manifest.
+#[must_use]
+pub fn manifest(host: &str, number: Number) -> String {
+    format!("{}{number:06}{AGE}", manifests(host))
+}
+
+/// What a name below [`manifests`] is of.
+#[must_use]
+pub fn manifest_number(host: &str, name: &str) -> Option<Number> {
+    digits(name.strip_prefix(&manifests(host))?.strip_suffix(AGE)?)
+}
+
+/// Where receipts of a host lie.
+#[must_use]
+pub fn receipts(host: &str) -> String {
+    format!("hosts/{host}/receipts/")
+}
+
+/// Name of a receipt.
+#[must_use]
+pub fn receipt(host: &str, number: Number) -> String {
+    format!("{}{number:06}{RECEIPT}", receipts(host))
+}
+
+/// Name of the signature of a receipt.
+#[must_use]
+pub fn signature(host: &str, number: Number) -> String {
+    format!("{}{number:06}{SIGNATURE}", receipts(host))
+}
+
+/// What a name below [`receipts`] is of: a number, and whether it is the receipt itself and not its signature.
+#[must_use]
+pub fn receipt_number(host: &str, name: &str) -> Option<(Number, bool)> {
+    let file = name.strip_prefix(&receipts(host))?;
+    let (digits, is_receipt) = match file.strip_suffix(SIGNATURE) {
+        Some(digits) => (digits, false),
+        None => (file.strip_suffix(RECEIPT)?, true),
+    };
+    Some((self::digits(digits)?, is_receipt))
+}
+
+/// A number as it stands in names.
+fn digits(text: &str) -> Option<Number> {
+    text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The host that a name is of.
+#[must_use]
+pub fn host(name: &str) -> Option<&str> {
+    let (host, _) = name.strip_prefix("hosts/")?.split_once('/')?;
+    is_host(host).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_documented() {
+        let digest = Digest::of(b"");
+        assert_eq!(pack("db1", &digest), format!("hosts/db1/packs/e3/{digest}.age"));
+        assert_eq!(manifest("db1", 123), "hosts/db1/manifests/000123.age");
+        assert_eq!(receipt("db1", 123), "hosts/db1/receipts/000123.json");
+        assert_eq!(signature("db1", 1_234_567), "hosts/db1/receipts/1234567.json.sig");
+        assert_eq!(receipt_number("db1", &receipt("db1", 7)), Some((7, true)));
+        assert_eq!(receipt_number("db1", &signature("db1", 7)), Some((7, false)));
+        assert_eq!(manifest_number("db1", &manifest("db1", 7)), Some(7));
+        assert_eq!(host(&pack("db1", &digest)), Some("db1"));
+        for bad in ["hosts/db1/receipts/7.json", "hosts/db1/receipts/+00007.json", "hosts/db2/receipts/000007.json"] {
+            assert_eq!(receipt_number("db1", bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_host_cannot_lead_elsewhere() {
+        for bad in ["", ".", "..", "a/b", "-x", "a b", "ä", &"a".repeat(65)] {
+            assert!(!is_host(bad), "{bad}");
+        }
+        assert!(is_host("db1.example.com") && is_host("a_b-c"));
+    }
+}

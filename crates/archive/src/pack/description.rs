@@ -1,0 +1,158 @@
+//! What a frame holds.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use codec::{hash::Hash, hex, page::Form, path::RelativePath, unhex};
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES, MAX_PACKED_BYTES, MAX_RUNS};
+use crate::ArchiveError;
+
+/// What a frame holds: parts of one file, one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The file.
+    pub path: RelativePath,
+    /// Which parts of it, in the order in which they stand in the frame and in the file.
+    pub extents: Vec<Extent>,
+    /// BLAKE3 of these bytes, as they are in the file.
+    pub hash: Hash,
+    /// If they are opened here: how they are sealed again.
+    pub opened: Option<Opened>,
+}
+
+/// Part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Extent {
+    /// Where it begins.
+    pub at: u64,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+impl From<(u64, u64)> for Extent {
+    fn from((at, bytes): (u64, u64)) -> Self {
+        Self { at, bytes }
+    }
+}
+
+impl From<Extent> for (u64, u64) {
+    fn from(extent: Extent) -> Self {
+        (extent.at, extent.bytes)
+    }
+}
+
+/// How units of a frame are sealed again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// How the marks are written.
+    pub form: Form,
+    /// Bytes of a unit.
+    pub unit_bytes: u32,
+    /// The marks.
+    pub marks: Vec<u8>,
+    /// Kind of the cipher.
+    pub kind: u8,
+    /// Version of the key (MariaDB), or 0.
+    pub key_version: u32,
+    /// Whether the cipher is AES in counter mode where files do not say (MariaDB).
+    pub counter_mode: bool,
+}
+
+/// The JSON of it.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    /// The path, with bytes that are no UTF-8 replaced.
+    f: String,
+    /// The path's bytes in hexadecimal, if it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    fb: Option<String>,
+    runs: Vec<Extent>,
+    b3: String,
+    /// Length of the frame behind the description.
+    z: u32,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    form: Option<Form>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    page: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    marks: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    cipher: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    version: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    ctr: Option<bool>,
+}
+
+impl Description {
+    /// Bytes of the file in the frame.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.bytes))
+    }
+
+    /// The text, for a frame of so many bytes.
+    pub(super) fn encode(&self, packed_bytes: usize) -> Result<Vec<u8>, ArchiveError> {
+        let path = self.path.as_path();
+        let opened = self.opened.as_ref();
+        let line = Line {
+            f: path.to_string_lossy().into_owned(),
+            fb: path.to_str().is_none().then(|| hex(self.path.as_bytes())),
+            runs: self.extents.clone(),
+            b3: self.hash.to_string(),
+            z: u32::try_from(packed_bytes).map_err(|_| ArchiveError::Pack("a frame is too long"))?,
+            form: opened.map(|opened| opened.form),
+            page: opened.map(|opened| opened.unit_bytes),
+            marks: opened.map(|opened| STANDARD.encode(&opened.marks)),
+            cipher: opened.map(|opened| opened.kind),
+            version: opened.map(|opened| opened.key_version),
+            ctr: opened.map(|opened| opened.counter_mode),
+        };
+        let text = serde_json::to_vec(&line).map_err(|_| ArchiveError::Pack("a description cannot be written"))?;
+        let fits = text.len() <= MAX_DESCRIPTION_BYTES && self.is_sound();
+        if fits { Ok(text) } else { Err(ArchiveError::Pack("a description is too long")) }
+    }
+
+    /// Reads the text; with it comes the length of the frame.
+    pub(super) fn parse(text: &[u8]) -> Result<(Self, usize), ArchiveError> {
+        let malformed = ArchiveError::Pack("a description is not as the format has it");
+        let Some((description, packed_bytes)) = serde_json::from_slice(text).ok().and_then(Self::of) else {
+            return Err(malformed);
+        };
+        let fits = description.is_sound() && packed_bytes <= MAX_PACKED_BYTES;
+        if fits { Ok((description, packed_bytes)) } else { Err(malformed) }
+    }
+
+    fn of(line: Line) -> Option<(Self, usize)> {
+        let path = match line.fb {
+            Some(digits) => RelativePath::parse(&unhex(&digits)?)?,
+            None => RelativePath::parse(line.f.as_bytes())?,
+        };
+        let opened = match line.form {
+            None => None,
+            Some(form) => Some(Opened {
+                form,
+                unit_bytes: line.page?,
+                marks: STANDARD.decode(line.marks?).ok()?,
+                kind: line.cipher?,
+                key_version: line.version?,
+                counter_mode: line.ctr?,
+            }),
+        };
+        let hash = Hash::parse(&line.b3)?;
+        Some((Self { path, extents: line.runs, hash, opened }, usize::try_from(line.z).ok()?))
+    }
+
+    /// Whether the parts are in order, do not overlap, lie in some file, and fit a frame.
+    fn is_sound(&self) -> bool {
+        let mut end = 0;
+        let in_order = self.extents.iter().all(|extent| {
+            let sound = extent.at >= end && extent.bytes > 0;
+            end = extent.at.saturating_add(extent.bytes);
+            sound && end <= i64::MAX as u64
+        });
+        let fits = self.bytes() <= MAX_FRAME_BYTES as u64;
+        in_order && fits && !self.extents.is_empty() && self.extents.len() <= MAX_RUNS
+    }
+}

@@ -1,0 +1,118 @@
+//! Reading packs, frame by frame.
+
+use std::{
+    fmt,
+    io::{self, Read},
+};
+
+use agefile::{Decryptor, Identity};
+use zeroize::Zeroizing;
+use zstd::bulk::Decompressor;
+
+use super::{Description, HEADER_BYTES, MAGIC, MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES};
+use crate::ArchiveError;
+
+/// A frame.
+#[derive(Debug)]
+pub struct Frame<'p> {
+    /// Where it begins in the plain text of the pack.
+    pub at: u64,
+    /// What it holds.
+    pub description: Description,
+    /// The bytes, opened if the description says so.
+    pub data: &'p mut [u8],
+}
+
+/// Reads a pack; memory is that of one frame.
+pub struct PackReader<R> {
+    input: R,
+    at: u64,
+    zstd: Decompressor<'static>,
+    packed: Vec<u8>,
+    data: Zeroizing<Vec<u8>>,
+}
+
+impl<R: Read> PackReader<Decryptor<R>> {
+    /// Opens the age file.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Age`].
+    pub fn decrypt(input: R, identities: &[Identity]) -> Result<Self, ArchiveError> {
+        Self::new(Decryptor::new(input, identities)?)
+    }
+}
+
+impl<R: Read> PackReader<R> {
+    /// Of the plain text of a pack.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Io`] if there is no memory.
+    pub fn new(input: R) -> Result<Self, ArchiveError> {
+        let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES]);
+        Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })
+    }
+
+    /// The next frame; `None` behind the last.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Pack`], [`ArchiveError::Io`].
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ArchiveError> {
+        let mut header = [0; HEADER_BYTES];
+        let read = self.fill(&mut header)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let [a, b, c, d, e, f, g, h] = header;
+        let (magic, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if read < HEADER_BYTES || magic != MAGIC || length > MAX_DESCRIPTION_BYTES {
+            return Err(ArchiveError::Pack("a frame begins without its description"));
+        }
+        let mut text = vec![0; length];
+        self.input.read_exact(&mut text)?;
+        let (description, packed_bytes) = Description::parse(&text)?;
+        self.packed.resize(packed_bytes, 0);
+        self.input.read_exact(&mut self.packed)?;
+        let at = self.at;
+        let bytes = HEADER_BYTES.saturating_add(length).saturating_add(packed_bytes);
+        self.at = self.at.saturating_add(bytes as u64);
+        let unpacked = self.zstd.decompress_to_buffer(&self.packed, self.data.as_mut_slice());
+        let unpacked = unpacked.map_err(|_| ArchiveError::Pack("a frame cannot be unpacked"))?;
+        if unpacked as u64 != description.bytes() {
+            return Err(ArchiveError::Pack("a frame has another length than its description says"));
+        }
+        let data = self.data.get_mut(..unpacked).unwrap_or_default();
+        Ok(Some(Frame { at, description, data }))
+    }
+
+    /// Reads what is left, which is nothing in a sound pack, and hands back what was read from.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Pack`] if there is more.
+    pub fn finish(mut self) -> Result<R, ArchiveError> {
+        match self.next_frame()? {
+            None => Ok(self.input),
+            Some(_) => Err(ArchiveError::Pack("it has more frames than expected")),
+        }
+    }
+
+    /// Fills as much as there is.
+    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0_usize;
+        while let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) {
+            match self.input.read(room) {
+                Ok(0) => break,
+                Ok(read) => filled = filled.saturating_add(read),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl<R> fmt::Debug for PackReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PackReader").field("at", &self.at).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,227 @@
+//! Ed25519 keys in the files of OpenSSH.
+
+use std::fmt;
+
+use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use zeroize::Zeroizing;
+
+use super::{
+    SshError,
+    wire::{Fields, put},
+};
+
+pub(super) const KEY_TYPE: &str = "ssh-ed25519";
+const PUBLIC_BYTES: usize = 32;
+const SEED_BYTES: usize = 32;
+const MAGIC: &[u8] = b"openssh-key-v1\0";
+const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
+const END: &str = "-----END OPENSSH PRIVATE KEY-----";
+/// As ssh-keygen breaks lines.
+const LINE_BYTES: usize = 70;
+/// Of ciphers: that of none.
+const BLOCK_BYTES: usize = 8;
+
+/// The public half of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicKey([u8; PUBLIC_BYTES]);
+
+impl PublicKey {
+    /// From the blob that stands in files and signatures.
+    ///
+    /// # Errors
+    /// [`SshError::KeyType`], [`SshError::NoKey`].
+    pub(super) fn of(blob: &[u8]) -> Result<Self, SshError> {
+        let mut fields = Fields(blob);
+        let kind = fields.string().ok_or(SshError::NoKey)?;
+        if kind != KEY_TYPE.as_bytes() {
+            return Err(SshError::KeyType(String::from_utf8_lossy(kind).into_owned()));
+        }
+        let key = fields.string().and_then(|key| key.try_into().ok()).ok_or(SshError::NoKey)?;
+        if fields.0.is_empty() { Ok(Self(key)) } else { Err(SshError::NoKey) }
+    }
+
+    pub(super) fn blob(&self) -> Vec<u8> {
+        let mut blob = Vec::new();
+        put(&mut blob, KEY_TYPE.as_bytes());
+        put(&mut blob, &self.0);
+        blob
+    }
+
+    pub(super) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        UnparsedPublicKey::new(&ED25519, self.0).verify(message, signature).is_ok()
+    }
+}
+
+impl fmt::Display for PublicKey {
+    /// `ssh-ed25519 AAAA…`, as files of public keys have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{KEY_TYPE} {}", STANDARD.encode(self.blob()))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A key that signs. Wiped on drop.
+pub struct SigningKey {
+    seed: Zeroizing<[u8; SEED_BYTES]>,
+    pair: Ed25519KeyPair,
+    public: PublicKey,
+}
+
+impl SigningKey {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`SshError::Crypto`] if there are no random bytes.
+    pub fn generate() -> Result<Self, SshError> {
+        let mut seed = Zeroizing::new([0; SEED_BYTES]);
+        aws_lc_rs::rand::fill(seed.as_mut()).map_err(|_| SshError::Crypto)?;
+        Self::of(seed)
+    }
+
+    fn of(seed: Zeroizing<[u8; SEED_BYTES]>) -> Result<Self, SshError> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref()).map_err(|_| SshError::Crypto)?;
+        let public = PublicKey(pair.public_key().as_ref().try_into().map_err(|_| SshError::Crypto)?);
+        Ok(Self { seed, pair, public })
+    }
+
+    /// Reads a private key without a passphrase, as `ssh-keygen -t ed25519 -N ''` writes it.
+    ///
+    /// # Errors
+    /// [`SshError::NoKey`], [`SshError::Passphrase`], [`SshError::KeyType`].
+    pub fn parse(text: &str) -> Result<Self, SshError> {
+        let body = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
+        let body = body.ok_or(SshError::NoKey)?;
+        let mut encoded = Zeroizing::new(Vec::with_capacity(body.len()));
+        encoded.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
+        let blob = Zeroizing::new(STANDARD.decode(encoded.as_slice()).map_err(|_| SshError::NoKey)?);
+        Self::of_blob(&blob)
+    }
+
+    fn of_blob(blob: &[u8]) -> Result<Self, SshError> {
+        let mut fields = Fields(blob.strip_prefix(MAGIC).ok_or(SshError::NoKey)?);
+        let (cipher, kdf) = (fields.string(), fields.string());
+        let _options = fields.string().ok_or(SshError::NoKey)?;
+        if cipher != Some(b"none".as_slice()) || kdf != Some(b"none".as_slice()) {
+            return Err(SshError::Passphrase);
+        }
+        if fields.number() != Some(1) {
+            return Err(SshError::NoKey);
+        }
+        let public = PublicKey::of(fields.string().ok_or(SshError::NoKey)?)?;
+        let mut private = Fields(fields.string().ok_or(SshError::NoKey)?);
+        let (first, second) = (private.number(), private.number());
+        let (kind, inner) = (private.string(), private.string());
+        let secret = private.string().and_then(|secret| secret.first_chunk::<SEED_BYTES>());
+        if first.is_none() || first != second || kind != Some(KEY_TYPE.as_bytes()) || inner != Some(&public.0) {
+            return Err(SshError::NoKey);
+        }
+        let key = Self::of(Zeroizing::new(*secret.ok_or(SshError::NoKey)?))?;
+        if key.public == public { Ok(key) } else { Err(SshError::NoKey) }
+    }
+
+    /// The text of its file, as ssh-keygen writes it.
+    ///
+    /// # Errors
+    /// [`SshError::Crypto`] if there are no random bytes.
+    pub fn to_secret_text(&self, comment: &str) -> Result<Zeroizing<String>, SshError> {
+        let mut check = [0; 4];
+        aws_lc_rs::rand::fill(&mut check).map_err(|_| SshError::Crypto)?;
+        // Room for all, so that no copy is left behind.
+        let mut private = Zeroizing::new(Vec::with_capacity(256_usize.saturating_add(comment.len())));
+        private.extend(check);
+        private.extend(check);
+        put(&mut private, KEY_TYPE.as_bytes());
+        put(&mut private, &self.public.0);
+        let mut pair = Zeroizing::new(Vec::with_capacity(64));
+        pair.extend(self.seed.iter());
+        pair.extend(self.public.0);
+        put(&mut private, &pair);
+        put(&mut private, comment.as_bytes());
+        for filler in 1..=u8::MAX {
+            if private.len().is_multiple_of(BLOCK_BYTES) {
+                break;
+            }
+            private.push(filler);
+        }
+        let mut blob = Zeroizing::new(Vec::with_capacity(private.len().saturating_add(256)));
+        blob.extend(MAGIC);
+        put(&mut blob, b"none");
+        put(&mut blob, b"none");
+        put(&mut blob, b"");
+        blob.extend(1_u32.to_be_bytes());
+        put(&mut blob, &self.public.blob());
+        put(&mut blob, &private);
+        Ok(armored(&blob))
+    }
+
+    /// The public half.
+    #[must_use]
+    pub const fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    pub(super) fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.pair.sign(message).as_ref().to_vec()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey")
+    }
+}
+
+fn armored(blob: &[u8]) -> Zeroizing<String> {
+    let encoded = Zeroizing::new(STANDARD.encode(blob));
+    let lines = encoded.len().div_ceil(LINE_BYTES);
+    let room = encoded.len().saturating_add(lines).saturating_add(BEGIN.len()).saturating_add(END.len());
+    let mut text = Zeroizing::new(String::with_capacity(room.saturating_add(8)));
+    text.push_str(BEGIN);
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, behind) = rest.split_at(rest.len().min(LINE_BYTES));
+        text.push('\n');
+        text.push_str(line);
+        rest = behind;
+    }
+    text.push('\n');
+    text.push_str(END);
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_reads_back_and_shows_nothing() {
+        let key = SigningKey::generate().unwrap();
+        let text = key.to_secret_text("backup of db1").unwrap();
+        let back = SigningKey::parse(&text).unwrap();
+        assert_eq!(back.public(), key.public());
+        assert_eq!(format!("{back:?}"), "SigningKey");
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let key = SigningKey::generate().unwrap();
+        let text = key.to_secret_text("").unwrap();
+        let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
+        let blob = STANDARD.decode(body).unwrap();
+        for length in 0..blob.len() {
+            assert!(SigningKey::of_blob(&blob[..length]).is_err(), "{length}");
+        }
+        let none = blob.windows(4).position(|bytes| bytes == b"none").unwrap();
+        let mut encrypted = blob.clone();
+        encrypted[none] = b'N';
+        assert!(matches!(SigningKey::of_blob(&encrypted), Err(SshError::Passphrase)));
+        assert!(matches!(SigningKey::parse("-----BEGIN RSA PRIVATE KEY-----"), Err(SshError::NoKey)));
+    }
+}

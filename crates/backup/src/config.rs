@@ -1,0 +1,295 @@
+//! The configuration: one TOML file for all verbs of `sealant backup`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use agefile::{Identity, Recipient};
+use archive::names::is_host;
+use archive::sshsig::SigningKey;
+use serde::Deserialize;
+use snapshot::{Choice, MAX_FREEZE};
+use transfer::codec::effort::{Compression, Effort};
+use verify::Keys;
+use zeroize::Zeroizing;
+
+use crate::BackupError;
+
+/// Where the state of hosts is kept, unless told otherwise.
+const STATE: &str = "/var/lib/sealant/backup";
+const STREAMS: u16 = 4;
+/// The level of zstd: higher ones take longer and give less on pages (measured).
+const LEVEL: i32 = 1;
+
+/// The configuration, checked.
+#[derive(Debug)]
+pub struct Config {
+    /// Directory of the repository.
+    pub repository: PathBuf,
+    /// Name of this host.
+    pub host: String,
+    /// File with the key that signs.
+    pub signing_key: PathBuf,
+    /// The server.
+    pub server: Server,
+    /// Whom backups are encrypted to.
+    pub recipients: Vec<Recipient>,
+    /// What becomes of encrypted pages.
+    pub pages: Pages,
+    /// Level of zstd.
+    pub level: i32,
+    /// How a copy is taken.
+    pub provider: Choice,
+    /// How long the server may stand still for it.
+    pub max_freeze: Duration,
+    /// Threads.
+    pub streams: u16,
+    /// Where this host keeps what it remembers of its last backup.
+    pub state: PathBuf,
+}
+
+/// The server, and where its keys are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Data directory.
+    pub datadir: PathBuf,
+    /// Its socket.
+    pub socket: Option<PathBuf>,
+    /// File with its process id.
+    pub pid_file: Option<PathBuf>,
+    /// Keyring file of MySQL.
+    pub keyring: Option<PathBuf>,
+    /// Configuration of component_keyring_file.
+    pub keyring_config: Option<PathBuf>,
+    /// Key file of MariaDB.
+    pub mariadb_key_file: Option<PathBuf>,
+    /// File with the password of the key file.
+    pub mariadb_key_file_password_file: Option<PathBuf>,
+}
+
+/// What becomes of encrypted pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pages {
+    /// Opened with the key, so that they compress: the age identity alone reads them.
+    #[default]
+    Open,
+    /// As they are: it takes the identity and the keyring, at more than twice the size.
+    AsIs,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    repository: RawRepository,
+    host: RawHost,
+    server: Server,
+    data: RawData,
+    state: Option<RawState>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRepository {
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHost {
+    name: String,
+    signing_key: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawData {
+    recipients: Vec<String>,
+    #[serde(default)]
+    pages: Pages,
+    compress: Option<String>,
+    provider: Option<String>,
+    max_freeze: Option<String>,
+    streams: Option<u16>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    directory: PathBuf,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`BackupError::Config`] says what is wrong in it.
+    pub fn read(path: &Path) -> Result<Self, BackupError> {
+        let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
+        Self::parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
+        if !is_host(&raw.host.name) {
+            return Err("host.name has to be letters, digits, '.', '_' and '-', at most 64".to_owned());
+        }
+        let recipients = recipients(&raw.data.recipients)?;
+        let provider = raw.data.provider.as_deref().unwrap_or("auto");
+        let provider: Choice = provider.parse().map_err(|error| format!("data.provider: {error}"))?;
+        if matches!(provider, Choice::Stream(_)) {
+            return Err("data.provider: a stream of another program is no image of one instant".to_owned());
+        }
+        Ok(Self {
+            repository: directory(&raw.repository.url)?,
+            host: raw.host.name,
+            signing_key: raw.host.signing_key,
+            server: raw.server,
+            recipients,
+            pages: raw.data.pages,
+            level: level(raw.data.compress.as_deref())?,
+            provider,
+            max_freeze: raw.data.max_freeze.as_deref().map_or(Ok(MAX_FREEZE), time)?,
+            streams: raw.data.streams.unwrap_or(STREAMS).clamp(1, 64),
+            state: raw.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
+        })
+    }
+
+    /// Reads the key that signs.
+    ///
+    /// # Errors
+    /// [`BackupError::Key`], [`BackupError::Io`].
+    pub fn signing_key(&self) -> Result<SigningKey, BackupError> {
+        let path = &self.signing_key;
+        let text = fs::read_to_string(path).map(Zeroizing::new);
+        let text = text.map_err(BackupError::io(path, "the signing key cannot be read"))?;
+        SigningKey::parse(&text).map_err(|source| BackupError::Key { path: path.clone(), source })
+    }
+}
+
+impl Server {
+    /// Reads the keys; an empty set if none are named.
+    ///
+    /// # Errors
+    /// [`BackupError::Keys`].
+    pub fn keys(&self) -> Result<Keys, BackupError> {
+        let mut keys = Keys::default();
+        if let Some(path) = &self.keyring {
+            keys.add_keyring(path)?;
+        }
+        if let Some(path) = &self.keyring_config {
+            keys.add_keyring_config(path, Some(&self.datadir))?;
+        }
+        if let Some(path) = &self.mariadb_key_file {
+            keys.add_key_file(path, self.mariadb_key_file_password_file.as_deref())?;
+        }
+        Ok(keys)
+    }
+
+    /// Files that hold keys, or what opens them.
+    #[must_use]
+    pub fn key_files(&self) -> Vec<PathBuf> {
+        let named = [&self.keyring, &self.keyring_config, &self.mariadb_key_file, &self.mariadb_key_file_password_file];
+        named.into_iter().flatten().cloned().collect()
+    }
+}
+
+/// Reads a file of age identities.
+///
+/// # Errors
+/// [`BackupError::Identity`], [`BackupError::Io`].
+pub fn identities(path: &Path) -> Result<Vec<Identity>, BackupError> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(BackupError::io(path, "the identities cannot be read"))?;
+    Identity::parse_file(&text).map_err(|source| BackupError::Identity { path: path.to_owned(), source })
+}
+
+fn recipients(texts: &[String]) -> Result<Vec<Recipient>, String> {
+    if texts.is_empty() {
+        return Err("data.recipients names nobody whom the backups are encrypted to".to_owned());
+    }
+    let recipient = |text: &String| text.parse().map_err(|error| format!("data.recipients: {error}"));
+    texts.iter().map(recipient).collect()
+}
+
+/// A directory, by its path or as `file://`.
+fn directory(url: &str) -> Result<PathBuf, String> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    if path.starts_with('/') {
+        Ok(PathBuf::from(path))
+    } else {
+        Err("repository.url has to be an absolute path".to_owned())
+    }
+}
+
+fn level(text: Option<&str>) -> Result<i32, String> {
+    let Some(text) = text else { return Ok(LEVEL) };
+    match text.parse() {
+        Ok(Compression::Fixed(Effort::Zstd(_))) if text == "zstd" => Ok(LEVEL),
+        Ok(Compression::Fixed(Effort::Zstd(level))) => Ok(level),
+        _ => Err("data.compress has to be zstd, or zstd:1 to zstd:19".to_owned()),
+    }
+}
+
+/// A number with ms or s behind it.
+fn time(text: &str) -> Result<Duration, String> {
+    let number = |digits: &str, unit: u64| digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    let milliseconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(digits), _) => number(digits, 1),
+        (None, Some(digits)) => number(digits, 1000),
+        (None, None) => None,
+    };
+    let milliseconds = milliseconds.filter(|time| (1..=60_000).contains(time));
+    milliseconds.map(Duration::from_millis).ok_or_else(|| "data.max_freeze has to be 1ms to 60s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[repository]
+url = "/backup/repo"
+[host]
+name = "db1"
+signing_key = "/etc/sealant/backup.key"
+[server]
+datadir = "/var/lib/mysql"
+keyring_config = "/etc/mysql/component_keyring_file.cnf"
+[data]
+recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
+"#;
+
+    #[test]
+    fn what_is_not_said_has_defaults() {
+        let config = Config::parse(TEXT).unwrap();
+        assert_eq!(config.repository, Path::new("/backup/repo"));
+        assert_eq!((config.pages, config.level, config.streams), (Pages::Open, 1, 4));
+        assert_eq!((config.provider, config.max_freeze), (Choice::Auto, MAX_FREEZE));
+        assert_eq!(config.state, Path::new(STATE));
+        let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
+        let config = Config::parse(&more).unwrap();
+        assert_eq!((config.pages, config.level, config.max_freeze), (Pages::AsIs, 3, Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (from, to, says) in [
+            ("db1", "../db1", "host.name"),
+            ("\"/backup/repo\"", "\"backup\"", "absolute"),
+            ("age1zvky", "age1zvkx", "checksum"),
+            ("[\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]", "[]", "nobody"),
+            ("[data]", "[data]\ncompress = \"lz4\"", "zstd"),
+            ("[data]", "[data]\nprovider = \"mariabackup\"", "instant"),
+            ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
+            ("[data]", "[data]\ntypo = 1", "typo"),
+        ] {
+            let text = TEXT.replace(from, to);
+            let error = Config::parse(&text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Which key each file needs: its first bytes say so, of MySQL's redo log those of another file of the log.
+
+use std::{collections::BTreeMap, path::Path};
+
+use codec::{
+    page::{KeyFileKeys, SpaceKeys},
+    path::RelativePath,
+};
+use innodb::{
+    keys::KeySource,
+    verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
+};
+
+/// What of a log says which key it needs, in the longest header: that of MariaDB since 10.8.
+const LOG_HEAD_BYTES: usize = 16 << 10;
+
+/// What redo logs say, by their directories.
+#[derive(Debug, Default)]
+pub(crate) struct Logs(BTreeMap<Vec<u8>, RedoKeyInfo>);
+
+impl Logs {
+    /// From files and their heads.
+    pub(crate) fn new<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Self {
+        let mut newest: BTreeMap<Vec<u8>, RedoKeyInfo> = BTreeMap::new();
+        for (path, head) in heads.filter(|(path, _)| is_redo(path.as_path())) {
+            let Some(info) = key_info(head) else { continue };
+            let directory = directory(path);
+            if newest.get(&directory).is_none_or(|known| known.checkpoint_lsn < info.checkpoint_lsn) {
+                newest.insert(directory, info);
+            }
+        }
+        Self(newest)
+    }
+
+    /// What the keys at hand open of a file.
+    pub(crate) fn space(&self, path: &RelativePath, head: &[u8], keys: &dyn KeySource) -> Option<SpaceKeys> {
+        SpaceKeys::of(head, keys, KeyFileKeys::Travel, || self.0.get(&directory(path)).cloned())
+    }
+}
+
+/// How much of a file's beginning is kept in the manifest.
+pub(crate) fn head_bytes(unit_bytes: usize, is_tablespace: bool) -> usize {
+    if is_tablespace { unit_bytes } else { LOG_HEAD_BYTES }
+}
+
+/// The newest checkpoint of all redo logs.
+pub(crate) fn newest_checkpoint<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Option<u64> {
+    let redo = heads.filter(|(path, _)| is_redo(path.as_path()));
+    redo.filter_map(|(_, head)| checkpoint_lsn(head)).map(|lsn| lsn.0).max()
+}
+
+/// Names since MySQL 8.0.30, and before.
+fn is_redo(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    [&b"#ib_redo"[..], b"ib_logfile"].iter().any(|begin| name.starts_with(begin))
+}
+
+fn directory(path: &RelativePath) -> Vec<u8> {
+    path.parent().map(|parent| parent.as_bytes().to_vec()).unwrap_or_default()
+}

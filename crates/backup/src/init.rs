@@ -1,0 +1,66 @@
+//! Making a repository, and the key by which a host signs.
+
+use std::{fs, io::ErrorKind};
+
+use archive::sshsig::SigningKey;
+use place::{Placing, place};
+use store::Directory;
+
+use crate::{BackupError, Config, Repository};
+
+/// What was made, and what was there.
+#[derive(Debug)]
+pub struct Init {
+    /// The repository.
+    pub repository: Repository,
+    /// Whether it is new.
+    pub made_repository: bool,
+    /// Whether the signing key is new.
+    pub made_key: bool,
+    /// The line for a file of allowed signers.
+    pub signer: String,
+}
+
+/// Makes the repository and the signing key, where they are not there.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn init(config: &Config) -> Result<Init, BackupError> {
+    let made_key = make_key(config)?;
+    let key = config.signing_key()?;
+    let store = Directory::make(&config.repository)?;
+    let (repository, made_repository) = Repository::init(Box::new(store))?;
+    let signer = format!("{} namespaces=\"{}\" {}", config.host, archive::receipt::NAMESPACE, key.public());
+    Ok(Init { repository, made_repository, made_key, signer })
+}
+
+/// Opens the repository of a configuration.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn open(config: &Config) -> Result<Repository, BackupError> {
+    let missing = |error: store::StoreError| match error {
+        store::StoreError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            BackupError::NoRepository { location: config.repository.display().to_string() }
+        }
+        error => error.into(),
+    };
+    Repository::open(Box::new(Directory::open(&config.repository).map_err(missing)?))
+}
+
+fn make_key(config: &Config) -> Result<bool, BackupError> {
+    let path = &config.signing_key;
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(false);
+    }
+    let failed = |source| BackupError::Key { path: path.clone(), source };
+    let key = SigningKey::generate().map_err(failed)?;
+    let comment = format!("backups of {}", config.host);
+    let text = key.to_secret_text(&comment).map_err(failed)?;
+    let public = path.with_added_extension("pub");
+    let line = format!("{} {comment}\n", key.public());
+    let written = place(&public, line.as_bytes(), Placing::PUBLIC.replacing(true));
+    written.map_err(BackupError::io(&public, "cannot be written"))?;
+    place(path, text.as_bytes(), Placing::SECRET).map_err(BackupError::io(path, "cannot be written"))?;
+    Ok(true)
+}

@@ -1,0 +1,25 @@
+//! Backups of data directories, and their restore.
+//!
+//! ```text
+//! still copy -> plan -> [read 1 MiB -> hash pages -> same as last time? map it -> open with the key -> zstd -> frame]
+//!            -> pack -> age -> store  ==>  verify every page -> manifest -> signature -> receipt
+//! ```
+//!
+//! A backup is the image that a power cut could leave: the files of one instant, which the server's own recovery opens. Every
+//! backup has a full map of all files; only pages that changed are stored, and the others are where an earlier backup put
+//! them. The receipt is the commit: before it is there, there is no backup. `docs/formats/backup.md` is the format.
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod error;
+mod heads;
+pub mod init;
+pub mod repository;
+pub mod restore;
+pub mod run;
+mod selection;
+mod state;
+
+pub use crate::config::Config;
+pub use crate::error::BackupError;
+pub use crate::repository::Repository;

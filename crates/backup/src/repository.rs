@@ -1,0 +1,209 @@
+//! A repository: its description, and the receipts of its hosts.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+};
+
+use archive::{
+    ArchiveError, Digest, Receipt, Summing,
+    chain::Link,
+    names::{self, Number},
+    receipt::{self, NAMESPACE, Object},
+    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use store::{Name, Store};
+
+use crate::BackupError;
+
+/// Schema of this version's repositories.
+const SCHEMA: &str = "sealant.repository/1";
+/// Random bytes of an id.
+const ID_BYTES: usize = 16;
+/// The longest description that is read.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// A repository, open.
+#[derive(Debug)]
+pub struct Repository {
+    store: Box<dyn Store>,
+    /// Its id.
+    pub id: String,
+}
+
+/// What a repository says of itself. It never changes.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    schema: String,
+    id: String,
+    created: Timestamp,
+}
+
+impl Repository {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// [`BackupError::NoRepository`], [`BackupError::Repository`], [`BackupError::Store`].
+    pub fn open(store: Box<dyn Store>) -> Result<Self, BackupError> {
+        let location = store.location();
+        let Some(bytes) = read(&*store, names::REPOSITORY, MAX_BYTES)? else {
+            return Err(BackupError::NoRepository { location });
+        };
+        let unusable = |reason: &str| BackupError::Repository { location: location.clone(), reason: reason.to_owned() };
+        let description: Description = serde_json::from_slice(&bytes).map_err(|_| unusable("it is not as written"))?;
+        if description.schema != SCHEMA {
+            return Err(unusable(&format!("it is {}, and this release knows {SCHEMA}", description.schema)));
+        }
+        let is_id = description.id.len() == 2 * ID_BYTES && description.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Err(unusable("its id is none"));
+        }
+        Ok(Self { store, id: description.id })
+    }
+
+    /// Makes one, or opens the one that is there. Returns whether it was made.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`BackupError::Randomness`].
+    pub fn init(store: Box<dyn Store>) -> Result<(Self, bool), BackupError> {
+        let mut id = [0; ID_BYTES];
+        aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
+        let description = Description { schema: SCHEMA.to_owned(), id: codec::hex(&id), created: Timestamp::now() };
+        let mut bytes = serde_json::to_vec(&description).map_err(io::Error::from).map_err(ArchiveError::Io)?;
+        bytes.push(b'\n');
+        let put = store.put_new(&name(names::REPOSITORY)?, &mut bytes.as_slice(), bytes.len() as u64)?;
+        Ok((Self::open(store)?, put == store::Put::New))
+    }
+
+    /// Where the objects are.
+    #[must_use]
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Names of hosts that have a receipt.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn hosts(&self) -> Result<Vec<String>, BackupError> {
+        let listed = self.store.list("hosts/")?;
+        let of_receipt = listed.iter().filter_map(|listed| {
+            let host = names::host(listed.name.as_str())?;
+            names::receipt_number(host, listed.name.as_str()).map(|_| host.to_owned())
+        });
+        let mut hosts: Vec<String> = of_receipt.collect();
+        hosts.dedup();
+        Ok(hosts)
+    }
+
+    /// The host that is meant: the one that is named, or the only one there is.
+    ///
+    /// # Errors
+    /// [`BackupError::Host`].
+    pub fn host(&self, named: Option<&str>) -> Result<String, BackupError> {
+        if let Some(host) = named {
+            return Ok(host.to_owned());
+        }
+        let unclear = |reason: String| BackupError::Host { location: self.store.location(), reason };
+        match self.hosts()?.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => Err(unclear("there is no backup in it".to_owned())),
+            several => Err(unclear(format!("it has backups of several hosts, so name one: {}", several.join(", ")))),
+        }
+    }
+
+    /// Numbers of a host's receipts, and the highest number that anything is there of.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, Number), BackupError> {
+        let listed = self.store.list(&names::receipts(host))?;
+        let found: Vec<_> = listed.iter().filter_map(|of| names::receipt_number(host, of.name.as_str())).collect();
+        // A run that was cut off may have left its manifest.
+        let manifests = self.store.list(&names::manifests(host))?;
+        let manifests = manifests.iter().filter_map(|of| names::manifest_number(host, of.name.as_str()));
+        let highest = found.iter().map(|(number, _)| *number).chain(manifests).max().unwrap_or(0);
+        let numbers: BTreeMap<_, _> = found.into_iter().filter(|(_, is_receipt)| *is_receipt).collect();
+        Ok((numbers.into_keys().collect(), highest))
+    }
+
+    /// A receipt as it is stored; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`BackupError::Object`], [`BackupError::Store`].
+    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<(Link, Vec<u8>)>, BackupError> {
+        let object = names::receipt(host, number);
+        let Some(bytes) = read(&*self.store, &object, receipt::MAX_BYTES)? else { return Ok(None) };
+        let unusable = |source| BackupError::Object { object: object.clone(), source };
+        let receipt = Receipt::parse(&bytes).map_err(unusable)?;
+        if (receipt.repo.as_str(), receipt.host.as_str(), receipt.number) != (self.id.as_str(), host, number) {
+            let reason = "it was written for another name, host or repository, and put here".to_owned();
+            return Err(BackupError::Untrusted { object, reason });
+        }
+        Ok(Some((Link { sha256: Digest::of(&bytes), receipt }, bytes)))
+    }
+
+    /// Makes sure that a receipt was signed by somebody who may sign for its host.
+    ///
+    /// # Errors
+    /// [`BackupError::Untrusted`].
+    pub fn judge(
+        &self,
+        host: &str,
+        number: Number,
+        receipt: &[u8],
+        signers: &AllowedSigners,
+    ) -> Result<(), BackupError> {
+        let object = names::signature(host, number);
+        let untrusted = |reason: String| BackupError::Untrusted { object: object.clone(), reason };
+        let text = read(&*self.store, &object, MAX_SIGNATURE_BYTES as u64)?;
+        let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
+        let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
+        let key = signature.verify(NAMESPACE, receipt).map_err(|error| untrusted(error.to_string()))?;
+        signers.allow(key, host, NAMESPACE).map_err(|error| untrusted(error.to_string()))
+    }
+
+    /// An object of a receipt, to be read.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn object(&self, object: &str) -> Result<Summing<Box<dyn Read + Send>>, BackupError> {
+        Ok(Summing::new(self.store.get(&name(object)?, None)?))
+    }
+}
+
+/// Makes sure that what was read to its end is the object of the receipt.
+pub(crate) fn check_sum(
+    object: &str,
+    read: Summing<Box<dyn Read + Send>>,
+    expected: Object,
+) -> Result<(), BackupError> {
+    let mut read = read;
+    let rest = io::copy(&mut read, &mut io::sink());
+    rest.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
+    let (_, found, found_bytes) = read.finish();
+    if (found, found_bytes) == (expected.sha256, expected.bytes) {
+        return Ok(());
+    }
+    let source = ArchiveError::Digest { expected: expected.sha256, found, bytes: expected.bytes, found_bytes };
+    Err(BackupError::Object { object: object.to_owned(), source })
+}
+
+/// A name that this program made.
+pub(crate) fn name(text: &str) -> Result<Name, BackupError> {
+    text.parse().map_err(|error: store::NoName| BackupError::Archive(ArchiveError::Io(io::Error::other(error))))
+}
+
+/// An object of at most so many bytes; `None` if there is none.
+pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, BackupError> {
+    let input = match store.get(&name(object)?, None) {
+        Err(store::StoreError::Missing { .. }) => return Ok(None),
+        input => input?,
+    };
+    let mut bytes = Vec::new();
+    let read = input.take(most_bytes).read_to_end(&mut bytes);
+    read.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
+    Ok(Some(bytes))
+}

@@ -1,0 +1,236 @@
+//! Packs, read in parallel, unpacked, sealed, and written to the staged files.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    fs::File,
+    os::unix::fs::FileExt,
+    sync::{Mutex, PoisonError, atomic::Ordering},
+    thread,
+};
+
+use archive::{ArchiveError, Description, Frame, Manifest, PackReader, Run, names, receipt::Object};
+use codec::{
+    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
+    page::{SpaceCipher, SpaceKeys},
+    path::RelativePath,
+};
+use innodb::KeyVersion;
+use transfer::receiver::{Folder, Staging};
+
+use super::{Opened, Options, Progress};
+use crate::{BackupError, Repository, heads::Logs, repository::check_sum, run::first_error};
+
+/// What all threads share.
+pub(super) struct Fetch<'f> {
+    repository: &'f Repository,
+    host: &'f str,
+    manifest: &'f Manifest,
+    options: &'f Options<'f>,
+    staging: &'f Staging,
+    progress: &'f Progress,
+    spaces: Vec<Option<SpaceKeys>>,
+}
+
+/// Parts of files that one pack holds, by the frames they are in.
+#[derive(Default)]
+struct Wanted {
+    frames: BTreeMap<u64, Vec<(usize, Run)>>,
+}
+
+impl<'f> Fetch<'f> {
+    /// Makes sure, before anything is fetched, that the keys at hand seal what the backup holds opened.
+    pub(super) fn new(
+        repository: &'f Repository,
+        opened: &'f Opened,
+        manifest: &'f Manifest,
+        options: &'f Options<'f>,
+        staging: &'f Staging,
+        progress: &'f Progress,
+    ) -> Result<Self, BackupError> {
+        let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
+        let logs = Logs::new(heads);
+        let mut spaces = Vec::new();
+        for file in &manifest.files {
+            let space = file.head.as_ref().and_then(|head| logs.space(&file.entry.path, head, options.keys));
+            if let (Some(head), None) = (&file.head, &space) {
+                return Err(sealing(&file.entry.path, Some(head)));
+            }
+            spaces.push(space);
+        }
+        Ok(Self { repository, host: &opened.receipt.host, manifest, options, staging, progress, spaces })
+    }
+
+    /// Fetches all that is not there yet; returns how many packs were read.
+    pub(super) fn run(&self, resumed: bool) -> Result<u64, BackupError> {
+        let wanted = self.wanted(resumed)?;
+        let packs = wanted.len() as u64;
+        let queue = Mutex::new(wanted.into_iter().collect::<VecDeque<_>>());
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let work = || {
+            let mut writer = Writer::new(self);
+            while let Some((pack, wanted)) = next() {
+                if let Err(error) = self.pack(pack, &wanted, &mut writer) {
+                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    return Err(error);
+                }
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.options.streams.max(1)).map(|_| scope.spawn(work)).collect();
+            first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
+        })?;
+        Ok(packs)
+    }
+
+    /// What is to be fetched, by packs. A chunk that an earlier try has restored is read, and known by its hash.
+    fn wanted(&self, resumed: bool) -> Result<BTreeMap<u32, Wanted>, BackupError> {
+        let mut wanted: BTreeMap<u32, Wanted> = BTreeMap::new();
+        let mut folder = self.staging.folder();
+        for (number, file) in self.manifest.files.iter().enumerate().filter(|(_, file)| file.hash.is_some()) {
+            let missing = if resumed { self.missing(number, &mut folder)? } else { vec![(0, file.file_bytes())] };
+            for (from, end) in missing {
+                let first = file.runs.partition_point(|run| run.end() <= from);
+                let runs = file.runs.iter().skip(first).map_while(|run| run.within(from, end));
+                for run in runs {
+                    let frames = &mut wanted.entry(run.pack).or_default().frames;
+                    frames.entry(run.frame_at).or_default().push((number, run));
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Parts of a staged file that are not as they have to be; what is to be zero is made a hole.
+    fn missing(&self, number: usize, folder: &mut Folder<'_>) -> Result<Vec<(u64, u64)>, BackupError> {
+        let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
+        let file = self.staging.open_file(folder, &stored.entry.path)?;
+        let (bytes, mut missing, mut room) = (stored.file_bytes(), Vec::new(), vec![0; CHUNK_BYTES]);
+        for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
+            let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
+            let room = room.get_mut(..length).unwrap_or_default();
+            let read = file.read_exact_at(room, at);
+            if read.is_ok() && chunk_hash(bytes, chunk, room) == *expected {
+                self.progress.kept_bytes.fetch_add(length as u64, Ordering::Relaxed);
+                continue;
+            }
+            let end = at.saturating_add(length as u64);
+            clear(&file, at, length as u64)
+                .map_err(BackupError::io(&self.staging.place(&stored.entry.path), "cannot be written"))?;
+            missing.push((at, end));
+        }
+        Ok(missing)
+    }
+
+    fn pack(&self, pack: u32, wanted: &Wanted, writer: &mut Writer<'_>) -> Result<(), BackupError> {
+        let object = usize::try_from(pack).ok().and_then(|pack| self.manifest.packs.get(pack));
+        let object: Object = *object.ok_or(BackupError::Stopped)?;
+        let name = names::pack(self.host, &object.sha256);
+        let wrong = |source: ArchiveError| BackupError::Object { object: name.clone(), source };
+        // The hash first: what is decrypted then is what was signed.
+        check_sum(&name, self.repository.object(&name)?, object)?;
+        let input = self.repository.object(&name)?;
+        let mut reader = PackReader::decrypt(input, self.options.identities).map_err(wrong)?;
+        let mut left = wanted.frames.len();
+        while left > 0 {
+            let Some(mut frame) = reader.next_frame().map_err(wrong)? else {
+                return Err(wrong(ArchiveError::Pack("a frame that the manifest names is not in it")));
+            };
+            let Some(parts) = wanted.frames.get(&frame.at) else { continue };
+            left = left.saturating_sub(1);
+            self.frame(&mut frame, parts, writer, &wrong)?;
+        }
+        self.progress.fetched_bytes.fetch_add(object.bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn frame(
+        &self,
+        frame: &mut Frame<'_>,
+        parts: &[(usize, Run)],
+        writer: &mut Writer<'_>,
+        wrong: &dyn Fn(ArchiveError) -> BackupError,
+    ) -> Result<(), BackupError> {
+        let Some((number, _)) = parts.first() else { return Ok(()) };
+        if frame.description.opened.is_some() {
+            writer.seal(*number, &frame.description, frame.data)?;
+        }
+        if Hash::of(frame.data) != frame.description.hash {
+            let sealed = frame.description.opened.is_some();
+            return Err(if sealed {
+                sealing(&frame.description.path, None)
+            } else {
+                wrong(ArchiveError::Pack("the bytes of a frame are not those that were packed"))
+            });
+        }
+        parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
+    }
+}
+
+/// What one thread writes with.
+struct Writer<'w> {
+    fetch: &'w Fetch<'w>,
+    folder: Folder<'w>,
+    open: Option<(usize, File)>,
+    ciphers: HashMap<(usize, u32, bool), SpaceCipher>,
+}
+
+impl<'w> Writer<'w> {
+    fn new(fetch: &'w Fetch<'w>) -> Self {
+        Self { fetch, folder: fetch.staging.folder(), open: None, ciphers: HashMap::new() }
+    }
+
+    /// Seals the units of a frame as they were.
+    fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), BackupError> {
+        let Some(opened) = &description.opened else { return Ok(()) };
+        let failed = || sealing(&description.path, None);
+        let which = (number, opened.key_version, opened.counter_mode);
+        if !self.ciphers.contains_key(&which) {
+            let space = self.fetch.spaces.get(number).and_then(Option::as_ref).ok_or_else(failed)?;
+            let version = KeyVersion(opened.key_version);
+            let cipher = space.sealer(version, opened.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
+            // Frames of a file follow one another: few are needed at the same time.
+            self.ciphers.clear();
+            self.ciphers.insert(which, cipher);
+        }
+        let cipher = self.ciphers.get(&which).ok_or_else(failed)?;
+        let at = description.extents.first().map_or(0, |first| first.at);
+        if cipher.kind() != opened.kind {
+            return Err(failed());
+        }
+        cipher.seal(at, &opened.marks, data).map_err(|_| failed())
+    }
+
+    fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), BackupError> {
+        let fetch = self.fetch;
+        let Some(stored) = fetch.manifest.files.get(number) else { return Ok(()) };
+        if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
+            self.open = Some((number, fetch.staging.open_file(&mut self.folder, &stored.entry.path)?));
+        }
+        let Some((_, file)) = &self.open else { return Ok(()) };
+        let from = usize::try_from(run.offset).unwrap_or(usize::MAX);
+        let end = usize::try_from(run.bytes).map_or(usize::MAX, |bytes| from.saturating_add(bytes));
+        let bytes =
+            data.get(from..end).ok_or(BackupError::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
+        let written = file.write_all_at(bytes, run.at);
+        written.map_err(BackupError::io(&fetch.staging.place(&stored.entry.path), "cannot be written"))?;
+        fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Makes a hole where something else may be.
+fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
+        return Ok(());
+    }
+    // Not every file system has holes.
+    file.write_all_at(&vec![0; usize::try_from(bytes).unwrap_or(CHUNK_BYTES)], at)
+}
+
+fn sealing(path: &RelativePath, head: Option<&[u8]>) -> BackupError {
+    let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
+    let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
+    BackupError::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }
+}

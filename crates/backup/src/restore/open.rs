@@ -1,0 +1,86 @@
+//! Which backup: its receipt, judged, and its manifest.
+
+use std::io::BufReader;
+
+use agefile::{Decryptor, Identity};
+use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+
+use crate::{BackupError, Repository, repository::check_sum};
+
+/// Which backup is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The newest.
+    Latest,
+    /// By its number.
+    Number(Number),
+}
+
+/// A receipt, and how sure it is.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    pub(super) receipt: Receipt,
+    pub(super) sha256: Digest,
+    /// Whether somebody who may sign has signed it.
+    pub signed: bool,
+    /// Whether it is known not to be an older one in place of the newest: it was asked for by its hash or number.
+    pub newest_known: bool,
+}
+
+/// Reads the receipt of a backup. `expected` is the hash that a run printed.
+///
+/// # Errors
+/// [`BackupError::NoBackup`], [`BackupError::Untrusted`], and any other.
+pub fn open(
+    repository: &Repository,
+    host: &str,
+    wanted: Wanted,
+    signers: Option<&AllowedSigners>,
+    expected: Option<Digest>,
+) -> Result<Opened, BackupError> {
+    let none = |wanted: &str| BackupError::NoBackup {
+        location: repository.store().location(),
+        host: host.to_owned(),
+        wanted: wanted.to_owned(),
+    };
+    let number = match wanted {
+        Wanted::Number(number) => number,
+        Wanted::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
+    };
+    let (link, bytes) = repository.receipt(host, number)?.ok_or_else(|| none(&number.to_string()))?;
+    if let Some(expected) = expected.filter(|expected| *expected != link.sha256) {
+        let object = archive::names::receipt(host, number);
+        let reason = format!("its hash is {}, and {expected} was asked for", link.sha256);
+        return Err(BackupError::Untrusted { object, reason });
+    }
+    if let Some(signers) = signers {
+        repository.judge(host, number, &bytes, signers)?;
+    }
+    let newest_known = expected.is_some() || wanted != Wanted::Latest;
+    Ok(Opened { receipt: link.receipt, sha256: link.sha256, signed: signers.is_some(), newest_known })
+}
+
+impl Opened {
+    /// Reads the manifest, and makes sure that it is the one of the receipt.
+    ///
+    /// # Errors
+    /// [`BackupError::Object`], [`BackupError::Store`].
+    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
+        let object = self.receipt.manifest_name();
+        // The hash first: what is read then is what was signed.
+        check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
+        let wrong = |source: ArchiveError| BackupError::Object { object: object.clone(), source };
+        let age = Decryptor::new(repository.object(&object)?, identities).map_err(|error| wrong(error.into()))?;
+        let zstd = zstd::Decoder::with_buffer(age).map_err(|error| wrong(error.into()))?;
+        let manifest = Manifest::read(&mut BufReader::new(zstd)).map_err(&wrong)?;
+        let head = &manifest.head;
+        let is_of =
+            (&head.repo, &head.host, head.number) == (&self.receipt.repo, &self.receipt.host, self.receipt.number);
+        let packs = manifest.packs.iter().map(|pack| (pack.sha256, pack.bytes));
+        let has_packs = packs.eq(self.receipt.packs.iter().map(|pack| (pack.sha256, pack.bytes)));
+        if is_of && has_packs {
+            return Ok(manifest);
+        }
+        Err(wrong(ArchiveError::Manifest { line: 1, reason: "it is of another backup than the receipt" }))
+    }
+}

@@ -1,0 +1,100 @@
+//! Proof of what was restored: everything read back from the disk, and every page opened.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use archive::{Manifest, manifest::Stored};
+use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
+use innodb::verify::Verdict;
+use rustix::fs::{Advice, fadvise};
+use transfer::receiver::{Folder, Staging};
+use verify::{
+    Depth,
+    read::{Buffer, Reader},
+};
+
+use super::{Options, Pages, Progress};
+use crate::{BackupError, run::first_error};
+
+/// Reads every file back from the disk, and compares each MiB with the manifest.
+pub(super) fn read_back(
+    staging: &Staging,
+    manifest: &Manifest,
+    streams: u16,
+    progress: &Progress,
+) -> Result<(), BackupError> {
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(false);
+    let work = || {
+        let (mut folder, mut buffer) = (staging.folder(), Buffer::new(CHUNK_BYTES));
+        while let Some(stored) = manifest.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if *failed.lock().unwrap_or_else(PoisonError::into_inner) {
+                return Ok(());
+            }
+            if stored.hash.is_some()
+                && let Err(error) = compare(staging, &mut folder, stored, &mut buffer, progress)
+            {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                return Err(error);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..streams.max(1)).map(|_| scope.spawn(work)).collect();
+        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
+    })
+}
+
+fn compare(
+    staging: &Staging,
+    folder: &mut Folder<'_>,
+    stored: &Stored,
+    buffer: &mut Buffer,
+    progress: &Progress,
+) -> Result<(), BackupError> {
+    let path = staging.place(&stored.entry.path);
+    let file = staging.open_file(folder, &stored.entry.path)?;
+    file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
+    // What is read now comes from the disk, and not from memory.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    let (reader, bytes) = (Reader::new(file), stored.file_bytes());
+    for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
+        let length = chunk_bytes(bytes, chunk);
+        let room = buffer.take(length.next_multiple_of(4096));
+        let read = reader.read_disk(chunk.saturating_mul(CHUNK_BYTES as u64), room, 0);
+        let read = read.map_err(BackupError::io(&path, "cannot be read back"))?;
+        let found = room.get(..length.min(read)).unwrap_or_default();
+        if found.len() != length || chunk_hash(bytes, chunk, found) != *expected {
+            return Err(BackupError::ReadBack { path });
+        }
+        progress.proven_bytes.fetch_add(length as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Opens and checks every page of the staged files with the keys at hand.
+pub(super) fn pages(staging: &Staging, options: &Options<'_>) -> Pages {
+    let jobs = NonZeroUsize::new(usize::from(options.streams)).unwrap_or(NonZeroUsize::MIN);
+    let settings = verify::Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} };
+    let report = verify::run(&verify::Plan::of(&[staging.files_path()]), options.keys, &settings);
+    let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
+    for file in &report.files {
+        let units = file.units;
+        match file.verdict {
+            Verdict::Ok | Verdict::Clear => pages.proven = pages.proven.saturating_add(units.total),
+            Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => {
+                pages.bad = pages.bad.saturating_add(units.bad.max(1));
+                pages.proven = pages.proven.saturating_add(units.total.saturating_sub(units.bad));
+            }
+            _ => pages.unproven = pages.unproven.saturating_add(units.encrypted.max(1)),
+        }
+    }
+    pages
+}

@@ -1,0 +1,255 @@
+//! The end of a run: manifest, signature, receipt.
+
+use std::{
+    fs,
+    io::{Seek, SeekFrom},
+};
+
+use agefile::Encryptor;
+use archive::{
+    Digest, Manifest, Receipt, Summing,
+    manifest::{self, Head, LeftOut, MariaDbKey, Stored},
+    names::{self, Number},
+    receipt::{self, Bytes, Finding, Kind, NAMESPACE, Object, Pack, Pages},
+    sshsig::{self, SigningKey},
+};
+use aws_lc_rs::hmac;
+use innodb::{KeyVersion, keys::KeySource};
+use jiff::Timestamp;
+use store::Put;
+use transfer::plan::Plan;
+use verify::Keys;
+
+use super::{
+    Progress, Source,
+    files::Files,
+    fingerprint,
+    packs::{Gathered, Packs, Parts},
+};
+use crate::{
+    BackupError, Config, Repository,
+    repository::{name, read},
+    selection,
+    state::{Draft, State},
+};
+
+/// Level of zstd for manifests.
+const MANIFEST_LEVEL: i32 = 3;
+/// Name of the manifest in the state while it is sent.
+const SCRATCH: &str = "manifest.age";
+
+/// What a commit is of.
+pub(super) struct Commit<'c> {
+    pub(super) repository: &'c Repository,
+    pub(super) config: &'c Config,
+    pub(super) source: &'c Source<'c>,
+    pub(super) key: &'c SigningKey,
+    pub(super) keys: &'c Keys,
+    pub(super) began: Timestamp,
+    pub(super) number: Number,
+    pub(super) previous: Option<Digest>,
+    pub(super) full: bool,
+}
+
+/// What the run found.
+pub(super) struct Summary<'p> {
+    pub(super) pages: Pages,
+    pub(super) findings: Vec<Finding>,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) progress: &'p Progress,
+}
+
+impl Commit<'_> {
+    /// Puts manifest, signature and receipt; the last makes it a backup.
+    pub(super) fn commit(
+        &self,
+        state: &State,
+        draft: Draft,
+        files: &Files,
+        packs: Packs<'_>,
+        plan: &Plan,
+        summary: Summary<'_>,
+    ) -> Result<(Receipt, Digest), BackupError> {
+        let (manifest, used) = self.manifest(files, packs.into_gathered(), plan, &summary.left_out)?;
+        let object = self.put_manifest(&draft, &manifest)?;
+        let receipt = self.receipt(&manifest, object, used, summary);
+        let bytes = receipt.encode()?;
+        let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
+        draft.finish(&manifest, &files.states(), &bytes, signature.as_bytes())?;
+        put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes())?;
+        state.forget_others(self.number)?;
+        Ok((receipt, Digest::of(&bytes)))
+    }
+
+    fn manifest(
+        &self,
+        files: &Files,
+        gathered: Gathered,
+        plan: &Plan,
+        left_out: &[LeftOut],
+    ) -> Result<(Manifest, Vec<Pack>), BackupError> {
+        let Gathered { packs, old, files: mut parts, keys } = gathered;
+        let mut stored = Vec::new();
+        for (number, planned) in plan.entries.iter().enumerate() {
+            let (chunks, runs) = parts.remove(&number).map(Parts::into_order).unwrap_or_default();
+            let hash = planned.file_bytes().and_then(|_| codec::hash::file_hash(&chunks));
+            let head = files.get(number).and_then(|file| file.head.clone());
+            stored.push(Stored { entry: planned.entry.clone(), hash, head, chunks, runs });
+        }
+        let (packs, used) = renumber(&mut stored, &packs, old);
+        let root = manifest::Root { mode: plan.dress.mode, uid: plan.dress.uid, gid: plan.dress.gid };
+        let head = Head {
+            schema: manifest::SCHEMA.to_owned(),
+            repo: self.repository.id.clone(),
+            host: self.config.host.clone(),
+            number: self.number,
+            instant: self.source.instant,
+            provider: self.source.provider.to_owned(),
+            server_uuid: selection::server_uuid(self.source.root),
+            checkpoint_lsn: files.checkpoint_lsn,
+            parent: self.previous,
+            root,
+            entries: stored.len() as u64,
+            left_out: left_out.to_vec(),
+        };
+        let keys = keys.into_iter().filter_map(|(id, version)| key_check(self.keys, id, version)).collect();
+        Ok((Manifest { head, files: stored, packs, keys }, used))
+    }
+
+    fn put_manifest(&self, draft: &Draft, manifest: &Manifest) -> Result<Object, BackupError> {
+        let (path, file) = draft.scratch(SCRATCH)?;
+        let failed = |source| BackupError::Io { path: path.clone(), doing: "cannot be written", source };
+        let age = Encryptor::new(Summing::new(file), &self.config.recipients).map_err(archive::ArchiveError::Age)?;
+        let mut out = zstd::Encoder::new(age, MANIFEST_LEVEL).map_err(failed)?;
+        manifest.write(&mut out)?;
+        let summing = out.finish().and_then(Encryptor::finish).map_err(failed)?;
+        let (mut file, sha256, bytes) = summing.finish();
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let object = name(&names::manifest(&self.config.host, self.number))?;
+        let put = self.repository.store().put_new(&object, &mut file, bytes)?;
+        fs::remove_file(&path).map_err(failed)?;
+        match put {
+            Put::New => Ok(Object { sha256, bytes }),
+            Put::Exists => Err(other_machine(self.repository, &self.config.host, self.number)),
+        }
+    }
+
+    fn receipt(&self, manifest: &Manifest, object: Object, packs: Vec<Pack>, summary: Summary<'_>) -> Receipt {
+        use std::sync::atomic::Ordering::Relaxed;
+        let Summary { mut pages, findings, progress, .. } = summary;
+        let changed = progress.changed_bytes.load(Relaxed);
+        pages.changed = pages_of(manifest, &packs);
+        Receipt {
+            schema: receipt::SCHEMA.to_owned(),
+            repo: self.repository.id.clone(),
+            host: self.config.host.clone(),
+            number: self.number,
+            kind: Kind::Backup,
+            previous: self.previous,
+            began: self.began,
+            ended: Timestamp::now(),
+            full: self.full,
+            server_uuid: manifest.head.server_uuid.clone(),
+            provider: self.source.provider.to_owned(),
+            manifest: object,
+            packs,
+            bytes: Bytes {
+                data: manifest.bytes(),
+                read: progress.bytes.load(Relaxed),
+                changed,
+                stored: progress.stored_bytes.load(Relaxed).saturating_add(object.bytes),
+            },
+            pages,
+            recipients: self.config.recipients.iter().map(fingerprint).collect(),
+            unproven_recipients: Vec::new(),
+            findings,
+            tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// Units of 16 KiB, or a page each, that new packs hold.
+fn pages_of(manifest: &Manifest, packs: &[Pack]) -> u64 {
+    let is_new = |pack: u32| usize::try_from(pack).ok().and_then(|pack| packs.get(pack)).is_some_and(|pack| pack.new);
+    let runs = manifest.files.iter().flat_map(|file| &file.runs).filter(|run| is_new(run.pack));
+    runs.map(|run| run.bytes.div_ceil(16 << 10)).fold(0, u64::saturating_add)
+}
+
+/// Leaves out packs that nothing needs any more; returns those that are left, and what of them is needed.
+fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
+    let mut live = vec![0_u64; packs.len()];
+    let index = |pack: u32| usize::try_from(pack).unwrap_or(usize::MAX);
+    for run in files.iter().flat_map(|file| &file.runs) {
+        if let Some(bytes) = live.get_mut(index(run.pack)) {
+            *bytes = bytes.saturating_add(run.bytes);
+        }
+    }
+    let (mut numbers, mut kept, mut used) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, (pack, live_bytes)) in packs.iter().zip(live).enumerate() {
+        numbers.push(u32::try_from(kept.len()).unwrap_or(u32::MAX));
+        if live_bytes > 0 {
+            kept.push(*pack);
+            used.push(Pack { sha256: pack.sha256, bytes: pack.bytes, live_bytes, new: number >= old });
+        }
+    }
+    for run in files.iter_mut().flat_map(|file| &mut file.runs) {
+        run.pack = numbers.get(index(run.pack)).copied().unwrap_or(u32::MAX);
+    }
+    (kept, used)
+}
+
+/// By what a key file can be tried on the manifest alone.
+pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
+    let key = keys.mariadb(id, KeyVersion(version))?;
+    let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
+    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &message);
+    Some(MariaDbKey { id, version, check: codec::hex(tag.as_ref().get(..8)?) })
+}
+
+/// Puts signature and receipt, in this order.
+fn put(
+    repository: &Repository,
+    host: &str,
+    number: Number,
+    receipt: &[u8],
+    signature: &[u8],
+) -> Result<(), BackupError> {
+    for (object, bytes) in [(names::signature(host, number), signature), (names::receipt(host, number), receipt)] {
+        let put = repository.store().put_new(&name(&object)?, &mut &*bytes, bytes.len() as u64)?;
+        let is_ours =
+            || Ok::<_, BackupError>(read(repository.store(), &object, receipt::MAX_BYTES)?.as_deref() == Some(bytes));
+        if put == Put::Exists && !is_ours()? {
+            return Err(other_machine(repository, host, number));
+        }
+    }
+    Ok(())
+}
+
+fn other_machine(repository: &Repository, host: &str, number: Number) -> BackupError {
+    BackupError::OtherMachine { location: repository.store().location(), host: host.to_owned(), number }
+}
+
+/// Finishes a run that was cut off when all but its receipt was stored; returns its number.
+pub(super) fn finish_earlier(
+    repository: &Repository,
+    host: &str,
+    state: &State,
+) -> Result<Option<Number>, BackupError> {
+    let Some(remembered) = state.newest()? else { return Ok(None) };
+    let number = remembered.receipt.number;
+    let object = name(&names::receipt(host, number))?;
+    if repository.store().head(&object)?.is_some() {
+        return Ok(None);
+    }
+    let (numbers, _) = repository.numbers(host)?;
+    let newest = match numbers.last() {
+        Some(newest) => repository.receipt(host, *newest)?.map(|(link, _)| link.sha256),
+        None => None,
+    };
+    // Others came after it, or what it goes on from is gone.
+    if newest != remembered.receipt.previous {
+        return Ok(None);
+    }
+    put(repository, host, number, &remembered.receipt_bytes, &remembered.signature)?;
+    Ok(Some(number))
+}

@@ -1,0 +1,130 @@
+//! What is known of each file before it is read: its pages, its key, and what the last backup has of it.
+
+use std::collections::HashMap;
+
+use codec::{
+    page::{HEAD_BYTES, SpaceKeys},
+    path::RelativePath,
+};
+use innodb::{keys::KeySource, tablespace::Page0};
+use transfer::{plan::Plan, sender::SourceFile};
+
+use crate::{
+    BackupError,
+    config::Pages,
+    heads::{self, Logs},
+    state::{Base, FileState, PAGE_HASH_BYTES, State},
+};
+
+/// Bytes that are compared at once in files without pages.
+const UNIT_BYTES: usize = 16 << 10;
+
+/// All files of a plan, by their numbers.
+#[derive(Debug)]
+pub(super) struct Files {
+    files: Vec<Option<FilePlan>>,
+    pub(super) checkpoint_lsn: Option<u64>,
+}
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct FilePlan {
+    pub(super) unit_bytes: usize,
+    /// Whether a unit is a page of a tablespace, so that pages of different places can be opened together.
+    pub(super) is_tablespace: bool,
+    pub(super) space: Option<SpaceKeys>,
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) state: FileState,
+    /// Its number in the last backup, and where its hashes begin there.
+    pub(super) before: Option<(usize, u64)>,
+}
+
+impl Files {
+    /// Looks at the beginning of each file.
+    pub(super) fn look(
+        plan: &Plan,
+        keys: &dyn KeySource,
+        pages: Pages,
+        base: Option<&Base>,
+        state: &State,
+    ) -> Result<Self, BackupError> {
+        let heads = read_heads(plan)?;
+        let with_paths = || heads.iter().map(|(path, head)| (*path, head.as_slice()));
+        let checkpoint_lsn = heads::newest_checkpoint(with_paths());
+        let logs = Logs::new(with_paths());
+        let before = base.map(numbers).unwrap_or_default();
+        let (mut files, mut pages_at, mut heads) = (Vec::new(), 0_u64, heads.into_iter());
+        for planned in &plan.entries {
+            let Some(bytes) = planned.file_bytes() else {
+                files.push(None);
+                continue;
+            };
+            let Some((path, head)) = heads.next() else { return Err(BackupError::Stopped) };
+            let mut file = FilePlan::new(path, &head, keys, pages, &logs, state);
+            file.state.pages_at = pages_at;
+            file.before = base.and_then(|base| file.in_base(path, base, &before));
+            pages_at = pages_at.saturating_add(bytes.div_ceil(file.unit_bytes as u64).saturating_mul(PAGE_HASH_BYTES));
+            files.push(Some(file));
+        }
+        Ok(Self { files, checkpoint_lsn })
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&FilePlan> {
+        self.files.get(number).and_then(Option::as_ref)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.files.iter().flatten().count() as u64
+    }
+
+    /// What is to be remembered of each.
+    pub(super) fn states(&self) -> Vec<Option<FileState>> {
+        self.files.iter().map(|file| file.as_ref().map(|file| file.state)).collect()
+    }
+}
+
+impl FilePlan {
+    fn new(path: &RelativePath, head: &[u8], keys: &dyn KeySource, pages: Pages, logs: &Logs, state: &State) -> Self {
+        let page_bytes = Page0::parse(head).ok().and_then(|page0| usize::try_from(page0.physical_page_bytes).ok());
+        let page_bytes = page_bytes.filter(|bytes| bytes.is_power_of_two() && (1 << 10..=64 << 10).contains(bytes));
+        let (unit_bytes, is_tablespace) = (page_bytes.unwrap_or(UNIT_BYTES), page_bytes.is_some());
+        let space = if pages.are_opened() { logs.space(path, head, keys) } else { None };
+        let kept = heads::head_bytes(unit_bytes, is_tablespace).min(head.len());
+        let context = space.as_ref().map_or(0, |space| state.hash(&space.context(keys)));
+        Self {
+            unit_bytes,
+            is_tablespace,
+            head: space.as_ref().and_then(|_| head.get(..kept)).map(<[u8]>::to_vec),
+            space,
+            state: FileState { unit_bytes: u32::try_from(unit_bytes).unwrap_or(u32::MAX), context, pages_at: 0 },
+            before: None,
+        }
+    }
+
+    /// What was opened under another key cannot be sealed again with this one, so that all of it counts as changed.
+    fn in_base(
+        &self,
+        path: &RelativePath,
+        base: &Base,
+        numbers: &HashMap<&RelativePath, usize>,
+    ) -> Option<(usize, u64)> {
+        let number = *numbers.get(path)?;
+        let before = (*base.files.get(number)?)?;
+        let is_same = (before.unit_bytes, before.context) == (self.state.unit_bytes, self.state.context);
+        is_same.then_some((number, before.pages_at))
+    }
+}
+
+fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, BackupError> {
+    let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
+    let head = |(number, planned): (usize, &'_ transfer::plan::Planned)| {
+        Ok((number, SourceFile::open(plan, number)?.head(HEAD_BYTES)?, planned.file_bytes()))
+    };
+    let heads = files.map(|file| head(file).map(|(number, head, _)| (number, head)));
+    let read: Vec<(usize, Vec<u8>)> = heads.collect::<Result<_, BackupError>>()?;
+    Ok(read.into_iter().filter_map(|(number, head)| Some((&plan.entries.get(number)?.entry.path, head))).collect())
+}
+
+fn numbers(base: &Base) -> HashMap<&RelativePath, usize> {
+    base.manifest.files.iter().enumerate().map(|(number, file)| (&file.entry.path, number)).collect()
+}

@@ -1,0 +1,152 @@
+//! Units that changed, gathered into frames: opened, compressed, and put into packs.
+
+use std::sync::atomic::Ordering;
+
+use archive::{
+    Description, PackWriter,
+    pack::{Extent, FrameAt, MAX_FRAME_BYTES, MAX_RUNS, Opened, Packer},
+};
+use codec::{
+    hash::Hash,
+    page::{OpenMemory, SpaceCipher},
+};
+use innodb::KeyVersion;
+use zeroize::Zeroizing;
+
+use super::{Run, files::FilePlan};
+use crate::BackupError;
+
+/// Plain text of a pack, so that the pack has at most 32 MiB.
+const PACK_BYTES: u64 = (32 << 20) - MAX_FRAME_BYTES as u64 - (128 << 10);
+
+/// Where parts of a file were put in a pack that is not finished.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) file: usize,
+    pub(super) extents: Vec<Extent>,
+    pub(super) frame: FrameAt,
+}
+
+/// What one thread gathers.
+pub(super) struct Gather<'r> {
+    run: &'r Run<'r>,
+    current: Option<(usize, &'r FilePlan)>,
+    cipher: Option<(KeyVersion, SpaceCipher)>,
+    extents: Vec<Extent>,
+    bytes: Vec<u8>,
+    memory: OpenMemory,
+    marks: Vec<u8>,
+    packer: Packer,
+    pack: Option<PackWriter<Vec<u8>>>,
+    placed: Vec<Placed>,
+}
+
+impl<'r> Gather<'r> {
+    pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
+        Ok(Self {
+            run,
+            current: None,
+            cipher: None,
+            extents: Vec::new(),
+            bytes: Vec::with_capacity(MAX_FRAME_BYTES),
+            memory: OpenMemory::default(),
+            marks: Vec::new(),
+            packer: Packer::new(run.config.level)?,
+            pack: None,
+            placed: Vec::new(),
+        })
+    }
+
+    /// Begins with a file, or another part of it.
+    pub(super) fn begin(&mut self, number: usize, file: &'r FilePlan) {
+        self.current = Some((number, file));
+        self.cipher = None;
+    }
+
+    /// Adds a unit of the file.
+    pub(super) fn add(&mut self, at: u64, unit: &[u8]) -> Result<(), BackupError> {
+        let follows = self.extents.last().is_some_and(|last| last.at.saturating_add(last.bytes) == at);
+        let is_tablespace = self.current.is_some_and(|(_, file)| file.is_tablespace);
+        let is_full = self.bytes.len().saturating_add(unit.len()) > MAX_FRAME_BYTES || self.extents.len() >= MAX_RUNS;
+        // Only pages say themselves where they belong.
+        if is_full || !(follows || is_tablespace) {
+            self.flush()?;
+        }
+        match self.extents.last_mut() {
+            Some(last) if follows => last.bytes = last.bytes.saturating_add(unit.len() as u64),
+            _ => self.extents.push(Extent { at, bytes: unit.len() as u64 }),
+        }
+        self.bytes.extend(unit);
+        Ok(())
+    }
+
+    /// Parts of logs are opened chunk by chunk.
+    pub(super) fn end_of_chunk(&mut self) -> Result<(), BackupError> {
+        if self.current.is_some_and(|(_, file)| file.is_tablespace) { Ok(()) } else { self.flush() }
+    }
+
+    /// Makes a frame of what was gathered.
+    pub(super) fn flush(&mut self) -> Result<(), BackupError> {
+        let (Some((number, file)), false) = (self.current, self.bytes.is_empty()) else { return Ok(()) };
+        let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
+        let extents = std::mem::take(&mut self.extents);
+        let (hash, path) = (Hash::of(&self.bytes), planned.entry.path.clone());
+        let opened = self.open(file, extents.first().map_or(0, |first| first.at));
+        let description = Description { path, extents, hash, opened };
+        let data = if description.opened.is_some() { self.memory.opened() } else { self.bytes.as_slice() };
+        let pack = match &mut self.pack {
+            Some(pack) => pack,
+            none => none.insert(PackWriter::new(Vec::new(), &self.run.config.recipients)?),
+        };
+        let frame = pack.add(&mut self.packer, &description, data)?;
+        let is_full = pack.bytes() >= PACK_BYTES;
+        let progress = self.run.progress;
+        let bytes = self.bytes.len() as u64;
+        progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if description.opened.is_some() {
+            progress.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        self.placed.push(Placed { file: number, extents: description.extents, frame });
+        self.bytes.clear();
+        if is_full { self.put() } else { Ok(()) }
+    }
+
+    /// Opens what was gathered, if a key at hand does; `None` if nothing is opened.
+    fn open(&mut self, file: &FilePlan, offset: u64) -> Option<Opened> {
+        let space = file.space.as_ref()?;
+        let version = space.version_of(&self.bytes);
+        if self.cipher.as_ref().is_none_or(|(known, _)| *known != version) {
+            let cipher = space.cipher(version, offset, &self.bytes, self.run.keys)?;
+            if let Some(id) = space.mariadb_key_id() {
+                self.run.packs.needs(id, version.0);
+            }
+            self.cipher = Some((version, cipher));
+        }
+        let (_, cipher) = self.cipher.as_ref()?;
+        let units = cipher.open_marked(offset, &self.bytes, &mut self.memory, &mut self.marks);
+        (units > 0).then(|| Opened {
+            form: cipher.form(),
+            unit_bytes: u32::try_from(cipher.unit_bytes(self.bytes.len())).unwrap_or(u32::MAX),
+            marks: self.marks.clone(),
+            kind: cipher.kind(),
+            key_version: version.0,
+            counter_mode: cipher.counter_mode(),
+        })
+    }
+
+    /// Ends the pack, and puts it into the repository.
+    fn put(&mut self) -> Result<(), BackupError> {
+        let Some(pack) = self.pack.take() else { return Ok(()) };
+        let bytes = pack.finish()?;
+        self.run.packs.put(&bytes, std::mem::take(&mut self.placed), self.run.progress)
+    }
+
+    /// Puts what is left.
+    pub(super) fn finish(mut self) -> Result<(), BackupError> {
+        self.flush()?;
+        self.put()?;
+        // Pages in clear text.
+        drop(Zeroizing::new(std::mem::take(&mut self.bytes)));
+        Ok(())
+    }
+}

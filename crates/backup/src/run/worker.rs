@@ -1,0 +1,208 @@
+//! One thread of a run: reads, hashes, compares with the last backup, and packs what changed.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    sync::{Mutex, PoisonError, atomic::Ordering},
+};
+
+use archive::Run as FileRun;
+use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
+use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
+use verify::read::Buffer;
+
+use super::{Run, files::FilePlan, gather::Gather};
+use crate::{BackupError, state::PAGE_HASH_BYTES};
+
+/// Chunks of a file that one thread takes at once.
+const PART_CHUNKS: u64 = 64;
+
+/// What is left to be read.
+#[derive(Debug)]
+pub(super) struct Queue(Mutex<VecDeque<Part>>);
+
+/// Some chunks of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    file: usize,
+    chunks: Range<u64>,
+}
+
+impl Queue {
+    /// All files of a plan, the largest first.
+    pub(super) fn new(plan: &Plan) -> Self {
+        let sized = plan.entries.iter().enumerate();
+        let mut files: Vec<(u64, usize)> =
+            sized.filter_map(|(number, planned)| Some((planned.file_bytes()?, number))).collect();
+        files.sort_unstable_by_key(|(bytes, number)| (std::cmp::Reverse(*bytes), *number));
+        let parts = files.into_iter().flat_map(|(bytes, file)| {
+            let chunks = chunks_of(bytes);
+            let first = (0..chunks).step_by(usize::try_from(PART_CHUNKS).unwrap_or(1));
+            first.map(move |first| Part { file, chunks: first..chunks.min(first.saturating_add(PART_CHUNKS)) })
+        });
+        Self(Mutex::new(parts.collect()))
+    }
+
+    fn next(&self) -> Option<Part> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Lets all threads end.
+    pub(super) fn stop(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// A thread.
+pub(super) struct Worker<'r> {
+    run: &'r Run<'r>,
+    buffer: Buffer,
+    gather: Gather<'r>,
+    hasher: blake3::Hasher,
+}
+
+impl<'r> Worker<'r> {
+    pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
+        let hasher = blake3::Hasher::new_keyed(run.secret);
+        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), gather: Gather::new(run)?, hasher })
+    }
+
+    /// Works until nothing is left, and puts the last pack.
+    pub(super) fn work(mut self, queue: &Queue) -> Result<(), BackupError> {
+        while let Some(part) = queue.next() {
+            self.part(&part)?;
+        }
+        self.gather.finish()
+    }
+
+    fn part(&mut self, part: &Part) -> Result<(), BackupError> {
+        let run = self.run;
+        let Some(file) = run.files.get(part.file) else { return Ok(()) };
+        let source = SourceFile::open(run.plan, part.file)?;
+        self.gather.begin(part.file, file);
+        let (mut chunks, mut kept) = (Vec::new(), Vec::new());
+        for chunk in part.chunks.clone() {
+            let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
+            let read = source.read(chunk, &mut buffer).map_err(BackupError::from);
+            let done = read.and_then(|(bytes, hash)| {
+                chunks.push(hash);
+                self.chunk(file, part.file, chunk, bytes, &mut kept)
+            });
+            self.buffer = buffer;
+            done?;
+        }
+        source.check()?;
+        self.gather.flush()?;
+        run.packs.add(part.file, part.chunks.start, &chunks, kept);
+        Ok(())
+    }
+
+    /// Compares the units of a chunk with those of the last backup.
+    fn chunk(
+        &mut self,
+        file: &FilePlan,
+        number: usize,
+        chunk: u64,
+        bytes: &[u8],
+        kept: &mut Vec<FileRun>,
+    ) -> Result<(), BackupError> {
+        let at = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let first = at.checked_div(file.unit_bytes as u64).unwrap_or(0);
+        let hashes: Vec<u64> = bytes.chunks(file.unit_bytes).map(|unit| self.hash(unit)).collect();
+        let before = self.before(file, first, hashes.len());
+        let runs = self.runs_before(file);
+        let places = (0_u64..).map(|unit| at.saturating_add(unit.saturating_mul(file.unit_bytes as u64)));
+        for (index, (unit, place)) in bytes.chunks(file.unit_bytes).zip(places).enumerate() {
+            let hash = hashes.get(index).copied().unwrap_or(0);
+            let is_same = before.get(index) == Some(&hash);
+            if hash == 0 || (is_same && keep(runs, place, unit.len() as u64, kept)) {
+                continue;
+            }
+            self.gather.add(place, unit)?;
+        }
+        self.write(file, first, &hashes)?;
+        let progress = self.run.progress;
+        progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let _ = number;
+        self.gather.end_of_chunk()
+    }
+
+    /// 0 of zeros, which are not stored, and of nothing else.
+    fn hash(&mut self, unit: &[u8]) -> u64 {
+        if is_zero(unit) {
+            return 0;
+        }
+        self.hasher.reset();
+        let hash = Hash(*self.hasher.update(unit).finalize().as_bytes());
+        first_eight(&hash).max(1)
+    }
+
+    /// Hashes of units in the last backup.
+    fn before(&self, file: &FilePlan, first: u64, count: usize) -> Vec<u64> {
+        let (Some(base), Some((_, pages_at))) = (self.run.base, file.before) else { return Vec::new() };
+        let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
+            return Vec::new();
+        };
+        let mut room = vec![0; bytes];
+        let at = pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
+        // What the file has more than before reads as hashes of the next file: no run covers it.
+        let read = read_up_to(&base.pages, &mut room, at);
+        let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
+        hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
+    }
+
+    fn runs_before(&self, file: &FilePlan) -> &'r [FileRun] {
+        let stored = self.run.base.zip(file.before).and_then(|(base, (number, _))| base.manifest.files.get(number));
+        stored.map_or(&[], |stored| stored.runs.as_slice())
+    }
+
+    fn write(&self, file: &FilePlan, first: u64, hashes: &[u64]) -> Result<(), BackupError> {
+        let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect();
+        let at = file.state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
+        let written = self.run.pages.write_all_at(&bytes, at);
+        written.map_err(BackupError::io(&self.run.config.state, "the hashes of pages cannot be written"))
+    }
+}
+
+/// Keeps where a unit was, if all of it was stored there; whether it was.
+fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool {
+    let end = at.saturating_add(bytes);
+    let mut index = runs.partition_point(|run| run.end() <= at);
+    let (mut found, mut covered) = (Vec::new(), at);
+    while covered < end {
+        let Some(part) = runs.get(index).and_then(|run| run.within(covered, end)) else { return false };
+        if part.at != covered {
+            return false;
+        }
+        covered = part.end();
+        found.push(part);
+        index = index.saturating_add(1);
+    }
+    found.into_iter().for_each(|run| super::packs::push(kept, run));
+    true
+}
+
+fn first_eight(hash: &Hash) -> u64 {
+    hash.0.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Reads as much as there is.
+fn read_up_to(file: &File, room: &mut [u8], at: u64) -> usize {
+    let mut done = 0;
+    while let Some(rest) = room.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at.saturating_add(done as u64)) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => done = done.saturating_add(read),
+        }
+    }
+    done
+}
+
+impl crate::state::State {
+    /// A number that tells two secrets apart, and says nothing of them without the secret of the state.
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        first_eight(&Hash(*blake3::keyed_hash(&self.secret, bytes).as_bytes())).max(1)
+    }
+}

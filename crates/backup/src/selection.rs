@@ -1,0 +1,108 @@
+//! Which files go into a backup, and which never do.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use archive::manifest::LeftOut;
+use glob::Pattern;
+use transfer::{
+    plan::{Plan, Selection},
+    sender::{SourceFile, key_files::key_files},
+};
+
+use crate::BackupError;
+
+/// Of one server, and not of its data: a restored one makes its own.
+const IDENTITY: &str = "auto.cnf";
+/// The longest file that is looked through for a private key.
+const MAX_KEY_BYTES: u64 = 64 << 10;
+
+/// Looks at a data directory; with the plan comes what is left out of it, and why.
+pub(crate) fn plan(root: &Path, given: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
+    let patterns = snapshot::LEFT_OUT.into_iter().map(snapshot::LeftOut::pattern);
+    let exclude = patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect();
+    let mut plan = Plan::of(root, &Selection { include: Vec::new(), exclude })?;
+    let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();
+    let mut leave_out = |path: &codec::path::RelativePath, why: &str| {
+        left_out.push((path.as_bytes().to_vec(), LeftOut { path: path.to_string(), why: why.to_owned() }));
+    };
+    for file in key_files(&plan, given)? {
+        leave_out(&file.path, file.holds);
+    }
+    for (number, planned) in plan.entries.iter().enumerate() {
+        let path = &planned.entry.path;
+        if path.as_path() == Path::new(IDENTITY) {
+            leave_out(path, "the identity of one server; a restored server makes one of its own");
+        } else if planned.file_bytes().is_some_and(|bytes| bytes <= MAX_KEY_BYTES) && is_private_key(&plan, number)? {
+            leave_out(path, "a private key");
+        }
+    }
+    plan.keep(|planned| !left_out.iter().any(|(path, _)| path == planned.entry.path.as_bytes()));
+    for path in &plan.left_out {
+        let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        left_out.push((Vec::new(), LeftOut { path, why: "a socket, a pipe or a device".to_owned() }));
+    }
+    let mut left_out: Vec<LeftOut> = left_out.into_iter().map(|(_, left_out)| left_out).collect();
+    left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    left_out.dedup_by(|one, other| one.path == other.path);
+    Ok((plan, left_out))
+}
+
+/// Whether a small file is, or has in it, a private key in PEM (RFC 7468).
+fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
+    let Some(planned) = plan.entries.get(number) else { return Ok(false) };
+    let ending = planned.entry.path.as_path().extension().unwrap_or_default();
+    if ["ibd", "ibu", "ibt", "frm", "sdi"].iter().any(|data| ending == *data) {
+        return Ok(false);
+    }
+    let head = SourceFile::open(plan, number)?.head(usize::try_from(MAX_KEY_BYTES).unwrap_or_default())?;
+    Ok(head.windows(PRIVATE.len()).any(|bytes| bytes == PRIVATE))
+}
+
+const PRIVATE: &[u8] = b"PRIVATE KEY-----";
+
+/// The id of a MySQL server, from its `auto.cnf`.
+pub(crate) fn server_uuid(root: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(root.join(IDENTITY)).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid=")).map(str::trim)?;
+    let is_uuid = uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_uuid.then(|| uuid.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn keys_and_what_is_of_one_server_stay_out_and_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir_all(root.join("mysql")).unwrap();
+        let pem = "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n";
+        let uuid = "8b1f8b5f-1e5b-11ef-9262-0242ac120002";
+        for (name, content) in [
+            ("mysql/db.opt", "x"),
+            ("ca-key.pem", pem),
+            ("public_key.pem", "-----BEGIN PUBLIC KEY-----\n"),
+            ("auto.cnf", &format!("[auto]\nserver-uuid={uuid}\n")),
+            ("keyring", "Keyring file version:2.0\0"),
+            ("mysql.sock.lock", "1"),
+            ("given", "anything"),
+        ] {
+            fs::write(root.join(name), content).unwrap();
+        }
+        let (plan, left_out) = plan(root, &[root.join("given")]).unwrap();
+        let goes: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
+        assert_eq!(goes, ["mysql", "mysql/db.opt", "public_key.pem"]);
+        let named: Vec<&str> = left_out.iter().map(|left_out| left_out.path.as_str()).collect();
+        assert_eq!(named, ["auto.cnf", "ca-key.pem", "given", "keyring"]);
+        assert_eq!(plan.bytes, 28);
+        assert_eq!(server_uuid(root).as_deref(), Some(uuid));
+    }
+}

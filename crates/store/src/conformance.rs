@@ -1,0 +1,52 @@
+//! What every store has to pass, before it is trusted with a backup.
+
+use std::{io::Read, thread};
+
+use crate::{Name, Put, Store, StoreError};
+
+/// Checks a store that is empty.
+///
+/// # Panics
+/// If it is not as a store has to be.
+#[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that other crates call, too")]
+pub fn check(store: &dyn Store) {
+    let name = |text: &str| text.parse::<Name>().unwrap();
+    let read = |text: &str, range| {
+        let mut bytes = Vec::new();
+        store.get(&name(text), range).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    let put = |text: &str, mut body: &[u8], bytes| store.put_new(&name(text), &mut body, bytes);
+    assert!(store.list("").unwrap().is_empty());
+    assert!(matches!(store.get(&name("a/one"), None), Err(StoreError::Missing { .. })));
+    assert_eq!(store.head(&name("a/one")).unwrap(), None);
+
+    assert_eq!(put("a/one", b"first", 5).unwrap(), Put::New);
+    assert_eq!(put("a/one", b"other", 5).unwrap(), Put::Exists);
+    assert_eq!(read("a/one", None), b"first");
+    assert_eq!(read("a/one", Some(1..3)), b"ir");
+    assert_eq!(read("a/one", Some(3..30)), b"st");
+    assert_eq!(store.head(&name("a/one")).unwrap(), Some(5));
+
+    for bytes in [4, 6] {
+        assert!(matches!(put("a/two", b"first", bytes), Err(StoreError::Length { .. })), "{bytes}");
+    }
+    assert_eq!(store.head(&name("a/two")).unwrap(), None);
+    assert_eq!(put("b/c/empty", b"", 0).unwrap(), Put::New);
+
+    let names = |prefix| store.list(prefix).unwrap().into_iter().map(|of| of.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(""), ["a/one", "b/c/empty"]);
+    assert_eq!(names("b/"), ["b/c/empty"]);
+    assert_eq!(names("c/"), Vec::<String>::new());
+
+    let winners = thread::scope(|scope| {
+        let race = |number: u8| {
+            scope.spawn(move || store.put_new(&name("race"), &mut [number; 1000].as_slice(), 1000).unwrap())
+        };
+        let racing: Vec<_> = (0..8).map(race).collect();
+        racing.into_iter().map(|one| one.join().unwrap()).filter(|put| *put == Put::New).count()
+    });
+    assert_eq!(winners, 1, "of those that put the same name at once, one does");
+    let won = read("race", None);
+    assert!(won.len() == 1000 && won.iter().all(|byte| *byte == won[0]));
+}

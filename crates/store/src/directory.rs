@@ -1,0 +1,185 @@
+//! A directory: each object is a file.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Seek, SeekFrom},
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use place::{
+    Part, Placing,
+    regular::{self, Links},
+};
+
+use crate::{Listed, Name, Put, Store, StoreError};
+
+/// Files in a directory: written beside, brought to disk, and renamed over nothing.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    root: PathBuf,
+}
+
+/// Objects are for whoever may write the directory; they are encrypted, or public.
+const PLACING: Placing = Placing { mode: 0o640, owner: None, replace: false };
+
+impl Directory {
+    /// A directory that is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it is none.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        let failed = |source| io_error(root, "cannot be opened", source);
+        if !fs::metadata(root).map_err(failed)?.is_dir() {
+            return Err(failed(ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// Makes a directory, or takes one that is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn make(root: &Path) -> Result<Self, StoreError> {
+        match place::make_directory(root, Placing { mode: 0o750, ..PLACING }) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => made.map_err(|source| io_error(root, "cannot be made", source))?,
+        }
+        Self::open(root)
+    }
+
+    fn path(&self, name: &Name) -> PathBuf {
+        self.root.join(name.as_str())
+    }
+
+    /// Makes the directories above an object, each brought to disk.
+    fn make_parents(&self, path: &Path) -> Result<(), StoreError> {
+        let below = path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
+        let mut directory = self.root.clone();
+        for part in below.into_iter().flatten() {
+            directory.push(part);
+            match place::make_directory(&directory, Placing { mode: 0o750, ..PLACING }) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => made.map_err(|source| io_error(&directory, "cannot be made", source))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&self, directory: &Path, found: &mut Vec<Listed>) -> io::Result<()> {
+        let items = match fs::read_dir(directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            items => items?,
+        };
+        for item in items {
+            let item = item?;
+            let (path, kind) = (item.path(), item.file_type()?);
+            if kind.is_dir() {
+                self.walk(&path, found)?;
+                continue;
+            }
+            let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).and_then(|name| name.parse().ok());
+            // Parts of objects that are being put are hidden files, and so no names.
+            if let Some(name) = name.filter(|_| kind.is_file()) {
+                found.push(Listed { name, bytes: item.metadata()?.len() });
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self, name: &Name) -> StoreError {
+        StoreError::Missing { location: self.location(), name: name.clone() }
+    }
+}
+
+impl Store for Directory {
+    fn put_new(&self, name: &Name, body: &mut dyn Read, bytes: u64) -> Result<Put, StoreError> {
+        let path = self.path(name);
+        self.make_parents(&path)?;
+        if fs::symlink_metadata(&path).is_ok() {
+            return Ok(Put::Exists);
+        }
+        let failed = |source| io_error(&path, "cannot be written", source);
+        let (part, found) = Part::copy(&path, &mut body.take(bytes.saturating_add(1)), PLACING).map_err(failed)?;
+        if found != bytes {
+            return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
+        }
+        match part.put() {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Put::Exists),
+            put => put.map(|()| Put::New).map_err(failed),
+        }
+    }
+
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+        let path = self.path(name);
+        let failed = |source: io::Error| match source.kind() {
+            ErrorKind::NotFound => self.missing(name),
+            _ => io_error(&path, "cannot be read", source),
+        };
+        let mut file: File = regular::open(&path, Links::Refused).map_err(failed)?;
+        let Some(range) = range else { return Ok(Box::new(file)) };
+        file.seek(SeekFrom::Start(range.start)).map_err(failed)?;
+        Ok(Box::new(file.take(range.end.saturating_sub(range.start))))
+    }
+
+    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+        let path = self.path(name);
+        match fs::symlink_metadata(&path) {
+            Ok(found) => Ok(found.is_file().then(|| found.len())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error(&path, "cannot be looked at", source)),
+        }
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        let mut found = Vec::new();
+        let directory = self.root.join(prefix);
+        self.walk(&directory, &mut found).map_err(|source| io_error(&directory, "cannot be listed", source))?;
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    fn location(&self) -> String {
+        self.root.display().to_string()
+    }
+}
+
+fn io_error(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
+    StoreError::Io { path: path.display().to_string(), doing, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_keeps_objects_as_every_store_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Directory::make(&directory.path().join("repository")).unwrap();
+        crate::conformance::check(&store);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_no_object() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Directory::open(directory.path()).unwrap();
+        fs::create_dir_all(directory.path().join("a")).unwrap();
+        fs::write(directory.path().join("a/.b.sealant-part-0123456789abcdef"), "half").unwrap();
+        assert_eq!(store.list("").unwrap(), []);
+        let name: Name = "a/b".parse().unwrap();
+        assert_eq!(store.put_new(&name, &mut b"whole".as_slice(), 5).unwrap(), Put::New);
+        assert_eq!(fs::read_dir(directory.path().join("a")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("real"), "secret").unwrap();
+        std::os::unix::fs::symlink("real", directory.path().join("link")).unwrap();
+        let store = Directory::open(directory.path()).unwrap();
+        let link: Name = "link".parse().unwrap();
+        assert!(store.get(&link, None).is_err());
+        assert_eq!(store.head(&link).unwrap(), None);
+        assert_eq!(store.put_new(&link, &mut b"x".as_slice(), 1).unwrap(), Put::Exists);
+    }
+}
