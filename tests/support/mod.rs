@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub(crate) mod backup;
 pub(crate) mod chance;
 pub(crate) mod disk;
 pub(crate) mod encryption;

@@ -1,8 +1,7 @@
 //! What a backup consists of: packs of data, a manifest that says where each byte of each file lies, and a signed receipt
 //! that names every object by its hash and the receipt before it.
 //!
-//! Nothing here knows of servers, directories or sockets. `docs/formats/backup.md` is the format, and the vectors in
-//! testdata/backup are held against it. All that is read may come from somebody hostile: nothing panics, and lengths are
+//! Nothing here knows of servers, directories or sockets. `docs/formats/backup.md` is the format. All that is read may come from somebody hostile: nothing panics, and lengths are
 //! bounded before memory is taken.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]

@@ -36,6 +36,9 @@ pub(crate) fn plan(root: &Path, given: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>
         let path = &planned.entry.path;
         if path.as_path() == Path::new(IDENTITY) {
             leave_out(path, "the identity of one server; a restored server makes one of its own");
+        } else if path.parent().is_none() && path.as_path().extension().is_some_and(|ending| ending == "pem") {
+            // Without one of them a server makes none of the others.
+            leave_out(path, "a certificate or key of one server; a restored server makes its own");
         } else if planned.file_bytes().is_some_and(|bytes| bytes <= MAX_KEY_BYTES) && is_private_key(&plan, number)? {
             leave_out(path, "a private key");
         }
@@ -90,6 +93,7 @@ mod tests {
             ("mysql/db.opt", "x"),
             ("ca-key.pem", pem),
             ("public_key.pem", "-----BEGIN PUBLIC KEY-----\n"),
+            ("mysql/other", pem),
             ("auto.cnf", &format!("[auto]\nserver-uuid={uuid}\n")),
             ("keyring", "Keyring file version:2.0\0"),
             ("mysql.sock.lock", "1"),
@@ -99,10 +103,10 @@ mod tests {
         }
         let (plan, left_out) = plan(root, &[root.join("given")]).unwrap();
         let goes: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
-        assert_eq!(goes, ["mysql", "mysql/db.opt", "public_key.pem"]);
+        assert_eq!(goes, ["mysql", "mysql/db.opt"]);
         let named: Vec<&str> = left_out.iter().map(|left_out| left_out.path.as_str()).collect();
-        assert_eq!(named, ["auto.cnf", "ca-key.pem", "given", "keyring"]);
-        assert_eq!(plan.bytes, 28);
+        assert_eq!(named, ["auto.cnf", "ca-key.pem", "given", "keyring", "mysql/other", "public_key.pem"]);
+        assert_eq!(plan.bytes, 1);
         assert_eq!(server_uuid(root).as_deref(), Some(uuid));
     }
 }

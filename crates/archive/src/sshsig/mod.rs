@@ -2,7 +2,7 @@
 //! the armor of OpenSSH.
 //!
 //! Sources: `PROTOCOL.sshsig` and `PROTOCOL.key` of OpenSSH, RFC 8709 (Ed25519 in SSH), ssh-keygen(1) "ALLOWED SIGNERS".
-//! Confirmed with OpenSSH's program and on the vectors in testdata/backup.
+//! Confirmed with OpenSSH's program, in tests/backup.rs.
 
 mod key;
 mod signers;

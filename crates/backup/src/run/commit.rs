@@ -127,6 +127,7 @@ impl Commit<'_> {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let object = name(&names::manifest(&self.config.host, self.number))?;
         let put = self.repository.store().put_new(&object, &mut file, bytes)?;
+        // Not part of what is remembered.
         fs::remove_file(&path).map_err(failed)?;
         match put {
             Put::New => Ok(Object { sha256, bytes }),
@@ -161,7 +162,8 @@ impl Commit<'_> {
             },
             pages,
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
-            unproven_recipients: Vec::new(),
+            // Nobody was asked to show that the identities are there.
+            unproven_recipients: self.config.recipients.iter().map(fingerprint).collect(),
             findings,
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
@@ -199,7 +201,7 @@ fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>,
 }
 
 /// By what a key file can be tried on the manifest alone.
-pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
+fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &message);

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod audit;
+mod backup;
 mod bench;
 mod cert;
 mod change;
@@ -15,6 +16,7 @@ mod luks;
 mod manifest;
 mod provision;
 mod receive;
+mod restore;
 mod rotate;
 mod send;
 mod snapshot;
@@ -40,6 +42,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(Box<audit::Audit>),
+    Backup(backup::Backup),
     Bench(bench::Bench),
     Cert(cert::Cert),
     Checks(checks::Checks),
@@ -49,6 +52,7 @@ enum Verb {
     Luks(luks::Luks),
     Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
+    Restore(Box<restore::Restore>),
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
     Snapshot(Box<snapshot::Snapshot>),
@@ -65,6 +69,7 @@ impl Cli {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Audit(verb) => verb.run(),
+            Verb::Backup(verb) => verb.run(),
             Verb::Bench(verb) => verb.run(),
             Verb::Cert(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
@@ -74,6 +79,7 @@ impl Cli {
             Verb::Luks(verb) => verb.run(),
             Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
+            Verb::Restore(verb) => verb.run(),
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
             Verb::Snapshot(verb) => verb.run(),

@@ -196,7 +196,8 @@ fn how_to_start(rekeyed: &Rekeyed) -> String {
 }
 
 /// Numbers, or names as the files of this host have them.
-fn parse_owner(text: &str) -> Result<Owner, String> {
+/// A user, with or without a group, by names or numbers.
+pub(crate) fn parse_owner(text: &str) -> Result<Owner, String> {
     let (user, group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
     let (uid, own_gid) = accounts::user(user)?;
     let gid = match group {

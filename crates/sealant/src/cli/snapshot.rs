@@ -13,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use report::size;
 use serde::Serialize;
 
-pub(crate) use self::live::Live;
+pub(crate) use self::live::{Held, Live};
 pub(crate) use self::source::failure;
 use self::source::{Freezing, Source};
 use crate::exit::Exit;

@@ -64,6 +64,8 @@ impl<'p> SourceFile<'p> {
         Ok(Self { planned, bytes, path, from })
     }
 
+    /// Length of the file, as the plan has it.
+    #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }

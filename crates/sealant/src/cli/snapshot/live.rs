@@ -94,7 +94,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    fn new(still: Still, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(still: Still, stop: Arc<AtomicBool>) -> Self {
         let root = still.root().to_owned();
         let still = Arc::new(Mutex::new(Some(still)));
         let over = Arc::new(AtomicBool::new(false));

@@ -1,0 +1,91 @@
+//! `sealant backup`: backups of a data directory, and what there is of them.
+
+mod init;
+mod list;
+mod run;
+pub(crate) mod watch;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use ::backup::{BackupError, Config, Repository};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::output::message::Failure;
+
+/// Make encrypted, signed backups of a data directory, each page of which is proven
+///
+/// A backup is the image that a power cut could leave: the files of one instant, which the server's own recovery opens. Only
+/// pages that changed are stored, and every backup is a full one to whoever restores it. Pages of encrypted tables are opened
+/// with the server's key, so that they compress, and encrypted to age recipients whose identities this host does not hold;
+/// `sealant restore` seals them again to the identical bytes. Keyrings and private keys are never in a backup.
+///
+/// What there is of a server, where the backups go, and who can open them, is in one file: see `sealant backup init --help`.
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Init),
+    Run(run::Run),
+    List(list::List),
+}
+
+impl Backup {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match self.command {
+            Command::Init(verb) => verb.run(),
+            Command::Run(verb) => verb.run(),
+            Command::List(verb) => verb.run(),
+        }
+    }
+}
+
+/// The configuration.
+#[derive(Debug, Args)]
+pub(crate) struct Configured {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "/etc/sealant/backup.toml")]
+    config: PathBuf,
+}
+
+impl Configured {
+    pub(crate) fn read(&self) -> Result<Config, Failure> {
+        Config::read(&self.config).map_err(failure)
+    }
+
+    /// The configuration, and the repository it names.
+    pub(crate) fn open(&self) -> Result<(Config, Repository), Failure> {
+        let config = self.read()?;
+        let repository = ::backup::init::open(&config).map_err(failure)?;
+        Ok((config, repository))
+    }
+}
+
+/// An error of the library for the user, with the next step where there is one.
+pub(crate) fn failure(error: BackupError) -> Failure {
+    match error {
+        BackupError::Snapshot(error) => super::snapshot::failure(error),
+        BackupError::Transfer(error) => super::transfer::failure(&error),
+        error => {
+            let failure = Failure::new(error.to_string());
+            match error.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+    }
+}
+
+/// Writes an object as one line of JSON.
+pub(crate) fn print_json(object: &impl Serialize) -> Result<(), Failure> {
+    crate::output::file::to_stdout(&|out: &mut dyn Write| {
+        serde_json::to_writer(&mut *out, object)?;
+        out.write_all(b"\n")
+    })
+}

@@ -1,0 +1,415 @@
+//! `sealant backup` and `sealant restore` with the files of real servers.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use harness::{Kind, Server, require};
+
+use crate::support::backup::Backups;
+use crate::support::moving::tree;
+use crate::support::proof::Proof;
+use crate::support::rotation::{TABLES, encrypting};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// What restores leave, and what backups leave out.
+const NOT_COMPARED: [&str; 5] = ["sealant-manifest", "auto.cnf", "#innodb_temp", "ibtmp1", "mysqld.pid"];
+
+fn is_compared(path: &Path) -> bool {
+    let first = path.iter().next().unwrap_or_default();
+    let ending = path.extension().unwrap_or_default();
+    !NOT_COMPARED.iter().any(|name| first == *name)
+        && !["pem", "pid", "err", "sock", "lock"].iter().any(|end| ending == *end)
+}
+
+/// The files of a directory, byte for byte.
+fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let compared = tree(root).into_iter().filter(|(path, _)| is_compared(path));
+    compared.map(|(path, item)| (path, item.bytes().to_vec())).collect()
+}
+
+#[track_caller]
+fn is_same(restored: &Path, expected: &BTreeMap<PathBuf, Vec<u8>>) {
+    let found = files(restored);
+    let names = |of: &BTreeMap<PathBuf, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(expected));
+    for (path, bytes) in expected {
+        assert!(found[path] == *bytes, "{} is another", path.display());
+    }
+}
+
+/// A MySQL that encrypts all it can, stopped, and its keyring.
+fn mysql() -> Option<(Server, PathBuf)> {
+    require(Kind::MySql97)?;
+    let mut server = encrypting().start().expect("MySQL starts");
+    server.sql(TABLES).expect("tables are made");
+    server.stop().expect("it stops");
+    let keyring = server.dir().join("keyring");
+    Some((server, keyring))
+}
+
+fn with_keyring(server: &Server, keyring: &Path) -> Backups {
+    Backups::of(server.datadir(), &format!("keyring = {keyring:?}"))
+}
+
+#[test]
+fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let keys = ["--keyring", text(&keyring)];
+    let full = backups.backup(&["run"]).is(0).says("it is the first one");
+    let first = files(server.datadir());
+    // Pages of encrypted tables compress, since they are opened.
+    assert!(full.number("/bytes/opened") > full.number("/bytes/changed") / 2, "{}", full.json);
+    assert!(full.number("/bytes/stored") * 2 < full.number("/bytes/changed"), "{}", full.json);
+
+    server.start().expect("it starts");
+    server
+        .sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5; CREATE TABLE demo.more (id INT PRIMARY KEY)")
+        .expect("changed");
+    server.sql("DROP TABLE demo.inside; ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("changed");
+    server.stop().expect("it stops");
+    let second = files(server.datadir());
+    let next = backups.backup(&["run"]).is(0).says("goes on from 1");
+    assert!(next.number("/bytes/changed") < full.number("/bytes/changed"), "{}", next.json);
+    assert_eq!(next.number("/pages/damaged") + next.number("/pages/unproven"), 0);
+
+    let into = [1, 2].map(|number| backups.path(&format!("into{number}")));
+    backups.restore("1", &into[0], &keys).is(0);
+    backups.restore("2", &into[1], &keys).is(0);
+    is_same(&into[0], &first);
+    is_same(&into[1], &second);
+    let proof = Proof::mysql(&[&into[1]], Some(&keyring));
+    proof.is_complete();
+
+    let keys = fs::read(&keyring).expect("a keyring");
+    let restored = encrypting().datadir_seed(&into[1]).file("keyring", keys).start().expect("MySQL starts on it");
+    assert_eq!(restored.value("SELECT COUNT(*) FROM demo.enc WHERE name = 'changed'").expect("rows"), "4");
+    assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+}
+
+/// A MariaDB with everything encrypted, stopped, and its key file.
+fn mariadb() -> Option<(Server, PathBuf)> {
+    require(Kind::MariaDb1011)?;
+    let keys = format!("1;{}\n2;{}\n", "3a".repeat(32), "5b".repeat(32));
+    let options = [
+        "--innodb-encrypt-tables=FORCE",
+        "--innodb-encrypt-log=ON",
+        "--innodb-encryption-threads=2",
+        "--encrypt-binlog=ON",
+        "--log-bin=binlog",
+        "--innodb-log-file-size=16M",
+    ];
+    let mut server =
+        Server::builder(Kind::MariaDb1011).mariadb_keys(&keys).options(options).start().expect("MariaDB starts");
+    let tables = "CREATE DATABASE demo; USE demo;
+        CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600)) ENGINE=InnoDB ENCRYPTION_KEY_ID=2;
+        INSERT INTO enc SELECT seq, REPEAT(CONCAT('row ', seq, ' '), 40) FROM seq_1_to_900;
+        CREATE TABLE packed (id INT PRIMARY KEY, name VARCHAR(600)) ENGINE=InnoDB PAGE_COMPRESSED=1;
+        INSERT INTO packed SELECT * FROM enc;
+        CREATE TABLE small (id INT PRIMARY KEY, name VARCHAR(600)) ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
+        INSERT INTO small SELECT * FROM enc;
+        CREATE TABLE aria (id INT PRIMARY KEY, name VARCHAR(600)) ENGINE=Aria; INSERT INTO aria SELECT * FROM enc;
+        FLUSH LOGS; DELETE FROM enc WHERE id > 800";
+    server.sql(tables).expect("tables are made");
+    server.stop().expect("it stops");
+    let keys = server.dir().join("keys.txt");
+    Some((server, keys))
+}
+
+#[test]
+fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
+    let Some((mut server, key_file)) = mariadb() else { return };
+    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
+    let keys = ["--mariadb-key-file", text(&key_file)];
+    let full = backups.backup(&["run"]).is(0);
+    let first = files(server.datadir());
+    assert!(full.number("/bytes/opened") > full.number("/bytes/changed") / 2, "{}", full.json);
+    assert!(full.number("/bytes/stored") * 2 < full.number("/bytes/changed"), "{}", full.json);
+
+    server.start().expect("it starts");
+    server
+        .sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5; INSERT INTO demo.aria VALUES (1000, 'new')")
+        .expect("changed");
+    server.stop().expect("it stops");
+    let second = files(server.datadir());
+    backups.backup(&["run"]).is(0).says("goes on from 1");
+
+    let into = [1, 2].map(|number| backups.path(&format!("into{number}")));
+    backups.restore("1", &into[0], &keys).is(0);
+    backups.restore("2", &into[1], &keys).is(0);
+    is_same(&into[0], &first);
+    is_same(&into[1], &second);
+    Proof::mariadb(&[&into[1]], Some(&key_file)).is_sound();
+}
+
+#[test]
+fn without_a_change_nothing_but_a_manifest_is_stored() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let again = backups.backup(&["run"]).is(0);
+    assert_eq!((again.number("/bytes/changed"), again.number("/packs/new")), (0, 0));
+    let asked = backups.backup(&["run", "--full"]).is(0).says("it was asked for");
+    assert!(asked.number("/packs/new") > 0);
+    // Without its state a host stores all again, and says so.
+    fs::remove_dir_all(backups.path("state")).expect("it was there");
+    let without = backups.backup(&["run"]).is(0).says("this host has no state of the last backup");
+    assert_eq!(without.number("/number"), 4);
+    let listed = backups.backup(&["list"]).is(0);
+    let good: Vec<bool> =
+        listed.json["backups"].as_array().expect("a list").iter().map(|of| of["good"] == true).collect();
+    assert_eq!(good, [true; 4]);
+}
+
+#[test]
+fn keys_stay_out_and_are_named() {
+    let Some((server, keyring)) = mysql() else { return };
+    fs::copy(&keyring, server.datadir().join("keyring-copy")).expect("copied");
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0).says("not in the backup: keyring-copy").says("not in the backup: auto.cnf");
+    let into = backups.path("into");
+    // Whoever has no key gets nothing staged, and is told which it is.
+    let refused = backups.restore("1", &into, &[]).is(1).says("the keys at hand do not seal them again");
+    assert!(refused.stderr.contains("INNODBKey-"), "{}", refused.stderr);
+    backups.restore("1", &into, &["--keyring", text(&keyring)]).is(0);
+    assert!(
+        !into.join("keyring-copy").exists() && !into.join("auto.cnf").exists() && !into.join("ca-key.pem").exists()
+    );
+}
+
+/// What a program makes of its input.
+fn piped(program: &str, args: &[&str], input: &[u8]) -> (bool, Vec<u8>) {
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program is installed");
+    let mut to = child.stdin.take().expect("piped");
+    let written = std::thread::scope(|scope| {
+        let writing = scope.spawn(move || to.write_all(input));
+        let output = child.wait_with_output().expect("it ends");
+        let _ = writing.join();
+        (output.status.success(), output.stdout)
+    });
+    written
+}
+
+#[test]
+fn everything_opens_with_programs_of_others() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let receipt = fs::read(backups.object("hosts/db1/receipts/000001.json")).expect("a receipt");
+    let (signers, signature) = (backups.path("signers"), backups.object("hosts/db1/receipts/000001.json.sig"));
+    let verify = |receipt: &[u8]| {
+        let args = ["-Y", "verify", "-f", text(&signers), "-I", "db1", "-n", "sealant-receipt", "-s", text(&signature)];
+        piped("ssh-keygen", &args, receipt).0
+    };
+    assert!(verify(&receipt));
+    assert!(!verify(&receipt[1..]));
+    // The key that signs is one of OpenSSH, too.
+    let (reads, public) = piped("ssh-keygen", &["-y", "-f", text(&backups.path("signing.key"))], b"");
+    let signer = fs::read_to_string(&signers).expect("signers");
+    let key = String::from_utf8_lossy(&public).split_whitespace().nth(1).expect("a key").to_owned();
+    assert!(reads && signer.contains(&key));
+
+    let json: serde_json::Value = serde_json::from_slice(&receipt).expect("JSON");
+    let identity = backups.path("identity");
+    for pack in json["packs"].as_array().expect("packs") {
+        let sha256 = pack["sha256"].as_str().expect("a hash");
+        let object = backups.object(&format!("hosts/db1/packs/{}/{sha256}.age", &sha256[..2]));
+        let (_, sum) = piped("sha256sum", &[], &fs::read(&object).expect("a pack"));
+        assert!(String::from_utf8_lossy(&sum).starts_with(sha256));
+        let (opens, packed) = piped("age", &["-d", "-i", text(&identity), text(&object)], b"");
+        let (unpacks, bytes) = piped("zstd", &["-dc"], &packed);
+        assert!(opens && unpacks);
+        assert!(bytes.len() as u64 >= pack["live_bytes"].as_u64().expect("a number"));
+    }
+}
+
+#[test]
+fn a_backup_is_restored_without_sealant() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.configure("[data]", "[data]\npages = \"as-is\"");
+    backups.backup(&["run"]).is(0);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/restore-by-hand.py");
+    let by_hand = |into: &Path| {
+        let (repository, identity, signers) =
+            (backups.path("repository"), backups.path("identity"), backups.path("signers"));
+        let args = [text(&repository), "db1", "1", text(&identity), text(&signers), text(into)];
+        Command::new("python3").arg(script).args(args).output().expect("Python is installed")
+    };
+    let into = backups.path("by-hand");
+    let output = by_hand(&into);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    is_same(&into, &files(server.datadir()));
+    Proof::mysql(&[&into], Some(&keyring)).is_complete();
+    // What it does not do it says.
+    backups.configure("as-is", "open");
+    backups.backup(&["run", "--full"]).is(0);
+    flip(&backups.object("hosts/db1/receipts/000001.json"), 100);
+    assert!(!by_hand(&backups.path("changed")).status.success());
+}
+
+#[test]
+fn a_restore_that_was_cut_off_goes_on_and_replaces_nothing() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let keys = ["--keyring", text(&keyring)];
+    let into = backups.path("into");
+    for moment in 0..6_u64 {
+        let mut restoring = backups
+            .restore_command("1", &into, &keys)
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(60 * moment));
+        restoring.kill().expect("it was there");
+        restoring.wait().expect("it ends");
+        if into.join("sealant-manifest").exists() {
+            break;
+        }
+    }
+    if !into.join("sealant-manifest").exists() || into.join(".sealant-staging").exists() {
+        backups.restore("1", &into, &keys).is(0);
+    }
+    is_same(&into, &files(server.datadir()));
+    let before = files(&into);
+    backups.restore("1", &into, &keys).is(1).says("not empty");
+    is_same(&into, &before);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    server.start().expect("it starts");
+    server.sql("INSERT INTO demo.enc SELECT id + 1000, name FROM demo.enc").expect("changed");
+    server.stop().expect("it stops");
+    for moment in 0..8_u64 {
+        let mut running =
+            backups.command(&["run"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(50 * moment));
+        running.kill().expect("it was there");
+        running.wait().expect("it ends");
+    }
+    let last = backups.backup(&["run"]).is(0);
+    let number = last.number("/number").to_string();
+    let keys = ["--keyring", text(&keyring)];
+    backups.restore(&number, &backups.path("last"), &keys).is(0);
+    is_same(&backups.path("last"), &files(server.datadir()));
+    // Each that is listed is one.
+    let listed = backups.backup(&["list"]).is(0);
+    for of in listed.json["backups"].as_array().expect("a list").iter().rev().take(3) {
+        let number = of["number"].to_string();
+        backups.restore(&number, &backups.path(&format!("into-{number}")), &keys).is(0);
+    }
+}
+
+#[test]
+fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let made = backups.backup(&["run"]).is(0);
+    let receipt = made.json["receipt"].as_str().expect("a hash").to_owned();
+    let keys = ["--keyring", text(&keyring)];
+    backups.restore("latest", &backups.path("latest"), &keys).is(4).says("that it is the newest is not known");
+    let named = ["--keyring", text(&keyring), "--receipt", &receipt];
+    backups.restore("latest", &backups.path("named"), &named).is(0);
+    let other = ["--keyring", text(&keyring), "--receipt", &"0".repeat(64)];
+    backups.restore("latest", &backups.path("other"), &other).is(1).says("was asked for");
+    let signers = fs::read_to_string(backups.path("signers")).expect("signers");
+    fs::write(backups.path("signers"), signers.replacen("db1", "db2", 1)).expect("written");
+    backups.restore("1", &backups.path("unsigned"), &keys).is(1).says("none of the allowed signers");
+    // A receipt of another number in the place of this one.
+    fs::write(backups.path("signers"), signers).expect("written");
+    backups.backup(&["run"]).is(0);
+    for ending in ["json", "json.sig"] {
+        let of = |number: u32| backups.object(&format!("hosts/db1/receipts/{number:06}.{ending}"));
+        fs::copy(of(1), of(2)).expect("copied");
+    }
+    backups.restore("2", &backups.path("swapped"), &keys).is(1).says("put here");
+}
+
+#[test]
+fn two_runs_at_once_and_two_machines_with_one_name() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let lock = backups.objects().len();
+    assert!(lock > 0);
+    let runs: Vec<_> = (0..3)
+        .map(|_| {
+            backups.command(&["run", "--full"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts")
+        })
+        .collect();
+    let ended: Vec<_> = runs.into_iter().map(|run| run.wait_with_output().expect("it ends")).collect();
+    let good = ended.iter().filter(|ended| ended.status.success()).count();
+    let busy = ended
+        .iter()
+        .filter(|ended| String::from_utf8_lossy(&ended.stderr).contains("another run of this host is under way"))
+        .count();
+    assert!(good >= 1 && good + busy == 3, "{ended:?}");
+    // Another machine, with a state of its own, goes on from what it finds.
+    backups.configure("/state\"", "/other-state\"");
+    backups.backup(&["run"]).is(0).says("this host has no state");
+    backups.configure("/other-state\"", "/state\"");
+    backups.backup(&["run"]).is(0).says("not of the newest backup");
+}
+
+fn flip(path: &Path, at: u64) {
+    let mut file = File::options().read(true).write(true).open(path).expect("an object");
+    file.seek(SeekFrom::Start(at)).expect("there is so much");
+    let mut byte = [0];
+    file.read_exact(&mut byte).expect("a byte");
+    file.seek(SeekFrom::Start(at)).expect("there is so much");
+    file.write_all(&[byte[0] ^ 1]).expect("written");
+}
+
+#[test]
+fn no_changed_object_is_restored() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let keys = ["--keyring", text(&keyring)];
+    let objects = backups.objects();
+    assert!(objects.len() >= 5, "{objects:?}");
+    for (number, object) in objects.iter().enumerate() {
+        let sound = fs::read(object).expect("an object");
+        for kind in ["flipped", "cut", "gone"] {
+            match kind {
+                "flipped" => flip(object, sound.len() as u64 / 2),
+                "cut" => fs::write(object, &sound[..sound.len() / 2]).expect("written"),
+                _ => fs::remove_file(object).expect("removed"),
+            }
+            let into = backups.path(&format!("into-{number}-{kind}"));
+            let refused = backups.restore("1", &into, &keys);
+            assert_eq!(refused.code, 1, "{} {kind}: {}", object.display(), refused.stderr);
+            assert!(
+                refused.stderr.contains(".age")
+                    || refused.stderr.contains(".json")
+                    || refused.stderr.contains("no backup"),
+                "{}",
+                refused.stderr
+            );
+            let left = if into.exists() { tree(&into) } else { Default::default() };
+            assert!(left.keys().all(|path| path.starts_with(".sealant-staging")), "nothing took its place");
+            fs::write(object, &sound).expect("written");
+        }
+    }
+    backups.restore("1", &backups.path("into"), &keys).is(0);
+}

@@ -1,0 +1,127 @@
+//! A repository, the keys of backups, and runs of `sealant backup` and `sealant restore` with them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::sealant;
+
+/// Where backups go, and what opens them.
+pub(crate) struct Backups {
+    place: tempfile::TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stderr: String,
+    pub(crate) json: Value,
+}
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn is(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stderr, self.json);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "no '{text}' in: {}", self.stderr);
+        self
+    }
+
+    /// A number of the report, by its JSON pointer.
+    #[track_caller]
+    pub(crate) fn number(&self, pointer: &str) -> u64 {
+        self.json.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {}", self.json))
+    }
+}
+
+impl Backups {
+    /// Of a data directory whose keys these lines of the configuration name, with a repository that was made.
+    pub(crate) fn of(datadir: &Path, keys: &str) -> Self {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let identity = agefile::Identity::generate().expect("an identity");
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("identity"), format!("{}\n", identity.to_secret_text().as_str())).expect("written");
+        let config = format!(
+            "[repository]\nurl = {:?}\n[host]\nname = \"db1\"\nsigning_key = {:?}\n[server]\ndatadir = {datadir:?}\n{keys}\n\
+             [data]\nrecipients = [\"{}\"]\n[state]\ndirectory = {:?}\n",
+            at("repository"),
+            at("signing.key"),
+            identity.recipient(),
+            at("state"),
+        );
+        fs::write(at("backup.toml"), config).expect("written");
+        let backups = Self { place };
+        let made = sealant().args(["backup", "init", "--config"]).arg(backups.path("backup.toml")).output();
+        let made = made.expect("the binary starts");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        fs::write(backups.path("signers"), made.stdout).expect("written");
+        backups
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    /// An object of the repository.
+    pub(crate) fn object(&self, name: &str) -> PathBuf {
+        self.path("repository").join(name)
+    }
+
+    /// Names and lengths of all objects.
+    pub(crate) fn objects(&self) -> Vec<PathBuf> {
+        let (mut found, mut directories) = (Vec::new(), vec![self.path("repository")]);
+        while let Some(directory) = directories.pop() {
+            for item in fs::read_dir(directory).expect("a directory") {
+                let path = item.expect("an item").path();
+                if path.is_dir() { directories.push(path) } else { found.push(path) }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Changes the configuration.
+    pub(crate) fn configure(&self, from: &str, to: &str) {
+        let path = self.path("backup.toml");
+        let text = fs::read_to_string(&path).expect("a configuration");
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replacen(from, to, 1)).expect("written");
+    }
+
+    pub(crate) fn command(&self, verb: &[&str]) -> Command {
+        let mut command = sealant();
+        command.arg("backup").args(verb).arg("--config").arg(self.path("backup.toml"));
+        command
+    }
+
+    pub(crate) fn backup(&self, verb: &[&str]) -> Ran {
+        ended(self.command(verb).arg("--json"))
+    }
+
+    /// A restore by somebody who knows the signers.
+    pub(crate) fn restore_command(&self, number: &str, into: &Path, more: &[&str]) -> Command {
+        let mut command = sealant();
+        command.args(["restore", number, "--json", "--repository"]).arg(self.path("repository"));
+        command.arg("--identity").arg(self.path("identity")).arg("--allowed-signers").arg(self.path("signers"));
+        command.arg("--into").arg(into).args(more);
+        command
+    }
+
+    pub(crate) fn restore(&self, number: &str, into: &Path, more: &[&str]) -> Ran {
+        ended(&mut self.restore_command(number, into, more))
+    }
+}
+
+fn ended(command: &mut Command) -> Ran {
+    let output = command.output().expect("the binary starts");
+    let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ran { code: output.status.code().unwrap_or(-1), stderr, json }
+}
