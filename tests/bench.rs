@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use harness::{KeyringPlace, Kind, Server, require};
 use serde_json::Value;
 
+use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
 /// A clear tablespace of a server, and one that is large enough to time other programs on: the same
@@ -62,7 +63,7 @@ fn verification_is_measured_against_reading_and_against_peers() {
         page.to_str().unwrap(),
     ];
     let document = json(&bench(data.path(), &options));
-    assert_eq!(document["schema"], "sealant.bench/1");
+    has_its_schema(&document, "bench-1");
     assert_eq!(document["subject"]["files"], 2);
     // The one that calls the files invalid does not read them to the end, so it is not timed.
     let experiments = document["experiments"].as_array().unwrap();
@@ -154,7 +155,7 @@ fn copies_are_measured_against_every_peer_that_is_there() {
         options.push("--peers-without-aes");
     }
     let document = json(&transfer(data.path(), &options, |_| {}));
-    assert_eq!(document["schema"], "sealant.bench/1");
+    has_its_schema(&document, "bench-1");
     assert_eq!(document["subject"]["files"], 4);
     let experiment = &document["experiments"][0];
     let arms = names(&experiment["arms"], "name");

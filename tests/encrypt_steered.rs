@@ -17,6 +17,7 @@ use crate::support::encryption::{
     Ended, SUMS, clear_mysql, comes_to, files_with_marker, mysql_to_be_killed, mysql_with_tables, start,
 };
 use crate::support::proof::Statements;
+use crate::support::schema::has_its_schema;
 use crate::support::{run, sealant};
 
 /// What `sealant encrypt status` says of the only run.
@@ -24,7 +25,9 @@ fn status(server: &Server) -> Value {
     let output = run(["encrypt", "status", "--format", "json", "--state-dir", server.dir().to_str().expect("ASCII")]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    all.get(0).cloned().unwrap_or(Value::Null)
+    let Some(state) = all.get(0) else { return Value::Null };
+    has_its_schema(state, "encrypt-state-1");
+    state.clone()
 }
 
 fn steer(server: &Server, verb: &str) -> std::process::Output {

@@ -297,6 +297,7 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     let names = register(&state);
     // A register of an earlier version, of another server, damaged, or something else in its place.
     let text = fs::read_to_string(&names).expect("a register");
+    has_its_schema(&serde_json::from_str(&text).expect("JSON"), "key-register-1");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");
     document.as_object_mut().expect("an object").remove("copies");
     fs::write(&names, document.to_string()).expect("written");

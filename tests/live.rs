@@ -74,6 +74,7 @@ fn saved_facts_give_the_same_findings_and_drift_shows_what_changed() {
     server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'").expect("data");
     let (before, after) = (dir.path().join("before.json"), dir.path().join("after.json"));
     let live = Audit::live_with(&server, &["--save", before.to_str().expect("ASCII")]);
+    has_its_schema(&serde_json::from_slice(&fs::read(&before).expect("facts")).expect("JSON"), "facts-1");
     let replayed = Audit::of(["--facts", before.to_str().expect("ASCII")]);
     let statuses = |audit: &Audit| -> Vec<String> {
         let all = audit.json["findings"].as_array().expect("a list");

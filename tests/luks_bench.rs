@@ -8,6 +8,7 @@ use std::process::Output;
 use harness::vm::Machine;
 use serde_json::Value;
 
+use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
 fn bench(args: &[&str]) -> Output {
@@ -36,7 +37,7 @@ fn every_set_is_measured_in_memory_or_said_why_not() {
     let output = bench(&["--rounds", "2", "--span", "1", "--format", "json", "--raw", &raw, "--html", &html]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let record = document(&String::from_utf8_lossy(&output.stdout));
-    assert_eq!(record["schema"], "sealant.bench/1");
+    has_its_schema(&record, "bench-1");
     let experiments = record["experiments"].as_array().expect("a list");
     let notes = texts(&record["notes"], "").join("\n");
     // Both ways, both sizes; of twelve sets one has half a key and one is not AES alone.

@@ -11,6 +11,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::support::disk::{CHEAP, Desk, cryptsetup, text};
+use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
 fn header(args: &[&str]) -> Output {
@@ -29,8 +30,10 @@ fn ends(output: &Output, code: i32) -> String {
 #[track_caller]
 fn verdict(backup: &Path, image: &Path, more: &[&str]) -> Value {
     let output = header(&[&["check", text(backup), text(image), "--format", "json"], more].concat());
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+    has_its_schema(&report, "luks-header-check-1");
+    report
 }
 
 fn wipe(image: &Path, from: u64, bytes: usize) {
@@ -50,7 +53,8 @@ fn a_backup_is_cryptsetups_own_private_and_tied_to_its_volume() {
         }
         let manifest: Value =
             serde_json::from_slice(&fs::read(desk.path("ours.manifest")).expect("a manifest")).expect("JSON");
-        assert_eq!((&manifest["schema"], &manifest["format"]), (&"sealant.luks-header/1".into(), &kind.into()));
+        has_its_schema(&manifest, "luks-header-1");
+        assert_eq!(manifest["format"], kind);
         assert_eq!(manifest["slots"].as_array().map(Vec::len), Some(1));
         assert_eq!(verdict(&ours, &image, &[])["verdict"], "current");
         assert_eq!(verdict(&ours, &image, &[])["as_saved"], true);

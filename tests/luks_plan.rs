@@ -9,6 +9,7 @@ use harness::{Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::disk::{Desk, text};
+use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
 fn plan(args: &[&str]) -> Output {
@@ -28,7 +29,7 @@ fn paths_of(kind: Kind) {
     let server = Server::builder(kind).option("--log-bin=binlog").option("--server-id=1").start().expect("it starts");
     let socket = server.socket().to_str().expect("ASCII");
     let plan = json(&["--socket", socket, "--user", "root"]);
-    assert_eq!(plan["schema"], "sealant.luks-plan/1");
+    has_its_schema(&plan, "luks-plan-1");
     let paths = plan["paths"].as_array().expect("a list");
     let role =
         |role: &str| paths.iter().find(|path| path["role"] == role).unwrap_or_else(|| panic!("{role}: {plan:#}"));

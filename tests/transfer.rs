@@ -16,6 +16,7 @@ use transfer::hash::Hash;
 
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
 use crate::support::proof::Proof;
+use crate::support::schema::has_its_schema;
 use crate::support::{leave_out, run};
 
 const MIB: usize = 1 << 20;
@@ -61,19 +62,26 @@ fn a_directory_arrives_as_it_was() {
         let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let into = target.path().join("new");
         let report = moves(source.path(), &into, &["--compress", compress, "--streams", "3"]);
-        assert_eq!(report["schema"], "sealant.transfer/1");
+        has_its_schema(&report, "transfer-1");
         assert_eq!(report["kept_bytes"], 0);
         let blocks = |root: &Path| fs::metadata(root.join("db/sparse.ibd")).expect("there").blocks();
         assert_eq!(blocks(source.path()), blocks(&into), "holes stay holes");
         assert!(!into.join(".sealant-staging").exists());
         let manifest = fs::read_to_string(into.join("sealant-manifest")).expect("a manifest");
         assert!(manifest.contains(report["tree"].as_str().expect("text")));
+        for line in manifest.lines() {
+            has_its_schema(&serde_json::from_str(line).expect("JSON"), "manifest-1");
+        }
         let check = || run(["verify", "--manifest", text(&into.join("sealant-manifest"))]);
         assert_eq!(check().status.code(), Some(0), "{}", String::from_utf8_lossy(&check().stdout));
         fs::write(into.join("db/zeros"), vec![1; 3 * MIB + 17]).expect("written");
         let changed = check();
         assert_eq!(changed.status.code(), Some(3));
         assert!(String::from_utf8_lossy(&changed.stdout).contains("db/zeros: its bytes are others"));
+        let changed = run(["verify", "--manifest", text(&into.join("sealant-manifest")), "--format", "json"]);
+        let changed = serde_json::from_slice(&changed.stdout).expect("JSON");
+        has_its_schema(&changed, "manifest-check-1");
+        assert_eq!(changed["differences"][0]["path"], "db/zeros");
     }
 }
 
