@@ -14,6 +14,7 @@ use crate::support::backup::Backups;
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::{TABLES, encrypting};
+use crate::support::schema::has_its_schema;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
@@ -224,7 +225,16 @@ fn everything_opens_with_programs_of_others() {
     assert!(reads && signer.contains(&key));
 
     let json: serde_json::Value = serde_json::from_slice(&receipt).expect("JSON");
+    has_its_schema(&json, "receipt-1");
+    let repository = fs::read(backups.object("sealant-repo.json")).expect("a description");
+    has_its_schema(&serde_json::from_slice(&repository).expect("JSON"), "repository-1");
     let identity = backups.path("identity");
+    let manifest = backups.object("hosts/db1/manifests/000001.age");
+    let (opens, packed) = piped("age", &["-d", "-i", text(&identity), text(&manifest)], b"");
+    let (unpacks, lines) = piped("zstd", &["-dc"], &packed);
+    assert!(opens && unpacks);
+    let head = lines.split(|byte| *byte == b'\n').next().expect("a line");
+    has_its_schema(&serde_json::from_slice(head).expect("JSON"), "backup-manifest-1");
     for pack in json["packs"].as_array().expect("packs") {
         let sha256 = pack["sha256"].as_str().expect("a hash");
         let object = backups.object(&format!("hosts/db1/packs/{}/{sha256}.age", &sha256[..2]));

@@ -6,7 +6,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::schema::has_its_schema;
 use super::sealant;
+
+/// The reports of `sealant backup` and `sealant restore`.
+const SCHEMAS: [&str; 3] = ["backup-1", "backup-list-1", "restore-1"];
 
 /// Where backups go, and what opens them.
 pub(crate) struct Backups {
@@ -121,7 +125,12 @@ impl Backups {
 
 fn ended(command: &mut Command) -> Ran {
     let output = command.output().expect("the binary starts");
-    let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    if let Some(id) = json["schema"].as_str() {
+        let name = id.trim_start_matches("sealant.").replace('/', "-");
+        assert!(SCHEMAS.contains(&name.as_str()), "{name}");
+        has_its_schema(&json, &name);
+    }
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Ran { code: output.status.code().unwrap_or(-1), stderr, json }
 }
