@@ -249,11 +249,13 @@ impl Artefact<'_> {
         };
         // The files of a partition are called TABLE#p#PARTITION; a # of a name is written @0023.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
+        let encoded = (schema.to_owned(), table.to_owned());
         let (schema, table) = (decoded(schema), decoded(table));
         if table.is_empty() {
             return None;
         }
-        match self.reported_names().filter(|_| schema.contains('@') || table.contains('@')) {
+        let is_clearer = |names: &(String, String)| (schema.contains('@') || table.contains('@')) && *names != encoded;
+        match self.reported_names().filter(is_clearer) {
             Some(names) => Some(names),
             None => Some((schema, table)),
         }

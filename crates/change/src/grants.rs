@@ -6,7 +6,10 @@ use crate::{Error, Session};
 
 /// The account's grants and those of its active roles.
 pub(crate) fn of_session(session: &mut Session<'_>) -> Result<Grants, Error> {
-    let roles = session.value("SELECT CURRENT_ROLE()")?.filter(|roles| roles != "NONE");
+    // MySQL has roles from 8.0 on; before, the name is taken for a stored function's.
+    let has_roles = !session.identity().flavor().is_mysql_like() || session.identity().version.at_least(8, 0, 0);
+    let roles = if has_roles { session.value("SELECT CURRENT_ROLE()")? } else { None };
+    let roles = roles.filter(|roles| roles != "NONE");
     let sql = match roles {
         // MariaDB has one role at a time, and its grants are shown with the account's.
         Some(roles) if session.identity().version.flavor != server::Flavor::MariaDb => {

@@ -1,12 +1,19 @@
 //! A connection that may change the server.
 
 use std::{
+    borrow::Cow,
     sync::atomic::{AtomicBool, Ordering},
     thread::{scope, sleep},
     time::{Duration, Instant},
 };
 
-use server::{Connection, Identity, Options, Rows, Target};
+use server::{
+    Connection, Identity, Options, Rows, Target,
+    dialect::{
+        encryption::{Encrypts, encrypts},
+        innodb::{Dictionary, dictionary},
+    },
+};
 
 use crate::{Error, StatementLog, control::Requests};
 
@@ -90,6 +97,21 @@ impl<'l> Session<'l> {
     /// [`Error::Server`].
     pub fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
         Ok(self.connection.query(sql)?)
+    }
+
+    /// What its InnoDB is asked for.
+    pub(crate) fn dictionary(&self) -> &'static Dictionary {
+        dictionary(&self.identity.version)
+    }
+
+    /// A tablespace's name in the dictionary as statements have it.
+    pub(crate) fn space_name<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.dictionary().encoded { audit::artefact::decoded(name).into() } else { name.into() }
+    }
+
+    /// Whether this server of the MySQL family can encrypt that.
+    pub(crate) fn encrypts(&self, what: Encrypts) -> bool {
+        encrypts(&self.identity.version, what)
     }
 
     /// What tells whether, and how, this server replicates.

@@ -24,6 +24,11 @@ const PAGE: usize = 16384;
 const INFO: usize = 10390;
 
 fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
+    tablespace_from(bytes, keys, 0)
+}
+
+/// Begins with that page, and goes on with those before it at the end.
+fn tablespace_from(bytes: &[u8], keys: &dyn KeySource, first: usize) -> FileReport {
     let options = Options {
         keys,
         export_key: None,
@@ -34,8 +39,10 @@ fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
         owners: &NoOwners,
     };
     let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
-    let mut part = Part::default();
-    verifier.verify(bytes, 0, &mut bytes.to_vec(), &mut Scratch::default(), &mut part);
+    let (mut part, mut pages) = (Part::default(), bytes.to_vec());
+    let (before, behind) = pages.split_at_mut(first * PAGE);
+    verifier.verify(bytes, first as u64, behind, &mut Scratch::default(), &mut part);
+    verifier.verify(bytes, 0, before, &mut Scratch::default(), &mut part);
     verifier.finish([part])
 }
 
@@ -235,6 +242,10 @@ mod system_tablespace {
         damaged[65 * PAGE + 5000] ^= 1;
         let report = tablespace(&damaged, &keys_of("percona80-"));
         assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1));
+
+        // Threads take the pages in any order.
+        let report = tablespace_from(&damaged, &keys_of("percona80-"), 64);
+        assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1), "{report:#?}");
     }
 
     #[test]

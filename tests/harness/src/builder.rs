@@ -10,7 +10,7 @@ use crate::server::{new_directory, new_directory_in};
 use crate::template;
 use crate::{Error, Kind, Server, limit, run};
 
-/// Where MySQL 9.7's keyring file is.
+/// Where MySQL's keyring file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeyringPlace {
     /// No keyring: nothing can be encrypted.
@@ -32,6 +32,7 @@ pub struct ServerBuilder {
     init_options: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
     keyring: KeyringPlace,
+    keyring_plugin: bool,
     option_file: String,
     by_file: bool,
     seed: Option<PathBuf>,
@@ -51,6 +52,7 @@ impl ServerBuilder {
             init_options: Vec::new(),
             files: Vec::new(),
             keyring: KeyringPlace::None,
+            keyring_plugin: kind == Kind::MySql57,
             option_file: String::new(),
             by_file: false,
             seed: None,
@@ -110,11 +112,18 @@ impl ServerBuilder {
         self
     }
 
-    /// Gives MySQL 9.7 a keyring (`component_keyring_file`).
+    /// Gives MySQL a keyring: `component_keyring_file`, or in 5.7 the plug-in `keyring_file`.
     #[must_use]
     pub fn keyring(mut self, place: KeyringPlace) -> Self {
         self.keyring = place;
         self
+    }
+
+    /// Gives MySQL 8.0 its keyring by the plug-in `keyring_file`, as 5.7 always has it.
+    #[must_use]
+    pub fn keyring_plugin(mut self, place: KeyringPlace) -> Self {
+        self.keyring_plugin = true;
+        self.keyring(place)
     }
 
     /// Gives MariaDB a key file in clear, with lines `id;hex`, by
@@ -234,7 +243,7 @@ impl ServerBuilder {
         for (name, contents) in &self.files {
             write(&dir.path().join(name), contents)?;
         }
-        self.write_keyring_config(dir.path(), &datadir)?;
+        let keyring_options = self.write_keyring_config(dir.path(), &datadir)?;
 
         // Not --no-defaults: with it MySQL ignores what SET PERSIST wrote.
         let option_file = dir.path().join("my.cnf");
@@ -242,6 +251,7 @@ impl ServerBuilder {
         let mut fixed = vec![format!("--defaults-file={}", option_file.display())];
         fixed.extend(installation(self.kind, &binaries, &datadir));
         fixed.extend(self.init_options.iter().cloned());
+        fixed.extend(keyring_options);
         let options = self.options.iter().map(|option| expand(option, dir.path())).collect();
         let mut server = Server::assemble(self.kind, binaries, dir, fixed, options);
         server.programs.clone_from(&self.programs);
@@ -278,19 +288,25 @@ impl ServerBuilder {
         }
     }
 
-    /// The installation leaves the choice to the data directory: a manifest
-    /// that names the component, and the component's own settings.
-    fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<(), Error> {
+    /// The installation leaves the choice of a component to the data directory: a manifest that names it,
+    /// and its settings. A plug-in is chosen by options, which are returned.
+    fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<Vec<String>, Error> {
         let keys = match &self.keyring {
-            KeyringPlace::None => return Ok(()),
+            KeyringPlace::None => return Ok(Vec::new()),
+            KeyringPlace::InDatadir if self.keyring_plugin => datadir.join("keyring"),
             KeyringPlace::InDatadir => datadir.join("component_keyring_file.keys"),
             KeyringPlace::Beside => dir.join("keyring"),
             KeyringPlace::Path(path) => PathBuf::from(expand(&path.to_string_lossy(), dir)),
         };
+        if self.keyring_plugin {
+            let data = format!("--keyring-file-data={}", keys.display());
+            return Ok(vec!["--early-plugin-load=keyring_file.so".to_owned(), data]);
+        }
         let settings = format!(r#"{{"path":"{}","read_only":false}}"#, keys.display());
         write(&datadir.join("component_keyring_file.cnf"), settings.as_bytes())?;
         let manifest = br#"{"components":"file://component_keyring_file"}"#;
-        write(&datadir.join("mysqld.my"), manifest)
+        write(&datadir.join("mysqld.my"), manifest)?;
+        Ok(Vec::new())
     }
 }
 

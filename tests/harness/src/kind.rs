@@ -19,10 +19,12 @@ pub enum Kind {
     MariaDb118,
     /// MySQL 5.6: old TLS, no client of its own (MariaDB 10.11's is used).
     MySql56,
-    /// MySQL 5.7: a build of one's own.
+    /// MySQL 5.7, with a stand-in for its keyring plug-in and MariaDB 10.11's client; `SEALANT_MYSQL57` replaces it.
     MySql57,
-    /// MySQL 8.0: a build of one's own.
+    /// MySQL 8.0; `SEALANT_MYSQL80` replaces it.
     MySql80,
+    /// MariaDB 11.4; `SEALANT_MARIADB114` replaces it.
+    MariaDb114,
     /// MySQL 8.4: a build of one's own.
     MySql84,
     /// Percona Server 5.7: a build of one's own.
@@ -49,13 +51,14 @@ const fn line(kind: Kind, name: &'static str, variable: Option<&'static str>, in
 }
 
 /// Every kind there is.
-const LINES: [Line; 10] = [
+const LINES: [Line; 11] = [
     line(Kind::MySql97, "mysql97", Some("SEALANT_MYSQLD"), Some("usr/sbin/mysqld")),
     line(Kind::MariaDb1011, "mariadb1011", Some("SEALANT_MARIADBD"), Some("usr/sbin/mariadbd")),
     line(Kind::MariaDb118, "mariadb118", None, Some("usr/sbin/mariadbd")),
     line(Kind::MySql56, "mysql56", None, Some("server/mysqld")),
-    line(Kind::MySql57, "mysql57", Some("SEALANT_MYSQL57"), None),
-    line(Kind::MySql80, "mysql80", Some("SEALANT_MYSQL80"), None),
+    line(Kind::MySql57, "mysql57", Some("SEALANT_MYSQL57"), Some("usr/bin/mysqld")),
+    line(Kind::MySql80, "mysql80", Some("SEALANT_MYSQL80"), Some("usr/bin/mysqld")),
+    line(Kind::MariaDb114, "mariadb114", Some("SEALANT_MARIADB114"), Some("usr/bin/mariadbd")),
     line(Kind::MySql84, "mysql84", Some("SEALANT_MYSQL84"), None),
     line(Kind::Percona57, "percona57", Some("SEALANT_PERCONA57"), None),
     line(Kind::Percona80, "percona80", Some("SEALANT_PERCONA80"), None),
@@ -119,7 +122,7 @@ impl Kind {
     /// Whether this is a MariaDB.
     #[must_use]
     pub fn is_mariadb(self) -> bool {
-        matches!(self, Self::MariaDb1011 | Self::MariaDb118)
+        matches!(self, Self::MariaDb1011 | Self::MariaDb114 | Self::MariaDb118)
     }
 
     pub(crate) fn always_tested(self) -> bool {
@@ -136,7 +139,7 @@ impl Kind {
         let version = version(&daemon).ok_or_else(|| missing(&daemon))?;
         let basedir = self.basedir(&daemon);
         let clients = basedir.join("bin");
-        let borrows = self == Self::MySql56 || self.is_build_of_ones_own();
+        let borrows = matches!(self, Self::MySql56 | Self::MySql57) || self.is_build_of_ones_own();
         let borrowed = borrows.then(|| root(Self::MariaDb1011).join("usr/bin"));
         let client = |clients: &Path| first(clients, &["mariadb", "mysql"]);
         let borrowed = || borrowed.as_deref().and_then(client);

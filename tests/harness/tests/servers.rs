@@ -64,6 +64,21 @@ fn mysql_56_starts_answers_and_stops() {
 }
 
 #[test]
+fn mysql_57_starts_answers_and_stops() {
+    starts_answers_and_stops(Kind::MySql57, "5.7.");
+}
+
+#[test]
+fn mysql_80_starts_answers_and_stops() {
+    starts_answers_and_stops(Kind::MySql80, "8.0.");
+}
+
+#[test]
+fn mariadb_114_starts_answers_and_stops() {
+    starts_answers_and_stops(Kind::MariaDb114, "11.4.");
+}
+
+#[test]
 fn two_servers_run_at_once_with_their_own_identity() {
     if require(Kind::MySql97).is_none() {
         return;

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
+use server::dialect::encryption::{Setting, setting};
+
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
 
 /// Sets a dynamic variable now and for the next start.
-///
-/// `SET PERSIST` exists in MySQL from 8.0.0; MySQL 5.x and MariaDB forget what `SET GLOBAL` set.
 pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
-    let (plain, literal) = (value.trim_matches('\''), literal(value));
-    if sql.mysql_since(8, 0, 0) {
-        return Remedy::statement(format!("SET PERSIST {name} = {literal}"));
+    let Setting { statement, line } = setting(&sql.identity.version, name, &literal(value));
+    match line {
+        Some(line) => Remedy::statement(statement).to_keep(Remedy::option_file(group(sql), [line])),
+        None => Remedy::statement(statement),
     }
-    Remedy::statement(format!("SET GLOBAL {name} = {literal}")).to_keep(option(sql, name, plain))
 }
 
 /// A value as `SET` takes it: words but for the switches' are quoted, or `FORCE` is a syntax error

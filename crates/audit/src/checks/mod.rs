@@ -40,9 +40,13 @@ pub use rest::aria_plaintext::CHECK as ARIA_PLAINTEXT;
 pub use rest::binlog_plaintext::CHECK as BINLOG_PLAINTEXT;
 pub use rest::default_off::CHECK as DEFAULT_OFF;
 pub use rest::doublewrite_plaintext::CHECK as DOUBLEWRITE_PLAINTEXT;
+pub use rest::fts_plaintext::CHECK as FTS_PLAINTEXT;
+pub use rest::general_plaintext::CHECK as GENERAL_PLAINTEXT;
+pub use rest::mysql_ibd_plaintext::CHECK as MYSQL_IBD_PLAINTEXT;
 pub use rest::page_plaintext::CHECK as PAGE_PLAINTEXT;
 pub use rest::redo_plaintext::CHECK as REDO_PLAINTEXT;
 pub use rest::relaylog_plaintext::CHECK as RELAYLOG_PLAINTEXT;
+pub use rest::schema_default_no::CHECK as SCHEMA_DEFAULT_NO;
 pub use rest::undo_plaintext::CHECK as UNDO_PLAINTEXT;
 
 use crate::check::Check;

@@ -30,20 +30,13 @@ pub(super) struct Clear {
     pub(super) general: Vec<(String, u64)>,
 }
 
-const SPACES: &str = "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes \
-     FROM information_schema.INNODB_TABLESPACES WHERE ENCRYPTION <> 'Y' AND SPACE_TYPE IN ('Single', 'General')";
 const TABLES: &str = "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t FROM information_schema.TABLES \
      WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB'";
-/// Tables in the system tablespace. InnoDB's own have no schema.
-const IN_SYSTEM: &str = "SELECT NAME AS name FROM information_schema.INNODB_TABLES WHERE SPACE = 0";
-/// Auxiliary tables of full-text indexes are called `SCHEMA/fts_TABLE-ID-IN-HEX_…`.
-const TABLE_IDS: &str = "SELECT t.TABLE_ID AS id, s.NAME AS name FROM information_schema.INNODB_TABLES t \
-     JOIN information_schema.INNODB_TABLESPACES s ON s.SPACE = t.SPACE WHERE s.SPACE_TYPE = 'Single'";
 
 impl Clear {
     /// Asks the server.
     pub(super) fn of(session: &mut Session<'_>) -> Result<Self, Error> {
-        let spaces = session.ask(SPACES)?;
+        let spaces = session.ask(session.dictionary().clear)?;
         let known = tables(session)?;
         let mut clear = Self::default();
         let mut sizes: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -53,7 +46,7 @@ impl Clear {
             let bytes = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
             if kind == "General" {
                 clear.general.push((name.to_owned(), bytes));
-            } else if let Some(table) = table_of(name, &known) {
+            } else if let Some(table) = table_of(&session.space_name(name), &known) {
                 *sizes.entry(table.clone()).or_default() += bytes;
             } else if let Some(id) = full_text_parent(name) {
                 auxiliary.push((id, bytes));
@@ -61,6 +54,9 @@ impl Clear {
         }
         if !auxiliary.is_empty() {
             add_parents(session, &known, &auxiliary, &mut sizes)?;
+        }
+        if session.dictionary().encoded {
+            add_by_options(session, &mut sizes)?;
         }
         clear.tables = sizes
             .into_iter()
@@ -76,7 +72,7 @@ impl Clear {
         session: &mut Session<'_>,
         known: &HashMap<String, (String, String)>,
     ) -> Result<(), Error> {
-        let names = session.ask(IN_SYSTEM)?;
+        let names = session.ask(session.dictionary().in_system)?;
         for name in names.rows.iter().filter_map(|row| row.first()?.as_deref()) {
             let Some((schema, table)) = table_of(&audit::artefact::decoded(name), known) else { continue };
             let (schema, table) = (schema.clone(), table.clone());
@@ -96,18 +92,36 @@ pub(crate) fn tables(session: &mut Session<'_>) -> Result<HashMap<String, (Strin
     Ok(names.map(|(schema, table)| (format!("{schema}/{table}"), (schema, table))).collect())
 }
 
-/// A full-text index's own tables are encrypted with the table that it is of.
+/// Names with letters beyond ASCII are written in codes of two characters, which are not decoded here: what tells of these
+/// tables is how they were made.
+fn add_by_options(session: &mut Session<'_>, sizes: &mut BTreeMap<(String, String), u64>) -> Result<(), Error> {
+    let tables = session.ask(
+        "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes FROM information_schema.TABLES \
+         WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB' AND CREATE_OPTIONS NOT LIKE '%ENCRYPTION=_Y_%'",
+    )?;
+    for row in 0..tables.rows.len() {
+        let (Some(schema), Some(table)) = (tables.value(row, "s"), tables.value(row, "t")) else { continue };
+        if !schema.is_ascii() || !table.is_ascii() {
+            let bytes = tables.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+            sizes.entry((schema.to_owned(), table.to_owned())).or_insert(bytes);
+        }
+    }
+    Ok(())
+}
+
+/// A full-text index's own tables are encrypted with the table that it is of, and are called
+/// `SCHEMA/fts_TABLE-ID-IN-HEX_…`, in 5.7 `SCHEMA/FTS_…`.
 fn add_parents(
     session: &mut Session<'_>,
     known: &HashMap<String, (String, String)>,
     auxiliary: &[(u64, u64)],
     sizes: &mut BTreeMap<(String, String), u64>,
 ) -> Result<(), Error> {
-    let ids = session.ask(TABLE_IDS)?;
+    let ids = session.ask(session.dictionary().table_ids)?;
     for row in 0..ids.rows.len() {
         let Some(id) = ids.value(row, "id").and_then(|id| id.parse::<u64>().ok()) else { continue };
         let bytes: u64 = auxiliary.iter().filter(|(parent, _)| *parent == id).map(|(_, bytes)| bytes).sum();
-        let table = ids.value(row, "name").and_then(|name| table_of(name, known));
+        let table = ids.value(row, "name").and_then(|name| table_of(&session.space_name(name), known));
         if let (true, Some(table)) = (auxiliary.iter().any(|(parent, _)| *parent == id), table) {
             *sizes.entry(table.clone()).or_default() += bytes;
         }

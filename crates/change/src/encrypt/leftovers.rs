@@ -1,9 +1,16 @@
 //! What is in clear text still, why, and what to do about it.
 
-use audit::checks::{self, BINLOG_PLAINTEXT, DOUBLEWRITE_PLAINTEXT, REDO_PLAINTEXT};
+use audit::checks::{
+    self, BINLOG_PLAINTEXT, DEFAULT_OFF, DOUBLEWRITE_PLAINTEXT, FTS_PLAINTEXT, GENERAL_PLAINTEXT, MYSQL_IBD_PLAINTEXT,
+    REDO_PLAINTEXT, RELAYLOG_PLAINTEXT, SCHEMA_DEFAULT_NO, UNDO_PLAINTEXT,
+};
 use audit::finding::{Finding, Status};
 use audit::meaning::ClosedBy;
 use serde::Serialize;
+use server::{
+    Flavor, ServerVersion,
+    dialect::encryption::{Encrypts, encrypts},
+};
 
 /// Something that rests in clear text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,8 +27,22 @@ pub struct Leftover {
     pub closable: bool,
 }
 
+/// What a server of the MySQL family has to be able to encrypt for a run to close that, where it is more than tables.
+const NEEDED: [(&str, Encrypts); 10] = [
+    (BINLOG_PLAINTEXT.id, Encrypts::BinaryLogs),
+    (DOUBLEWRITE_PLAINTEXT.id, Encrypts::Doublewrite),
+    (REDO_PLAINTEXT.id, Encrypts::Redo),
+    (UNDO_PLAINTEXT.id, Encrypts::Undo),
+    (DEFAULT_OFF.id, Encrypts::Defaults),
+    (FTS_PLAINTEXT.id, Encrypts::FullText),
+    (GENERAL_PLAINTEXT.id, Encrypts::General),
+    (MYSQL_IBD_PLAINTEXT.id, Encrypts::Dictionary),
+    (RELAYLOG_PLAINTEXT.id, Encrypts::BinaryLogs),
+    (SCHEMA_DEFAULT_NO.id, Encrypts::Defaults),
+];
+
 /// Findings that are leftovers, each artefact once.
-pub(super) fn of(findings: &[Finding], mariadb: bool) -> Vec<Leftover> {
+pub(super) fn of(findings: &[Finding], version: Option<&ServerVersion>) -> Vec<Leftover> {
     let mut leftovers: Vec<Leftover> = Vec::new();
     for finding in findings {
         let reason = match finding.status {
@@ -30,15 +51,25 @@ pub(super) fn of(findings: &[Finding], mariadb: bool) -> Vec<Leftover> {
             Status::Unknown => format!("not proven: {}", finding.message),
             _ => continue,
         };
-        if let Some(closable) = closable(finding, mariadb) {
+        if let Some(closable) = closable(finding, version) {
             add(&mut leftovers, vec![leftover(finding, closable, reason)]);
         }
     }
     leftovers
 }
 
+/// Says what a run can do about it, where that differs from the audit's remedy.
+pub(super) fn name_remedies(leftovers: &mut [Leftover], version: &ServerVersion, resizes: bool) {
+    if encrypts(version, Encrypts::BinaryLogs) {
+        name_purge(leftovers);
+    }
+    if !resizes && encrypts(version, Encrypts::Redo) {
+        name_restart(leftovers);
+    }
+}
+
 /// Clear binary logs are removed by a run that may, which is less work than the audit's remedy.
-pub(super) fn name_purge(leftovers: &mut [Leftover]) {
+fn name_purge(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut().filter(|leftover| leftover.check == BINLOG_PLAINTEXT.id) {
         leftover.remedy =
             format!("run it again with --purge-binlogs once every replica has read them; by hand: {}", leftover.remedy);
@@ -46,7 +77,7 @@ pub(super) fn name_purge(leftovers: &mut [Leftover]) {
 }
 
 /// Servers before 8.0.30 leave their redo files behind at a restart only, and their doublewrite files by and by.
-pub(super) fn name_restart(leftovers: &mut [Leftover]) {
+fn name_restart(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut() {
         if leftover.check == REDO_PLAINTEXT.id {
             "stop the server cleanly (innodb_fast_shutdown = 0), give innodb_log_file_size another value, and start it: \
@@ -69,11 +100,11 @@ pub(super) fn add(leftovers: &mut Vec<Leftover>, more: Vec<Leftover>) {
 }
 
 /// Whether a run has more to do because of a finding that did not pass; none if it is no leftover.
-fn closable(finding: &Finding, mariadb: bool) -> Option<bool> {
+fn closable(finding: &Finding, version: Option<&ServerVersion>) -> Option<bool> {
     let failed = finding.status == Status::Fail;
     match checks::find(&finding.id).map(|check| check.closed_by) {
-        Some(ClosedBy::Encrypt) => Some(true),
-        Some(ClosedBy::EncryptOnMariaDb) => Some(mariadb),
+        Some(ClosedBy::Encrypt) => Some(version.is_none_or(|version| can_encrypt(version, &finding.id))),
+        Some(ClosedBy::EncryptOnMariaDb) => Some(version.is_some_and(is_mariadb)),
         Some(ClosedBy::Disk) => Some(false),
         // Nothing shows that a damaged page is encrypted. Pages whose key is not at hand are the keyring's proof.
         Some(ClosedBy::Restore) => failed.then_some(true),
@@ -81,6 +112,16 @@ fn closable(finding: &Finding, mariadb: bool) -> Option<bool> {
         // A failure that nobody knows to be harmless.
         None => failed.then_some(true),
     }
+}
+
+fn is_mariadb(version: &ServerVersion) -> bool {
+    version.flavor == Flavor::MariaDb
+}
+
+/// Whether that server encrypts what the check found in clear text.
+fn can_encrypt(version: &ServerVersion, check: &str) -> bool {
+    let needed = NEEDED.iter().find(|(known, _)| *known == check).map_or(Encrypts::Tables, |(_, what)| *what);
+    is_mariadb(version) || encrypts(version, needed)
 }
 
 fn leftover(finding: &Finding, closable: bool, reason: String) -> Leftover {
@@ -121,7 +162,13 @@ mod tests {
 
     /// Whether a run with this finding has more to do; none if it is no leftover.
     fn closable_of(id: &str, status: Status, mariadb: bool) -> Option<bool> {
-        let leftovers = of(&[finding(id, status)], mariadb);
+        let (text, comment) = if mariadb { ("10.11.19-MariaDB", "") } else { ("9.7.4", "MySQL Community Server - GPL") };
+        closable_on(text, comment, id, status)
+    }
+
+    fn closable_on(text: &str, comment: &str, id: &str, status: Status) -> Option<bool> {
+        let version = ServerVersion::parse(text, server::Signs { comment, ..server::Signs::default() }).unwrap();
+        let leftovers = of(&[finding(id, status)], Some(&version));
         leftovers.first().map(|leftover| leftover.closable)
     }
 
@@ -129,6 +176,15 @@ mod tests {
     fn a_damaged_page_keeps_a_run_from_being_done() {
         assert_eq!(closable_of("rest-page-damaged", Status::Fail, false), Some(true));
         assert_eq!(closable_of("rest-page-damaged", Status::Unknown, false), None);
+    }
+
+    #[test]
+    fn a_5_7_is_not_asked_for_what_it_cannot() {
+        let on_57 = |id| closable_on("5.7.22", "MySQL Community Server (GPL)", id, Status::Fail);
+        assert_eq!(on_57("rest-table-plaintext"), Some(true));
+        for (id, _) in NEEDED {
+            assert_eq!(on_57(id), Some(false), "{id}");
+        }
     }
 
     #[test]

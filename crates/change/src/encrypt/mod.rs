@@ -8,6 +8,7 @@ mod leftovers;
 mod mariadb;
 mod method;
 mod mysql;
+mod pages;
 mod read_only;
 mod redo;
 mod scan;
@@ -21,7 +22,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::{Flavor, Target};
+use server::{Flavor, Target, dialect::encryption::Encrypts};
 
 pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, How, Method, Room};
@@ -73,7 +74,7 @@ pub struct Options {
     pub purge_binlogs: bool,
     /// Where we see the data directory, if that is not where the server says.
     pub datadir: Option<PathBuf>,
-    /// MariaDB's option file that gets the settings for the next start.
+    /// The option file that gets the settings for the next start which the server does not keep itself.
     pub option_file: Option<PathBuf>,
     /// Copies of the keyring that have to open everything before anything is changed.
     pub keyring_copies: Vec<PathBuf>,
@@ -120,6 +121,8 @@ pub enum Action {
     RenewUndo,
     /// Redo files are left behind.
     RenewRedo,
+    /// Pages that are in memory are written.
+    WritePages,
     /// The doublewrite files are written over.
     RenewDoublewrite,
     /// Free pages that hold clear text are used again.
@@ -212,7 +215,7 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
     progress("asking the server");
     let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
-    if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb {
+    if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
         let reason = "MySQL keeps its settings by SET PERSIST; leave --option-file out".to_owned();
         return Err(Error::Unsupported { server: place.target.to_string(), reason });
     }
@@ -226,6 +229,9 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
     let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
     if session.identity().flavor() != Flavor::MariaDb {
         leftovers::add(&mut leftovers, mysql::miscalled(&mut session, options)?);
+        if options.option_file.is_none() {
+            leftovers::add(&mut leftovers, mysql::not_kept(&session, options, &scan));
+        }
     }
     let known = session.identity();
     let identity =
@@ -355,10 +361,9 @@ impl Plan {
         let more = match run.is_mariadb() {
             true => mariadb::unsettled(&mut run.session, options, &scan)?,
             false => {
-                leftovers::name_purge(&mut leftovers);
-                if redo::capacity(&mut run.session)?.is_none() {
-                    leftovers::name_restart(&mut leftovers);
-                }
+                let resizes = redo::capacity(&mut run.session)?.is_some();
+                leftovers::name_remedies(&mut leftovers, &run.session.identity().version, resizes);
+                leftovers::add(&mut leftovers, mysql::not_kept(&run.session, options, &scan));
                 mysql::miscalled(&mut run.session, options)?
             }
         };
@@ -452,6 +457,7 @@ impl Run<'_> {
                 undo::renew(&mut self.session, &datadir, self.progress, ran)
             }
             Action::RenewRedo => redo::renew(&mut self.session, ran),
+            Action::WritePages => pages::write(&mut self.session, ran),
             Action::RenewDoublewrite => doublewrite::renew(&mut self.session, ran),
             Action::TidyUp => {
                 online::tidy_up(&mut self.session, ran)?;
@@ -549,13 +555,7 @@ impl Run<'_> {
         for _ in 0..renewals {
             let hopeless =
                 |step: &Step<Action>| in_vain >= RENEWALS_IN_VAIN && matches!(step.action, Action::RenewDoublewrite);
-            let mut steps = scan.renewals();
-            if self.is_mariadb() {
-                steps.extend(mariadb::clear_pages(&mut self.session, self.options, &scan)?);
-            }
-            if !self.is_mariadb() && redo::capacity(&mut self.session)?.is_none() {
-                steps.retain(redo::needs_no_resize);
-            }
+            let mut steps = self.renewals(&scan)?;
             steps.retain(|step| self.wanted(step) && !hopeless(step));
             if steps.is_empty() {
                 break;
@@ -574,9 +574,20 @@ impl Run<'_> {
         Ok(scan)
     }
 
+    fn renewals(&mut self, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+        if !self.is_mariadb() {
+            return mysql::renewals(&mut self.session, scan);
+        }
+        let clear = mariadb::clear_pages(&mut self.session, self.options, scan)?;
+        Ok(scan.renewals().into_iter().chain(clear).collect())
+    }
+
     /// A replica removes relay logs in clear text itself when it has applied them.
     fn wait_for_relay_logs(&mut self) -> Result<(), Error> {
         let status = self.session.replica_status();
+        if !self.is_mariadb() && !self.session.encrypts(Encrypts::BinaryLogs) {
+            return Ok(());
+        }
         if self.options.policy == Policy::Tables || self.session.ask(status)?.rows.is_empty() {
             return Ok(());
         }
@@ -603,7 +614,11 @@ impl Run<'_> {
     fn wanted(&self, step: &Step<Action>) -> bool {
         let of_tables = matches!(
             step.action,
-            Action::RenewDoublewrite | Action::UseFreePages | Action::Table(_) | Action::WaitForThreads
+            Action::WritePages
+                | Action::RenewDoublewrite
+                | Action::UseFreePages
+                | Action::Table(_)
+                | Action::WaitForThreads
         );
         of_tables || self.options.policy != Policy::Tables
     }

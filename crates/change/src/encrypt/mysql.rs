@@ -1,6 +1,9 @@
-//! Steps on MySQL 8.0 and later, and Percona Server.
+//! Steps on MySQL 5.7 and later, and Percona Server.
 
-use server::Rows;
+use server::{
+    Rows,
+    dialect::encryption::{Encrypts, setting},
+};
 
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Place, Policy, Scan, TableChange,
@@ -11,19 +14,14 @@ use super::{
 };
 use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, online::Table, quote};
 
-/// The first release with all that is asked for here: `binlog_encryption` is the youngest.
-const OLDEST: (u16, u16, u16) = (8, 0, 16);
-
 pub(super) fn steps(
     session: &mut Session<'_>,
     place: &Place,
     options: &Options,
     scan: &Scan,
 ) -> Result<Vec<Step<Action>>, Error> {
-    let (major, minor, patch) = OLDEST;
-    let version = &session.identity().version;
-    if !version.at_least(major, minor, patch) {
-        let reason = format!("{version} cannot encrypt its logs and defaults; {major}.{minor}.{patch} and later can");
+    if !session.encrypts(Encrypts::Tables) {
+        let reason = format!("{} cannot encrypt; 5.7.11 and later can", session.identity().version);
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
     }
     if options.method == Method::RebuildReplica {
@@ -47,20 +45,22 @@ pub(super) fn steps(
         steps.extend(default_steps(session, options, &settings)?);
     }
     if logs {
-        steps.extend(log_steps(&settings));
+        steps.extend(log_steps(session, &settings));
     }
     if tables {
         steps.extend(tablespace_steps(session, options, &clear)?);
         steps.extend(table_steps(session, place, options, &clear)?);
     }
     if logs {
-        let resizes = redo::capacity(session)?.is_some();
-        let renewals = scan.renewals().into_iter().filter(|step| step.action != Action::RenewDoublewrite);
-        steps.extend(renewals.filter(|step| resizes || redo::needs_no_resize(step)));
+        let renewals = renewals(session, scan)?;
+        steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
         if options.purge_binlogs && clear_binary_logs(session)?.is_some() {
             let what = "remove the binary logs that were written in clear text";
             steps.push(Step::quiet("purge binary logs", what, Action::PurgeBinaryLogs));
         }
+    }
+    if tables {
+        steps.extend(option_file(session, options, scan));
     }
     // What only looks needs no leave to write.
     let idle = steps.iter().all(|step| matches!(step.action, Action::ProveKeyring | Action::LiftSuperReadOnly));
@@ -101,11 +101,13 @@ fn default_steps(
     let mut steps = Vec::new();
     if settings.value("innodb_change_buffering").is_some_and(|value| !value.eq_ignore_ascii_case("none")) {
         let what = "stop buffering changes of indexes, which are kept in ibdata1 in clear text";
-        steps.push(statement("change buffer", what, "SET PERSIST innodb_change_buffering = 'none'"));
+        steps.push(set(session, "change buffer", what, "innodb_change_buffering", "'none'"));
+    }
+    if !session.encrypts(Encrypts::Defaults) {
+        return Ok(steps);
     }
     if settings.is_off("default_table_encryption") {
-        let sql = "SET PERSIST default_table_encryption = ON";
-        steps.push(statement("default", "encrypt the tables of new schemas", sql));
+        steps.push(set(session, "default", "encrypt the tables of new schemas", "default_table_encryption", "ON"));
     }
     let schemas = session.ask(
         "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE DEFAULT_ENCRYPTION = 'NO' \
@@ -122,14 +124,77 @@ fn default_steps(
     Ok(steps)
 }
 
-fn log_steps(settings: &Settings) -> Vec<Step<Action>> {
+fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
     let logs = [
         ("undo", "innodb_undo_log_encrypt", "encrypt what is written to undo tablespaces from now on"),
         ("redo", "innodb_redo_log_encrypt", "encrypt what is written to the redo log from now on"),
         ("binary log", "binlog_encryption", "encrypt binary and relay logs, beginning with new ones"),
     ];
     let off = logs.into_iter().filter(|(_, variable, _)| settings.is_off(variable));
-    off.map(|(id, variable, what)| statement(id, what, &format!("SET PERSIST {variable} = ON"))).collect()
+    off.map(|(id, variable, what)| set(session, id, what, variable, "ON")).collect()
+}
+
+/// Sets a variable, for good where the server can.
+fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str) -> Step<Action> {
+    statement(id, what, &setting(&session.identity().version, variable, value).statement)
+}
+
+/// Variables that a step may set, with their values.
+const SET: [(&str, &str); 2] = [("innodb_change_buffering", "'none'"), ("innodb_redo_log_encrypt", "ON")];
+
+/// Whether this server persists all that is set here.
+pub(super) fn keeps_all(session: &Session<'_>) -> bool {
+    SET.iter().all(|(variable, value)| setting(&session.identity().version, variable, value).line.is_none())
+}
+
+/// Lines for the next start that no statement writes for it and no option file holds.
+fn lines(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<(&'static str, String)> {
+    let asked = |variable: &str| match variable {
+        "innodb_redo_log_encrypt" => options.policy != Policy::Tables && session.encrypts(Encrypts::Redo),
+        _ => options.policy != Policy::Logs,
+    };
+    let missing = SET.iter().filter(|(variable, _)| asked(variable) && scan.option_is_on(variable) != Some(true));
+    let line = |(variable, value): &(&'static str, &str)| {
+        Some((*variable, setting(&session.identity().version, variable, value).line?))
+    };
+    missing.filter_map(line).collect()
+}
+
+fn option_file(session: &Session<'_>, options: &Options, scan: &Scan) -> Option<Step<Action>> {
+    let path = options.option_file.clone()?;
+    let missing: Vec<String> = lines(session, options, scan).into_iter().map(|(_, line)| line).collect();
+    let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
+    let lines = format!("# By `sealant encrypt`.\n[mysqld]\n{}\n", missing.join("\n"));
+    (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
+}
+
+/// Settings that the next restart would undo.
+pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<Leftover> {
+    let leftover = |(variable, line): (&str, String)| Leftover {
+        artefact: variable.to_owned(),
+        check: "ev-not-persistent".to_owned(),
+        reason: format!("this server does not persist {variable}, and no option file sets it for the next start"),
+        remedy: format!("put `{line}` below [mysqld] in its option file, or run it again with --option-file"),
+        closable: true,
+    };
+    lines(session, options, scan).into_iter().map(leftover).collect()
+}
+
+/// What this server can make anew of what holds clear text.
+pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+    let resizes = redo::capacity(session)?.is_some();
+    let can = |action: &Action| match action {
+        Action::RenewUndo => session.encrypts(Encrypts::Undo) && session.dictionary().undo.is_some(),
+        Action::RenewRedo => resizes && session.encrypts(Encrypts::Redo),
+        Action::RenewDoublewrite => resizes && session.encrypts(Encrypts::Doublewrite),
+        _ => true,
+    };
+    let mut steps: Vec<_> = scan.renewals().into_iter().filter(|step| can(&step.action)).collect();
+    if !resizes && scan.has_unwritten_pages() {
+        let what = "have the server write the new copies that it has in memory";
+        steps.insert(0, Step::quiet("write pages", what, Action::WritePages));
+    }
+    Ok(steps)
 }
 
 fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear) -> Result<Vec<Step<Action>>, Error> {
@@ -139,7 +204,8 @@ fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear)
     }
     let datadir = options.datadir_of(session);
     for (name, bytes) in &clear.general {
-        if !in_place::is_encrypted(session, &datadir, name)? {
+        let kind = if name == "mysql" { Encrypts::Dictionary } else { Encrypts::General };
+        if session.encrypts(kind) && !in_place::is_encrypted(session, &datadir, name)? {
             let what = format!("encrypt the tablespace {name} in place");
             let step = Step::quiet(&format!("tablespace {name}"), &what, Action::Tablespace(name.clone()));
             steps.push(Step { blocks: Blocks::Moment, bytes: *bytes, ..step });

@@ -1,5 +1,5 @@
-//! Redo files keep what was written in clear text until they are left behind. Resizing the log to the
-//! least makes the server flush and leave files of the old size; the file in use is left when it is
+//! Redo files keep what was written in clear text until they are left behind. Resizing the log
+//! makes the server flush and leave files of the old size; the file in use is left when it is
 //! full, which takes as much writing as it has room.
 //! Seen on MySQL 9.7: 100 MiB to 8 MiB in four seconds, no clear block behind it.
 
@@ -8,14 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Action, scratch::Scratch};
-use crate::{Error, Outcome, Session, Step};
+use super::scratch::Scratch;
+use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
-/// The least there can be.
-const LEAST_BYTES: u64 = 8 << 20;
-/// For a log that has the least size already.
-const OTHER_BYTES: u64 = 16 << 20;
+/// Several times `innodb_log_buffer_size`, and twice what is written meanwhile: with 8 MiB, the least there can be, MySQL 8.0.33 came to a
+/// halt for good in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was raised.
+const SMALL_BYTES: u64 = 64 << 20;
+/// For a log that has that size already.
+const OTHER_BYTES: u64 = 128 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -33,22 +34,18 @@ pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> 
     Ok(rows.value(0, "Value").and_then(|text| text.parse().ok()))
 }
 
-/// Whether a step can be done where the log cannot be resized.
-pub(super) fn needs_no_resize(step: &Step<Action>) -> bool {
-    !matches!(step.action, Action::RenewRedo | Action::RenewDoublewrite)
-}
-
 pub(super) fn cannot_resize() -> Outcome {
     Outcome::Failed { reason: "this server can only change the size of its redo log by a restart".to_owned() }
 }
 
 /// Writes the log from one end to the other while it is small.
 pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
-    let small = if capacity == LEAST_BYTES { OTHER_BYTES } else { LEAST_BYTES };
-    scratch.set(CAPACITY, small, capacity)?;
+    let small = if capacity == SMALL_BYTES { OTHER_BYTES } else { SMALL_BYTES };
+    let before = capacity.to_string();
+    scratch.set(CAPACITY, &small.to_string(), &before)?;
     let mut resized = wait(scratch.session())?;
     scratch.fill()?;
-    scratch.set(CAPACITY, capacity, capacity)?;
+    scratch.set(CAPACITY, &before, &before)?;
     resized &= wait(scratch.session())?;
     Ok(if resized {
         Outcome::Done

@@ -8,6 +8,7 @@ use audit::{
     run::{Rules, judge},
 };
 use jiff::Timestamp;
+use server::{Flavor, ServerVersion};
 
 use super::{Action, Leftover, Options, Place, Progress, leftovers};
 use crate::{Blocks, Error, Step};
@@ -15,7 +16,7 @@ use crate::{Blocks, Error, Step};
 /// What was found of all that can rest in clear text.
 pub(super) struct Scan {
     findings: Vec<Finding>,
-    mariadb: bool,
+    version: Option<ServerVersion>,
     files_seen: bool,
     host: Option<HostFacts>,
 }
@@ -45,9 +46,9 @@ impl Scan {
         };
         let facts = collect::live(&options)?;
         let findings = judge(&facts, &Rules::default(), Timestamp::now()).findings;
-        let mariadb = facts.sql.as_ref().is_some_and(audit::facts::sql::SqlFacts::is_mariadb);
+        let version = facts.sql.as_ref().map(|sql| sql.identity.version.clone());
         let files_seen = facts.files.as_ref().is_some_and(audit::facts::files::FileFacts::data_seen);
-        Ok(Self { findings, mariadb, files_seen, host: facts.host })
+        Ok(Self { findings, version, files_seen, host: facts.host })
     }
 
     /// Whether the files could be read.
@@ -90,17 +91,17 @@ impl Scan {
 
     /// Everything in clear text, and what could not be looked at.
     pub(super) fn leftovers(&self) -> Vec<Leftover> {
-        leftovers::of(&self.findings, self.mariadb)
+        leftovers::of(&self.findings, self.version.as_ref())
     }
 
     /// Steps that make anew what holds clear text of before.
     pub(super) fn renewals(&self) -> Vec<Step<Action>> {
-        if self.mariadb {
+        if self.version.as_ref().is_some_and(|version| version.flavor == Flavor::MariaDb) {
             return self.free_pages().into_iter().collect();
         }
         let undo = self.failed(UNDO_PLAINTEXT.id);
         // Pages of a new copy that were not written yet prove nothing; leaving the redo files writes them.
-        let unwritten = self.unknown(PAGE_PLAINTEXT.id);
+        let unwritten = self.has_unwritten_pages();
         let redo = self.failed(REDO_PLAINTEXT.id) || unwritten;
         let doublewrite = self.failed(DOUBLEWRITE_PLAINTEXT.id);
         let mut steps = Vec::new();
@@ -117,6 +118,11 @@ impl Scan {
             steps.push(Step::quiet("renew doublewrite", what, Action::RenewDoublewrite));
         }
         steps
+    }
+
+    /// Whether a file holds none of the pages that would tell whether it is encrypted.
+    pub(super) fn has_unwritten_pages(&self) -> bool {
+        self.unknown(PAGE_PLAINTEXT.id)
     }
 
     /// On MariaDB, which makes nothing else anew.

@@ -5,6 +5,8 @@ use server::Flavor;
 
 use super::redo::CAPACITY;
 
+/// How much of the buffer pool may wait to be written, in percent.
+pub(super) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
 use crate::{Error, Session};
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
@@ -42,7 +44,7 @@ impl<'s, 'l> Scratch<'s, 'l> {
 
     /// Sets a variable for a while. The value of before is noted first, so that a run that is killed
     /// here is put right by the next.
-    pub(super) fn set(&mut self, variable: &str, value: u64, before: u64) -> Result<(), Error> {
+    pub(super) fn set(&mut self, variable: &str, value: &str, before: &str) -> Result<(), Error> {
         // A note that is there already is of a run that was killed, and older.
         self.change(&format!("INSERT IGNORE INTO {SCHEMA}.set_back VALUES ('{variable}', '{before}')"))?;
         self.change(&format!("SET GLOBAL {variable} = {value}"))
@@ -112,8 +114,9 @@ pub(super) fn set_back(session: &mut Session<'_>, ran: &mut Vec<String>) -> Resu
         for row in 0..notes.rows.len() {
             let (variable, value) = (notes.value(row, "variable"), notes.value(row, "value"));
             // Whoever may write to the schema is not to set whatever they like.
-            if let (Some(CAPACITY), Some(Ok(value))) = (variable, value.map(str::parse::<u64>)) {
-                change(session, format!("SET GLOBAL {CAPACITY} = {value}"))?;
+            let number = value.filter(|value| value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+            if let (Some(variable @ (CAPACITY | DIRTY_PAGES)), Some(value)) = (variable, number) {
+                change(session, format!("SET GLOBAL {variable} = {value}"))?;
             }
         }
     }

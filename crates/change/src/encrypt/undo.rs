@@ -26,6 +26,10 @@ pub(crate) fn renew(
     ran: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let names = tablespaces(session)?;
+    if names.is_empty() {
+        let reason = "this server keeps its undo logs where they are: they cannot be encrypted".to_owned();
+        return Ok(Outcome::Skipped { reason });
+    }
     if !names.iter().any(|(name, _)| name == STAND_IN) {
         make_stand_in(session, datadir, ran)?;
     } else {
@@ -110,11 +114,10 @@ fn outcome(stuck: &[String]) -> Outcome {
     Outcome::Failed { reason }
 }
 
-/// Names and states.
+/// Names and states; none where undo tablespaces cannot be made anew.
 fn tablespaces(session: &mut Session<'_>) -> Result<Vec<(String, String)>, Error> {
-    let rows = session.ask(
-        "SELECT NAME AS name, STATE AS state FROM information_schema.INNODB_TABLESPACES WHERE SPACE_TYPE = 'Undo'",
-    )?;
+    let Some(query) = session.dictionary().undo else { return Ok(Vec::new()) };
+    let rows = session.ask(query)?;
     let row = |row| Some((rows.value(row, "name")?.to_owned(), rows.value(row, "state")?.to_owned()));
     Ok((0..rows.rows.len()).filter_map(row).collect())
 }

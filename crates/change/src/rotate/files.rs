@@ -19,12 +19,6 @@ use crate::Session;
 const DIRECTORIES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
      ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir', 'aria_log_dir_path')";
 const LOGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')";
-const MYSQL_FILES: &str = "SELECT DISTINCT PATH AS path FROM information_schema.INNODB_DATAFILES";
-/// Since MariaDB 10.6; before it there is no column `FILENAME`.
-const MARIADB_FILES: &str = "SELECT FILENAME AS path, SPACE AS space, NAME AS name \
-     FROM information_schema.INNODB_SYS_TABLESPACES";
-const OLDER_MARIADB_FILES: &str = "SELECT d.PATH AS path, s.SPACE AS space, s.NAME AS name \
-     FROM information_schema.INNODB_SYS_TABLESPACES s JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)";
 /// Page 0 of any size.
 const HEAD_BYTES: usize = 65536;
 
@@ -35,14 +29,14 @@ const HEAD_BYTES: usize = 65536;
 pub(crate) fn places(session: &mut Session<'_>, given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let home = session.identity().datadir.clone();
     let datadir = given.unwrap_or(&home).to_owned();
-    let files = if session.identity().flavor() == Flavor::MariaDb {
-        let files = session.ask(MARIADB_FILES).or_else(|_| session.ask(OLDER_MARIADB_FILES))?;
-        is_of_mariadb(&datadir, &home, &files)?;
-        files
-    } else {
+    let mariadb = session.identity().flavor() == Flavor::MariaDb;
+    if !mariadb {
         is_of_mysql(&datadir, session.identity().server_uuid.as_deref().unwrap_or_default())?;
-        session.ask(MYSQL_FILES)?
-    };
+    }
+    let files = session.ask(session.dictionary().files)?;
+    if mariadb {
+        is_of_mariadb(&datadir, &home, &files)?;
+    }
     let directories = session.ask(DIRECTORIES)?;
     let logs = session.ask(LOGS)?;
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::Flavor;
+use server::{Flavor, dialect::encryption::Encrypts};
 
 use super::{Error, Request, copy::KeyringCopy, files};
 use crate::{
@@ -82,7 +82,11 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
         }
         Flavor::MariaDb => return Ok(()),
         _ if request.mariadb_key_id.is_some() => "--mariadb-key-id is for MariaDB",
-        _ if !version.at_least(8, 0, 0) => "keys are rotated on MySQL 8.0 and newer",
+        _ if !session.encrypts(Encrypts::Tables) => "it cannot encrypt; MySQL 5.7.11 and later can",
+        _ if request.binlog_key && !session.encrypts(Encrypts::BinaryLogs) => {
+            "it cannot encrypt binary logs, and has no key for them"
+        }
+        _ if request.redo && !session.encrypts(Encrypts::Redo) => "it cannot encrypt its redo log",
         _ => return Ok(()),
     };
     Err(crate::Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() }.into())

@@ -32,15 +32,6 @@ const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
 
-const MYSQL_SPACES: &str = "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
-     FROM information_schema.INNODB_TABLESPACES s LEFT JOIN information_schema.INNODB_DATAFILES d ON d.SPACE = s.SPACE \
-     WHERE s.ENCRYPTION = 'Y' AND s.SPACE_TYPE IN ('Single', 'General')";
-/// Those that the threads have not looked at yet are in no row of the second table.
-const MARIADB_SPACES: &str = "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, s.FILENAME AS path, e.CURRENT_KEY_ID AS id, \
-     e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
-     LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
-     WHERE s.NAME <> 'innodb_temporary'";
-
 /// A table that is written anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
@@ -95,7 +86,7 @@ impl Work {
     /// Encrypted tables of MySQL, each in files of its own.
     pub(super) fn of_mysql(session: &mut Session<'_>, datadir: &Path) -> Result<Self, Error> {
         let known = clear::tables(session)?;
-        let spaces = session.ask(MYSQL_SPACES)?;
+        let spaces = session.ask(session.dictionary().encrypted)?;
         let home = session.identity().datadir.clone();
         let (mut sizes, mut work) = (Sizes::new(), Self::default());
         for row in 0..spaces.rows.len() {
@@ -103,7 +94,7 @@ impl Work {
             if spaces.value(row, "kind") == Some("General") {
                 let remedy = if name == "mysql" { DICTIONARY_REMEDY } else { SHARED_REMEDY };
                 work.leave(format!("tablespace {name}"), SHARED, remedy);
-            } else if let Some(table) = clear::table_of(name, &known) {
+            } else if let Some(table) = clear::table_of(&session.space_name(name), &known) {
                 // Tables of a full-text index are made anew with theirs, and are not in this list.
                 add(&mut sizes, table, &spaces, row, [&home, datadir]);
             }
@@ -120,7 +111,7 @@ impl Work {
     /// Encrypted tables of MariaDB that have not that key.
     pub(super) fn of_mariadb(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
         let known = clear::tables(session)?;
-        let spaces = session.ask(MARIADB_SPACES)?;
+        let spaces = session.ask(session.dictionary().encrypted)?;
         let home = session.identity().datadir.clone();
         let (mut sizes, mut work) = (Sizes::new(), Self::default());
         let wanted = key_id.to_string();
@@ -131,7 +122,7 @@ impl Work {
                 continue;
             }
             let there = spaces.value(row, "id") == Some(&wanted);
-            let name = audit::artefact::decoded(name);
+            let name = session.space_name(name).into_owned();
             let index = full_text(&name);
             match clear::table_of(&name, &known) {
                 Some(_) if there => work.files.extend(path(&spaces, row, [&home, datadir])),
@@ -180,7 +171,7 @@ pub(super) fn called_encrypted(session: &mut Session<'_>, datadir: &Path) -> Res
         return Ok(BTreeSet::new());
     }
     let home = session.identity().datadir.clone();
-    let spaces = session.ask(MYSQL_SPACES)?;
+    let spaces = session.ask(session.dictionary().encrypted)?;
     Ok((0..spaces.rows.len()).filter_map(|row| path(&spaces, row, [&home, datadir])).collect())
 }
 

@@ -83,8 +83,8 @@ struct Common {
     /// A copy of the keyring that has to open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// MariaDB: add the settings that have to outlive a restart, or wait for one, to this option file, which has to be one that the
-    /// server reads; without it they are shown
+    /// MariaDB, MySQL 5.7, Percona Server 8.0: add the settings that have to outlive a restart, or wait for one, and that the server
+    /// does not keep itself, to this option file, which has to be one that the server reads; without it they are shown
     #[arg(long, value_name = "FILE")]
     option_file: Option<PathBuf>,
     #[command(flatten)]

@@ -13,6 +13,8 @@ use crate::{
     version::{Flavor, ServerVersion},
 };
 
+pub mod encryption;
+pub mod innodb;
 mod mariadb;
 mod mysql;
 mod percona;

@@ -1,5 +1,7 @@
 //! `rest-fts-plaintext`.
 
+use server::dialect::encryption::{Encrypts, encrypts};
+
 use super::{Terms, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
@@ -7,6 +9,7 @@ use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-fts-plaintext",
@@ -26,7 +29,11 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
-    let fix = |space: &Artefact<'_>| table_plaintext::fix(cx, space);
+    let cannot = cx.facts.sql.as_ref().filter(|sql| {
+        let version = &sql.identity.version;
+        !sql.is_mariadb() && encrypts(version, Encrypts::Tables) && !encrypts(version, Encrypts::FullText)
+    });
+    let fix = |space: &Artefact<'_>| cannot.map_or_else(|| table_plaintext::fix(cx, space), never);
     let terms = Terms { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };
     let verdict = unless_hidden(cx, judge_all(cx, spaces, &terms));
     if verdict.is_empty() && !all_seen(cx) {
@@ -37,6 +44,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("this server has no full-text index on InnoDB"));
     }
     Ok(verdict)
+}
+
+/// Seen on MySQL 5.7.22: they stay clear whether the table is made encrypted, altered, or given its index later.
+fn never(sql: &SqlFacts) -> Remedy {
+    Remedy::advice(format!(
+        "{} encrypts no full-text index, whatever statement makes it: drop the index, put the data directory onto an encrypted \
+         disk, or upgrade to MySQL 8.0",
+        sql.identity.version
+    ))
 }
 
 /// `fts_` or `FTS_` and the table's id in 16 hexadecimal digits.
@@ -51,7 +67,7 @@ pub(super) fn is_auxiliary(space: &Artefact<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{TABLESPACE_COLUMNS, mysql};
+    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql};
 
     #[test]
     fn an_auxiliary_table_is_listed_once() {
@@ -61,6 +77,15 @@ mod tests {
         let named = |check| made.judge(check).into_iter().map(|finding| finding.artefact).collect::<Vec<_>>();
         assert_eq!(named(&CHECK), ["demo/fts_0000000000000437_being_deleted"]);
         assert_eq!(named(&table_plaintext::CHECK), ["demo/t"]);
+    }
+
+    #[test]
+    fn a_server_that_cannot_says_so_and_names_what_helps() {
+        let rows: &[&[&str]] = &[&["9", "demo/FTS_0000000000000037_DELETED", "Single", "N"]];
+        let made =
+            Made::server("5.7.22", "MySQL Community Server (GPL)").answer("tablespaces", TABLESPACE_COLUMNS, rows);
+        let fix = made.judge(&CHECK).remove(0).remediation.unwrap();
+        assert!(fix.contains("drop the index") && !fix.contains("ALTER TABLE"), "{fix}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `rest-redo-plaintext`.
 
+use server::dialect::encryption::setting;
+
 use super::{Terms, data_seen, first_variable, judge_all, unread};
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_at_start, set_variable};
+use crate::checks::advice::set_at_start;
 use crate::facts::sql::{Row, SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -106,7 +108,8 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.is_mariadb() {
         return set_at_start(sql, "innodb_encrypt_log", "ON");
     }
-    let on = set_variable(sql, "innodb_redo_log_encrypt", "ON").and(at_start());
+    let on = setting(&sql.identity.version, "innodb_redo_log_encrypt", "ON").statement;
+    let on = Remedy::statement(on).and(at_start());
     if sql.mysql_since(8, 0, 30) { on.and(write_anew(sql)) } else { on }
 }
 

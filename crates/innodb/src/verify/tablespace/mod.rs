@@ -286,7 +286,10 @@ impl<'a> TablespaceVerifier<'a> {
             if head::is_mariadb(self.page0.family) {
                 return copy::judge(page, false, self.owners, scratch);
             }
-            let owners = OwnAndOthers { space: self.page0.space_id, own: self.owner(), others: self.owners };
+            // Its own key is the only one it ever had, so that no copy is of before a change of key; and what was
+            // opened until now depends on which pages had their turn first.
+            let own = Owner { opened_from: Lsn(0), ..self.owner() };
+            let owners = OwnAndOthers { space: self.page0.space_id, own, others: self.owners };
             return copy::judge(page, true, &owners, scratch);
         }
         if all_zero(page) {

@@ -1,0 +1,106 @@
+//! What InnoDB's dictionary is asked for when tablespaces are to be changed, by version.
+//!
+//! MySQL 8.0 renamed the views of 5.7 (`INNODB_SYS_…`), and lists encryption in a column of its own since
+//! 8.0.13; before, bit 13 of the flags tells. MariaDB kept the old names. Source: MySQL manual,
+//! "INFORMATION_SCHEMA InnoDB Tables"; seen on MySQL 5.7.22, 8.0.33 and 9.7, MariaDB 10.11 to 11.8.
+
+use crate::version::{Flavor, ServerVersion};
+
+/// Statements for one server's dictionary.
+#[derive(Clone, Copy, Debug)]
+pub struct Dictionary {
+    /// Tablespaces in clear text, of one table or general: `name`, `kind`, `bytes`. MariaDB's background threads
+    /// find theirs themselves.
+    pub clear: &'static str,
+    /// Encrypted tablespaces, of one table or general: `name`, `kind`, `bytes`, `path`. On MariaDB all of them, without
+    /// `kind` and with `id` and `scheme` of the key.
+    pub encrypted: &'static str,
+    /// Tables in the system tablespace: `name`. InnoDB's own have no schema.
+    pub in_system: &'static str,
+    /// Tables with a tablespace of their own: `id`, and the tablespace's `name`.
+    pub table_ids: &'static str,
+    /// Files of all tablespaces: `path`; on MariaDB with `space` and `name`.
+    pub files: &'static str,
+    /// Whether names are written as in the names of files, `a@002db` for `a-b`.
+    pub encoded: bool,
+    /// Undo tablespaces that can be made anew: `name`, `state`.
+    pub undo: Option<&'static str>,
+}
+
+/// The dictionary of that server.
+pub fn dictionary(version: &ServerVersion) -> &'static Dictionary {
+    match version.flavor {
+        Flavor::MariaDb if version.at_least(10, 6, 0) => &MARIADB,
+        Flavor::MariaDb => &OLDER_MARIADB,
+        _ if version.at_least(8, 0, 14) => &MYSQL,
+        _ if version.at_least(8, 0, 3) => &OLDER_MYSQL,
+        _ => &MYSQL_57,
+    }
+}
+
+const MYSQL: Dictionary = Dictionary {
+    clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_TABLESPACES \
+            WHERE ENCRYPTION <> 'Y' AND SPACE_TYPE IN ('Single', 'General')",
+    encrypted: "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
+                FROM information_schema.INNODB_TABLESPACES s \
+                LEFT JOIN information_schema.INNODB_DATAFILES d ON d.SPACE = s.SPACE \
+                WHERE s.ENCRYPTION = 'Y' AND s.SPACE_TYPE IN ('Single', 'General')",
+    in_system: "SELECT NAME AS name FROM information_schema.INNODB_TABLES WHERE SPACE = 0",
+    table_ids: "SELECT t.TABLE_ID AS id, s.NAME AS name FROM information_schema.INNODB_TABLES t \
+                JOIN information_schema.INNODB_TABLESPACES s ON s.SPACE = t.SPACE WHERE s.SPACE_TYPE = 'Single'",
+    files: "SELECT DISTINCT PATH AS path FROM information_schema.INNODB_DATAFILES",
+    encoded: false,
+    undo: Some(
+        "SELECT NAME AS name, STATE AS state FROM information_schema.INNODB_TABLESPACES WHERE SPACE_TYPE = 'Undo'",
+    ),
+};
+
+/// Before 8.0.14 no view tells the state of undo tablespaces.
+const OLDER_MYSQL: Dictionary = Dictionary {
+    clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_TABLESPACES \
+            WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",
+    encrypted: "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
+                FROM information_schema.INNODB_TABLESPACES s \
+                LEFT JOIN information_schema.INNODB_DATAFILES d ON d.SPACE = s.SPACE \
+                WHERE s.FLAG & 8192 AND s.SPACE_TYPE IN ('Single', 'General')",
+    undo: None,
+    ..MYSQL
+};
+
+/// Servers before it have no such views, and none of them encrypts.
+const MYSQL_57: Dictionary = Dictionary {
+    clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_SYS_TABLESPACES \
+            WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",
+    encrypted: "SELECT s.NAME AS name, s.SPACE_TYPE AS kind, s.FILE_SIZE AS bytes, d.PATH AS path \
+                FROM information_schema.INNODB_SYS_TABLESPACES s \
+                LEFT JOIN information_schema.INNODB_SYS_DATAFILES d ON d.SPACE = s.SPACE \
+                WHERE s.FLAG & 8192 AND s.SPACE_TYPE IN ('Single', 'General')",
+    in_system: "SELECT NAME AS name FROM information_schema.INNODB_SYS_TABLES WHERE SPACE = 0",
+    table_ids: "SELECT t.TABLE_ID AS id, s.NAME AS name FROM information_schema.INNODB_SYS_TABLES t \
+                JOIN information_schema.INNODB_SYS_TABLESPACES s ON s.SPACE = t.SPACE WHERE s.SPACE_TYPE = 'Single'",
+    files: "SELECT DISTINCT PATH AS path FROM information_schema.INNODB_SYS_DATAFILES",
+    encoded: true,
+    undo: None,
+};
+
+const MARIADB: Dictionary = Dictionary {
+    // Those that the threads have not looked at yet are in no row of the second table.
+    encrypted: "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, s.FILENAME AS path, e.CURRENT_KEY_ID AS id, \
+                e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
+                LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
+                WHERE s.NAME <> 'innodb_temporary'",
+    files: "SELECT FILENAME AS path, SPACE AS space, NAME AS name FROM information_schema.INNODB_SYS_TABLESPACES",
+    ..OLDER_MARIADB
+};
+
+/// Before 10.6 there is no column `FILENAME`.
+const OLDER_MARIADB: Dictionary = Dictionary {
+    encrypted: "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, d.PATH AS path, e.CURRENT_KEY_ID AS id, \
+                e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
+                JOIN information_schema.INNODB_SYS_DATAFILES d ON d.SPACE = s.SPACE \
+                LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
+                WHERE s.NAME <> 'innodb_temporary'",
+    files: "SELECT d.PATH AS path, s.SPACE AS space, s.NAME AS name \
+            FROM information_schema.INNODB_SYS_TABLESPACES s JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)",
+    ..MYSQL_57
+};
