@@ -261,3 +261,51 @@ fn a_directory_moves_under_other_keys_and_its_server_starts_on_it() {
         assert_ne!(server.value("SELECT COUNT(*) FROM d.pack").expect("a count"), "0");
     }
 }
+
+#[test]
+fn directories_are_audited_by_their_bytes() {
+    for kind in [Kind::MySql57, Kind::MySql80] {
+        if require(kind).is_none() {
+            continue;
+        }
+        let mut server = mixed(kind);
+        server.stop().expect("it stops");
+        let keyring = server.dir().join("keyring");
+        let datadir = server.datadir().to_str().expect("ASCII");
+        let more = ["--deep", "--no-host", "--offline", datadir, "--keyring-copy", keyring.to_str().expect("ASCII")];
+        let audit = Audit::of(more);
+        audit.fails("rest-table-plaintext", "d/plain.ibd");
+        let clear: Vec<&Value> = audit.findings("rest-table-plaintext");
+        let accused =
+            |table: &str| clear.iter().any(|f| f["status"] == "FAIL" && f["artefact"] == format!("d/{table}.ibd"));
+        assert!(!["enc", "zip", "pack"].into_iter().any(accused), "{kind:?}: {clear:#?}");
+        audit.passes("rest-page-damaged");
+        audit.passes("key-cannot-open");
+    }
+}
+
+#[test]
+fn a_mariadb_11_4_is_encrypted_proven_and_audited() {
+    let Some(_) = require(Kind::MariaDb114) else { return };
+    let keys = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
+    let builder = Server::builder(Kind::MariaDb114).mariadb_keys(keys).option("--log-bin=binlog");
+    let mut server = builder.start().expect("it starts");
+    let rows = "CREATE DATABASE d; USE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(200)) ENGINE=InnoDB;
+        INSERT INTO d.t SELECT seq, 'CLEARTEXT-MARKER of a row' FROM seq_1_to_900;
+        CREATE TABLE d.pack (id INT PRIMARY KEY, v VARCHAR(200)) ENGINE=InnoDB PAGE_COMPRESSED=1;
+        INSERT INTO d.pack SELECT * FROM d.t; FLUSH LOGS";
+    server.sql(rows).expect("rows");
+    let option_file = server.option_file();
+    let more = ["--option-file", option_file.to_str().expect("ASCII"), "--purge-binlogs"];
+    let first = Ended::of(&server, "run", &more);
+    assert_eq!(first.failures(), "", "{}", first.stderr);
+    server.restart_with(&[]).expect("it starts anew");
+    Ended::of(&server, "run", &more).is_done();
+    assert_eq!(server.value("SELECT COUNT(*) FROM d.t").expect("a count"), "900");
+    server.stop().expect("it stops");
+    assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
+    let key_file = server.dir().join("keys.txt");
+    Proof::mariadb(&[server.datadir()], Some(&key_file)).is_complete();
+    flip(&server.datadir().join("d/t.ibd"), 4 * 16384 + 700, 4);
+    assert_eq!(Proof::mariadb(&[server.datadir()], Some(&key_file)).verdict("d/t.ibd"), "damaged");
+}

@@ -1,0 +1,83 @@
+//! The list behind `docs/compatibility.md` against the tests that it names: each is there, is run, and starts that server, or
+//! reads files of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Servers of the list, and what tests call them.
+const SERVERS: [(&str, &str); 9] = [
+    ("MySQL 5.6", "Kind::MySql56"),
+    ("MySQL 5.7", "Kind::MySql57"),
+    ("MySQL 8.0", "Kind::MySql80"),
+    ("MySQL 9.7", "Kind::MySql97"),
+    ("Percona Server 5.7", "percona57"),
+    ("Percona Server 8.0", "percona80"),
+    ("MariaDB 10.11", "Kind::MariaDb1011"),
+    ("MariaDB 11.4", "Kind::MariaDb114"),
+    ("MariaDB 11.8", "Kind::MariaDb118"),
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A test file, and what all of them share.
+fn sources(file: &str) -> String {
+    let tests = repository().join("tests");
+    let mut text =
+        fs::read_to_string(tests.join(format!("{file}.rs"))).unwrap_or_else(|e| panic!("tests/{file}.rs: {e}"));
+    for entry in fs::read_dir(tests.join("support")).expect("a directory") {
+        text.push_str(&fs::read_to_string(entry.expect("an entry").path()).expect("text"));
+    }
+    text
+}
+
+/// The text of a function, an associated function or a constant that begins at a line of its own.
+fn definition<'s>(sources: &'s str, name: &str) -> Option<&'s str> {
+    let starts = [format!("fn {name}("), format!("const {name}:"), format!("fn {name}<")];
+    let at = starts.iter().find_map(|start| sources.find(start.as_str()))?;
+    let line = sources[..at].rfind('\n').map_or(0, |line| line + 1);
+    let indent: String = sources[line..].chars().take_while(|c| *c == ' ').collect();
+    let rest = &sources[at..];
+    let ends = [format!("\n{indent}}}\n"), format!(";\n{indent}\n"), "];\n".to_owned()];
+    let end = ends.iter().filter_map(|end| Some(rest.find(end.as_str())? + end.len())).min()?;
+    Some(&rest[..end])
+}
+
+/// Whether a definition, or one that it names, holds that.
+fn reaches(sources: &str, name: &str, wanted: &str, seen: &mut BTreeSet<String>) -> bool {
+    let Some(text) = definition(sources, name).filter(|_| seen.insert(name.to_owned())) else { return false };
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 3);
+    text.contains(wanted)
+        || text.contains("Kind::all()") && wanted.starts_with("Kind::")
+        || words.collect::<BTreeSet<_>>().into_iter().any(|word| reaches(sources, word, wanted, seen))
+}
+
+#[test]
+fn each_server_that_is_called_tried_is_in_the_test_that_is_named() {
+    let list = fs::read_to_string(repository().join("crates/report/src/compatibility.txt")).expect("the list");
+    let mut checked = 0;
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split(" | ").collect();
+        let [_, server, how, test] = fields[..] else { panic!("{line}") };
+        if how == "none" {
+            assert_eq!(test, "-", "{line}");
+            continue;
+        }
+        let (file, name) = test.split_once("::").unwrap_or_else(|| panic!("{line}"));
+        let sources = sources(file);
+        let head =
+            sources.find(&format!("fn {name}(")).map(|at| &sources[..at]).unwrap_or_else(|| panic!("no test: {line}"));
+        let attributes: Vec<&str> = head.lines().rev().take_while(|line| line.starts_with("#[")).collect();
+        assert_eq!(attributes, ["#[test]"], "{line}");
+        let wanted = SERVERS.iter().find(|(known, _)| *known == server).unwrap_or_else(|| panic!("{line}")).1;
+        assert_eq!(how == "live", wanted.starts_with("Kind::"), "{line}");
+        assert!(
+            reaches(&sources, name, wanted, &mut BTreeSet::new()),
+            "{name} has nothing to do with {server}: {line}"
+        );
+        checked += 1;
+    }
+    assert!(checked > 50, "{checked}");
+}
