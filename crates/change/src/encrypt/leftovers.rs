@@ -162,7 +162,8 @@ mod tests {
 
     /// Whether a run with this finding has more to do; none if it is no leftover.
     fn closable_of(id: &str, status: Status, mariadb: bool) -> Option<bool> {
-        let (text, comment) = if mariadb { ("10.11.19-MariaDB", "") } else { ("9.7.4", "MySQL Community Server - GPL") };
+        let (text, comment) =
+            if mariadb { ("10.11.19-MariaDB", "") } else { ("9.7.4", "MySQL Community Server - GPL") };
         closable_on(text, comment, id, status)
     }
 

@@ -11,7 +11,8 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",
     title: "Tables behind full-text indexes are not encrypted",
     severity: Severity::Medium,

@@ -8,7 +8,8 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
     title: "mysql.ibd, the data dictionary, is not encrypted",
     severity: Severity::High,
