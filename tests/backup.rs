@@ -8,13 +8,14 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use harness::{Kind, Server, require};
+use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
 
 use crate::support::backup::Backups;
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::{TABLES, encrypting};
 use crate::support::schema::has_its_schema;
+use crate::support::still::{Load, Volume, assert_whole, options, prepare};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
@@ -245,6 +246,209 @@ fn everything_opens_with_programs_of_others() {
         assert!(opens && unpacks);
         assert!(bytes.len() as u64 >= pack["live_bytes"].as_u64().expect("a number"));
     }
+}
+
+/// Backups of a server under load, the first and two that go on from it: each is restored to a server that starts and has every
+/// commit that was acknowledged before.
+fn backups_under_load_hold(
+    file_system: &'static str,
+    builder: ServerBuilder,
+    table_options: &str,
+    keys: [(&str, &Path); 2],
+) {
+    let Some(volume) = Volume::new(file_system, 2048) else { return };
+    let server = builder.clone().within(volume.directory("s")).start().expect("it starts");
+    prepare(&server, table_options);
+    let [(line, key_file), (option, _)] = keys;
+    let backups = Backups::of(server.datadir(), &format!("{line} = {key_file:?}"));
+    backups.configure("[data]", "[data]\nmax_freeze = \"60s\"");
+    let load = Load::start(&server, 4);
+    for round in 1..=3_u32 {
+        load.goes_on(100);
+        let acknowledged = load.acknowledged();
+        let made = backups.backup(&["run"]).is(0);
+        assert_eq!(made.number("/pages/damaged"), 0, "{}", made.json);
+        // A table of MariaDB whose page 0 is not written yet is in the redo log only.
+        let unproven = made.number("/pages/unproven");
+        assert!(unproven == 0 || server.kind().is_mariadb(), "{}", made.json);
+        assert_eq!(made.json["full"].is_null(), round > 1);
+        load.goes_on(20);
+        let into = backups.path(&format!("into-{round}"));
+        let code = if unproven == 0 { 0 } else { 4 };
+        backups.restore(&round.to_string(), &into, &[option, text(key_file)]).is(code);
+        let copy = builder.clone().datadir_seed(&into).start().expect("a server starts on what was restored");
+        assert_whole(&copy, &acknowledged);
+    }
+}
+
+#[test]
+fn backups_of_a_running_mysql_hold_every_commit() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let keys = tempfile::tempdir().expect("a directory");
+    let keyring = keys.path().join("keyring");
+    let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
+    let builder = Server::builder(Kind::MySql97).options(options(Kind::MySql97));
+    let builder = builder.keyring(KeyringPlace::Path(keyring.clone())).options(encrypted);
+    for file_system in ["xfs", "btrfs"] {
+        let keys = [("keyring", keyring.as_path()), ("--keyring", &keyring)];
+        backups_under_load_hold(file_system, builder.clone(), "ENCRYPTION='Y'", keys);
+    }
+}
+
+#[test]
+fn backups_of_a_running_mariadb_hold_every_commit() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let keys = tempfile::tempdir().expect("a directory");
+    let key_file = keys.path().join("keys");
+    let lines = format!("1;{}\n", "3a".repeat(32));
+    fs::write(&key_file, &lines).expect("written");
+    let encrypted = [
+        "--innodb-encrypt-tables=FORCE",
+        "--innodb-encrypt-log=ON",
+        "--innodb-encryption-threads=2",
+        "--encrypt-binlog=ON",
+    ];
+    let builder = Server::builder(Kind::MariaDb1011).options(options(Kind::MariaDb1011));
+    let builder = builder.mariadb_keys(&lines).options(encrypted);
+    for file_system in ["xfs", "btrfs"] {
+        let keys = [("mariadb_key_file", key_file.as_path()), ("--mariadb-key-file", &key_file)];
+        backups_under_load_hold(file_system, builder.clone(), "", keys);
+    }
+}
+
+/// The commands of a page, in order.
+fn commands(page: &str) -> String {
+    let blocks = page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    blocks.collect()
+}
+
+#[test]
+fn the_page_on_first_backups_works_as_it_stands() {
+    let Some((server, keyring)) = mysql() else { return };
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let script = format!("set -eu -o pipefail\n{}", commands(include_str!("../docs/backup.md")));
+    let programs = Path::new(env!("CARGO_BIN_EXE_sealant")).parent().expect("a directory").display().to_string();
+    let path = format!("{programs}:{}", std::env::var("PATH").expect("a path"));
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(place.path())
+        .env("PATH", path)
+        .env("DATADIR", server.datadir())
+        .env("KEYRING", &keyring)
+        .output()
+        .expect("bash is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    is_same(&place.path().join("restored"), &files(server.datadir()));
+}
+
+#[test]
+fn a_check_without_any_key_finds_every_changed_object() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed'").expect("changed");
+    server.stop().expect("it stops");
+    backups.backup(&["run"]).is(0);
+    let signers = backups.path("signers");
+    let check = ["check", "--objects", "--allowed-signers", text(&signers)];
+    let sound = backups.backup(&check).is(0);
+    assert_eq!(sound.number("/objects/read"), sound.number("/objects/named"));
+    assert_eq!(sound.number("/receipts"), 2);
+    let identity = backups.path("identity");
+    let read = ["check", "--read-data", "--identity", text(&identity), "--allowed-signers", text(&signers)];
+    backups.backup(&read).is(0);
+
+    let objects: Vec<PathBuf> =
+        backups.objects().into_iter().filter(|path| path.to_string_lossy().contains("/hosts/")).collect();
+    let other = fs::read(&objects[0]).expect("an object");
+    for object in &objects {
+        let sound = fs::read(object).expect("an object");
+        for kind in ["flipped", "cut", "gone", "swapped"] {
+            match kind {
+                "flipped" => flip(object, sound.len() as u64 / 2),
+                "cut" => fs::write(object, &sound[..sound.len() / 2]).expect("written"),
+                "gone" => fs::remove_file(object).expect("removed"),
+                _ if other == sound => continue,
+                _ => fs::write(object, &other).expect("written"),
+            }
+            let checked = backups.backup(&check);
+            // A receipt at either end of the chain can be taken away: only whoever has seen it knows. Its signature is left.
+            let is_taken = kind == "gone" && object.extension().is_some_and(|ending| ending == "json");
+            assert_eq!(checked.code, if is_taken { 0 } else { 3 }, "{} {kind}: {}", object.display(), checked.stderr);
+            assert!(!is_taken || checked.json["unnamed"].to_string().contains(".json.sig"), "{}", checked.json);
+            fs::write(object, &sound).expect("written");
+        }
+    }
+    let state = backups.path("seen");
+    let seen = ["check", "--state", text(&state), "--allowed-signers", text(&signers), "--require-complete"];
+    backups.backup(&seen).is(4);
+    backups.backup(&seen).is(0);
+    for ending in ["json", "json.sig"] {
+        fs::remove_file(backups.object(&format!("hosts/db1/receipts/000002.{ending}"))).expect("removed");
+    }
+    let hidden = backups.backup(&seen).is(3);
+    assert!(hidden.json.to_string().contains("an earlier check has seen it"), "{}", hidden.json);
+}
+
+#[test]
+fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let old = server.dir().join("old-keyring");
+    fs::copy(&keyring, &old).expect("copied");
+    server.start().expect("it starts");
+    server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+    server.stop().expect("it stops");
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    // No pack is needed for the answer.
+    fs::rename(backups.object("hosts/db1/packs"), backups.path("away")).expect("moved");
+    let identity = backups.path("identity");
+    let check = |copy: &Path| {
+        let args = ["keyring", "check", "latest", "--identity", text(&identity), "--keyring", text(copy)];
+        let output = backups.command(&args).output().expect("the binary starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(check(&keyring), (Some(0), String::new()));
+    let (code, listed) = check(&old);
+    assert!(code == Some(3) && listed.contains("demo/enc.ibd (INNODBKey-"), "{listed}");
+
+    let Some((server, key_file)) = mariadb() else { return };
+    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
+    backups.backup(&["run"]).is(0);
+    let wrong = backups.path("wrong");
+    fs::write(&wrong, format!("1;{}\n2;{}\n", "3a".repeat(32), "5c".repeat(32))).expect("written");
+    let identity = backups.path("identity");
+    for (copy, code) in [(&key_file, 0), (&wrong, 3)] {
+        let args = ["keyring", "check", "1", "--identity", text(&identity), "--mariadb-key-file", text(copy)];
+        let output = backups.command(&args).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+    }
+}
+
+#[test]
+fn damaged_pages_are_stored_and_named() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let table = server.datadir().join("demo/enc.ibd");
+    flip(&table, 5 * 16384 + 5000);
+    let damaged = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged");
+    assert_eq!(damaged.number("/pages/damaged"), 1);
+    let listed = backups.backup(&["list"]).is(0);
+    assert_eq!(listed.json["backups"][0]["good"], false);
+    let into = backups.path("into");
+    backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were when they were backed up");
+    is_same(&into, &files(server.datadir()));
+    // Without the keys nothing of it is proven.
+    backups.configure(&format!("keyring = {keyring:?}"), "");
+    backups.backup(&["run", "--require-complete", "--full"]);
+    flip(&table, 5 * 16384 + 5000);
+    let unproven = backups.backup(&["run", "--require-complete"]).is(4);
+    assert!(unproven.number("/pages/unproven") > 0);
 }
 
 #[test]

@@ -88,11 +88,17 @@ _sealant() {
             sealant__subcmd__audit__subcmd__help,help)
                 cmd="sealant__subcmd__audit__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__backup,check)
+                cmd="sealant__subcmd__backup__subcmd__check"
+                ;;
             sealant__subcmd__backup,help)
                 cmd="sealant__subcmd__backup__subcmd__help"
                 ;;
             sealant__subcmd__backup,init)
                 cmd="sealant__subcmd__backup__subcmd__init"
+                ;;
+            sealant__subcmd__backup,keyring)
+                cmd="sealant__subcmd__backup__subcmd__keyring"
                 ;;
             sealant__subcmd__backup,list)
                 cmd="sealant__subcmd__backup__subcmd__list"
@@ -100,17 +106,44 @@ _sealant() {
             sealant__subcmd__backup,run)
                 cmd="sealant__subcmd__backup__subcmd__run"
                 ;;
+            sealant__subcmd__backup,show)
+                cmd="sealant__subcmd__backup__subcmd__show"
+                ;;
+            sealant__subcmd__backup__subcmd__help,check)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__check"
+                ;;
             sealant__subcmd__backup__subcmd__help,help)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__help"
                 ;;
             sealant__subcmd__backup__subcmd__help,init)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__init"
                 ;;
+            sealant__subcmd__backup__subcmd__help,keyring)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__keyring"
+                ;;
             sealant__subcmd__backup__subcmd__help,list)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__list"
                 ;;
             sealant__subcmd__backup__subcmd__help,run)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__run"
+                ;;
+            sealant__subcmd__backup__subcmd__help,show)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__show"
+                ;;
+            sealant__subcmd__backup__subcmd__help__subcmd__keyring,check)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__keyring__subcmd__check"
+                ;;
+            sealant__subcmd__backup__subcmd__keyring,check)
+                cmd="sealant__subcmd__backup__subcmd__keyring__subcmd__check"
+                ;;
+            sealant__subcmd__backup__subcmd__keyring,help)
+                cmd="sealant__subcmd__backup__subcmd__keyring__subcmd__help"
+                ;;
+            sealant__subcmd__backup__subcmd__keyring__subcmd__help,check)
+                cmd="sealant__subcmd__backup__subcmd__keyring__subcmd__help__subcmd__check"
+                ;;
+            sealant__subcmd__backup__subcmd__keyring__subcmd__help,help)
+                cmd="sealant__subcmd__backup__subcmd__keyring__subcmd__help__subcmd__help"
                 ;;
             sealant__subcmd__bench,disk)
                 cmd="sealant__subcmd__bench__subcmd__disk"
@@ -295,14 +328,26 @@ _sealant() {
             sealant__subcmd__help__subcmd__audit,diff)
                 cmd="sealant__subcmd__help__subcmd__audit__subcmd__diff"
                 ;;
+            sealant__subcmd__help__subcmd__backup,check)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__check"
+                ;;
             sealant__subcmd__help__subcmd__backup,init)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__init"
+                ;;
+            sealant__subcmd__help__subcmd__backup,keyring)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__keyring"
                 ;;
             sealant__subcmd__help__subcmd__backup,list)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__list"
                 ;;
             sealant__subcmd__help__subcmd__backup,run)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__run"
+                ;;
+            sealant__subcmd__help__subcmd__backup,show)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__show"
+                ;;
+            sealant__subcmd__help__subcmd__backup__subcmd__keyring,check)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__keyring__subcmd__check"
                 ;;
             sealant__subcmd__help__subcmd__bench,disk)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
@@ -995,7 +1040,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup)
-            opts="-h --help init run list help"
+            opts="-h --help init run list show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1008,9 +1053,57 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sealant__subcmd__backup__subcmd__help)
-            opts="init run list help"
+        sealant__subcmd__backup__subcmd__check)
+            opts="-h --config --host --objects --read-data --identity --allowed-signers --state --require-complete --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --identity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allowed-signers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help)
+            opts="init run list show check keyring help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1050,6 +1143,34 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__keyring)
+            opts="check"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__keyring__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__backup__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1078,6 +1199,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__backup__subcmd__init)
             opts="-h --config --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1089,6 +1224,100 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__keyring)
+            opts="-h --help check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__keyring__subcmd__check)
+            opts="-h --config --identity --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --identity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__keyring__subcmd__help)
+            opts="check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__keyring__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__keyring__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -1126,6 +1355,28 @@ _sealant() {
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__show)
+            opts="-h --config --host --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2465,8 +2716,22 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup)
-            opts="init run list"
+            opts="init run list show check keyring"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2481,6 +2746,34 @@ _sealant() {
         sealant__subcmd__help__subcmd__backup__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__keyring)
+            opts="check"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__keyring__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2507,6 +2800,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -109,11 +109,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list help" -f -a "init" -d 'Make the repository and the key that signs, where they are not there'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list help" -f -a "run" -d 'Make a backup'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list help" -f -a "list" -d 'Show which backups there are'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "init" -d 'Make the repository and the key that signs, where they are not there'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "list" -d 'Show which backups there are'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "show" -d 'Show what the receipt of a backup says'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "check" -d 'Find out whether all that the receipts name is there and as it was'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "keyring" -d 'Keyrings of backups: they are never in one'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l config -d 'The configuration' -r -F
@@ -126,9 +129,29 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Backups of this host [default: the one of the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts, schema sealant.backup-list/1'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Backup of this host [default: the one of the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'The receipt itself, schema sealant.receipt/1'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Backups of this host [default: the one of the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l identity -d 'File of age identities, for --read-data' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l allowed-signers -d 'Who may have signed; without it signatures are not judged' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'Where to remember the newest receipt from check to check' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l objects -d 'Make SHA-256 of every object'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Decrypt and unpack everything, too'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l require-complete -d 'End with 4 if signatures were not judged, or nothing tells whether a newer receipt is hidden'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'For scripts, schema sealant.backup-check/1'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Find out from a manifest alone whether a copy of the keys opens a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make the repository and the key that signs, where they are not there'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show which backups there are'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what the receipt of a backup says'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Find out whether all that the receipts name is there and as it was'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Keyrings of backups: they are never in one'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from disk sst tls transfer verify help" -f -a "disk" -d 'Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare'
@@ -988,6 +1011,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "init" -d 'Make the repository and the key that signs, where they are not there'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "list" -d 'Show which backups there are'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "show" -d 'Show what the receipt of a backup says'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "check" -d 'Find out whether all that the receipts name is there and as it was'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Keyrings of backups: they are never in one'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes of a Galera cluster take to join, by this and by other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'

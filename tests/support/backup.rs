@@ -10,7 +10,7 @@ use super::schema::has_its_schema;
 use super::sealant;
 
 /// The reports of `sealant backup` and `sealant restore`.
-const SCHEMAS: [&str; 3] = ["backup-1", "backup-list-1", "restore-1"];
+const SCHEMAS: [&str; 4] = ["backup-1", "backup-check-1", "backup-list-1", "restore-1"];
 
 /// Where backups go, and what opens them.
 pub(crate) struct Backups {

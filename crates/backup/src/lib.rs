@@ -10,10 +10,13 @@
 //! them. The receipt is the commit: before it is there, there is no backup. `docs/formats/backup.md` is the format.
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod config;
 mod error;
 mod heads;
 pub mod init;
+mod judge;
+pub mod keys;
 pub mod repository;
 pub mod restore;
 pub mod run;

@@ -188,6 +188,10 @@ impl Draft {
             file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed(&path))?;
         }
         self.pages.sync_all().map_err(failed(&self.directory))?;
+        // Of a run that never came to its end, in a repository that does not know of it.
+        if self.target.exists() {
+            fs::remove_dir_all(&self.target).map_err(failed(&self.target))?;
+        }
         let renamed = fs::rename(&self.directory, &self.target).and_then(|()| place::sync(&self.target));
         renamed.map_err(failed(&self.target))
     }

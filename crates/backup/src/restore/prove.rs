@@ -1,7 +1,6 @@
 //! Proof of what was restored: everything read back from the disk, and every page opened.
 
 use std::{
-    num::NonZeroUsize,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -11,16 +10,16 @@ use std::{
 
 use archive::{Manifest, manifest::Stored};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
-use innodb::verify::Verdict;
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{Folder, Staging};
-use verify::{
-    Depth,
-    read::{Buffer, Reader},
-};
+use verify::read::{Buffer, Reader};
 
 use super::{Options, Pages, Progress};
-use crate::{BackupError, run::first_error};
+use crate::{
+    BackupError,
+    judge::{self, Worth},
+    run::first_error,
+};
 
 /// Reads every file back from the disk, and compares each MiB with the manifest.
 pub(super) fn read_back(
@@ -81,19 +80,16 @@ fn compare(
 
 /// Opens and checks every page of the staged files with the keys at hand.
 pub(super) fn pages(staging: &Staging, options: &Options<'_>) -> Pages {
-    let jobs = NonZeroUsize::new(usize::from(options.streams)).unwrap_or(NonZeroUsize::MIN);
-    let settings = verify::Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} };
-    let report = verify::run(&verify::Plan::of(&[staging.files_path()]), options.keys, &settings);
+    let report = judge::verify(&staging.files_path(), options.keys, options.streams, &|_| {});
     let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
     for file in &report.files {
-        let units = file.units;
-        match file.verdict {
-            Verdict::Ok | Verdict::Clear => pages.proven = pages.proven.saturating_add(units.total),
-            Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => {
-                pages.bad = pages.bad.saturating_add(units.bad.max(1));
-                pages.proven = pages.proven.saturating_add(units.total.saturating_sub(units.bad));
+        match judge::worth(file) {
+            Worth::Sound => pages.proven = pages.proven.saturating_add(file.units.total),
+            Worth::Damaged(bad) => {
+                pages.bad = pages.bad.saturating_add(bad);
+                pages.proven = pages.proven.saturating_add(file.units.total.saturating_sub(bad));
             }
-            _ => pages.unproven = pages.unproven.saturating_add(units.encrypted.max(1)),
+            Worth::Unproven(unproven) => pages.unproven = pages.unproven.saturating_add(unproven),
         }
     }
     pages

@@ -201,7 +201,7 @@ fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>,
 }
 
 /// By what a key file can be tried on the manifest alone.
-fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
+pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &message);

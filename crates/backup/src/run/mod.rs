@@ -7,7 +7,6 @@ mod packs;
 mod worker;
 
 use std::{
-    num::NonZeroUsize,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -20,10 +19,10 @@ use archive::{
     names::Number,
     receipt::{Finding, Pages, Receipt},
 };
-use innodb::verify::Verdict;
 use jiff::Timestamp;
-use verify::{Depth, Keys};
+use verify::Keys;
 
+pub(crate) use self::commit::key_check;
 use self::{
     commit::Commit,
     files::Files,
@@ -31,7 +30,9 @@ use self::{
     worker::{Queue, Worker},
 };
 use crate::{
-    BackupError, Config, Repository, config, selection,
+    BackupError, Config, Repository, config,
+    judge::{self, Worth},
+    selection,
     state::{Base, State},
 };
 
@@ -247,20 +248,18 @@ pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), Bac
 /// Opens and checks every page with the keys at hand.
 fn judge(root: &Path, keys: &Keys, jobs: u16, progress: &Progress) -> (Pages, Vec<Finding>) {
     let note = |verified: &verify::Progress| progress.verified_bytes.store(verified.bytes(), Ordering::Relaxed);
-    let jobs = NonZeroUsize::new(usize::from(jobs)).unwrap_or(NonZeroUsize::MIN);
-    let plan = verify::Plan::of(&[root.to_path_buf()]);
-    let report = verify::run(&plan, keys, &verify::Settings { jobs, depth: Depth::EveryPage, progress: &note });
+    let report = judge::verify(root, keys, jobs, &note);
     let (mut pages, mut findings) = (Pages::default(), Vec::new());
     for file in &report.files {
         pages.seen = pages.seen.saturating_add(file.units.total);
-        let id = match file.verdict {
-            Verdict::Ok | Verdict::Clear => continue,
-            Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => {
-                pages.damaged = pages.damaged.saturating_add(file.units.bad.max(1));
+        let id = match judge::worth(file) {
+            Worth::Sound => continue,
+            Worth::Damaged(bad) => {
+                pages.damaged = pages.damaged.saturating_add(bad);
                 "damaged"
             }
-            Verdict::Unverifiable | Verdict::Unidentified | Verdict::MissingKey | Verdict::WrongKey => {
-                pages.unproven = pages.unproven.saturating_add(file.units.encrypted.max(1));
+            Worth::Unproven(unproven) => {
+                pages.unproven = pages.unproven.saturating_add(unproven);
                 "unproven"
             }
         };

@@ -1,14 +1,20 @@
 //! `sealant backup`: backups of a data directory, and what there is of them.
 
+mod check;
 mod init;
+mod keyring;
 mod list;
 mod run;
+mod show;
 pub(crate) mod watch;
 
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::backup::{BackupError, Config, Repository};
+use ::transfer::TransferError;
+use archive::sshsig::AllowedSigners;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -34,6 +40,9 @@ enum Command {
     Init(init::Init),
     Run(run::Run),
     List(list::List),
+    Show(show::Show),
+    Check(check::Check),
+    Keyring(keyring::Keyring),
 }
 
 impl Backup {
@@ -42,6 +51,9 @@ impl Backup {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
             Command::List(verb) => verb.run(),
+            Command::Show(verb) => verb.run(),
+            Command::Check(verb) => verb.run(),
+            Command::Keyring(verb) => verb.run(),
         }
     }
 }
@@ -67,11 +79,17 @@ impl Configured {
     }
 }
 
+/// Reads a file of allowed signers.
+pub(crate) fn signers(path: &Path) -> Result<AllowedSigners, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    AllowedSigners::parse(&text).map_err(|source| failure(BackupError::Key { path: path.to_owned(), source }))
+}
+
 /// An error of the library for the user, with the next step where there is one.
 pub(crate) fn failure(error: BackupError) -> Failure {
     match error {
         BackupError::Snapshot(error) => super::snapshot::failure(error),
-        BackupError::Transfer(error) => super::transfer::failure(&error),
+        BackupError::Transfer(error) => of_files(&error),
         error => {
             let failure = Failure::new(error.to_string());
             match error.hint() {
@@ -79,6 +97,21 @@ pub(crate) fn failure(error: BackupError) -> Failure {
                 None => failure,
             }
         }
+    }
+}
+
+/// An error of reading or writing a data directory.
+fn of_files(error: &TransferError) -> Failure {
+    match error {
+        TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => {
+            super::transfer::failure(error)
+        }
+        TransferError::Changed { .. } => {
+            Failure::new(error.to_string()).hint("stop the server, or let a provider take a still copy of it")
+        }
+        TransferError::Occupied { .. } => Failure::new(error.to_string())
+            .hint("move it away and give the same command again: what was restored is kept"),
+        _ => Failure::new(error.to_string()),
     }
 }
 

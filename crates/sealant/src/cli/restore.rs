@@ -1,23 +1,21 @@
 //! `sealant restore`.
 
-use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use ::backup::Repository;
 use ::backup::restore::{Opened, Options, Progress, Restored, Wanted};
-use ::backup::{BackupError, Repository};
 use ::transfer::receiver::Owner;
 use archive::Digest;
-use archive::sshsig::AllowedSigners;
 use clap::Args;
 use report::size;
 use serde::Serialize;
 use store::Directory;
 
 use super::backup::watch::{part, watch};
-use super::backup::{failure, print_json};
+use super::backup::{failure, print_json, signers};
 use super::receive::parse_owner;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::Exit;
@@ -92,7 +90,7 @@ impl Restore {
         let repository = Repository::open(Box::new(store)).map_err(failure)?;
         let host = repository.host(self.host.as_deref()).map_err(failure)?;
         let identities = ::backup::config::identities(&self.identity).map_err(failure)?;
-        let signers = self.signers()?;
+        let signers = self.allowed_signers.as_deref().map(signers).transpose()?;
         let opened = ::backup::restore::open(&repository, &host, self.backup, signers.as_ref(), self.receipt);
         let opened = opened.map_err(failure)?;
         let keys = self.keys.read(None)?;
@@ -110,13 +108,6 @@ impl Restore {
         let restored = watch(self.quiet || self.json, words, work).map_err(failure)?;
         self.tell(&opened, &restored, &progress, began.elapsed().as_secs_f64())?;
         Ok(exit(&opened, &restored))
-    }
-
-    fn signers(&self) -> Result<Option<AllowedSigners>, Failure> {
-        let Some(path) = &self.allowed_signers else { return Ok(None) };
-        let text = fs::read_to_string(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        let signers = AllowedSigners::parse(&text);
-        signers.map(Some).map_err(|source| failure(BackupError::Key { path: path.clone(), source }))
     }
 
     fn tell(&self, opened: &Opened, restored: &Restored, progress: &Progress, seconds: f64) -> Result<(), Failure> {
@@ -171,7 +162,8 @@ fn exit(opened: &Opened, restored: &Restored) -> Exit {
     }
 }
 
-fn parse_wanted(text: &str) -> Result<Wanted, String> {
+/// A backup, by its number, or the newest.
+pub(crate) fn parse_wanted(text: &str) -> Result<Wanted, String> {
     if text == "latest" {
         return Ok(Wanted::Latest);
     }

@@ -1,0 +1,80 @@
+//! `sealant backup keyring`: whether a copy of the keys opens a backup.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use ::backup::restore::Wanted;
+use clap::{Args, Subcommand};
+use report::visible;
+
+use super::{Configured, failure};
+use crate::cli::restore::parse_wanted;
+use crate::cli::verify::{KeyStores, forbid_dumps};
+use crate::exit::Exit;
+use crate::output::message::{Failure, info};
+
+/// Keyrings of backups: they are never in one
+#[derive(Debug, Args)]
+pub(crate) struct Keyring {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(Check),
+}
+
+/// Find out from a manifest alone whether a copy of the keys opens a backup
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+struct Check {
+    /// Number of the backup, or latest
+    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_wanted)]
+    backup: Wanted,
+    #[command(flatten)]
+    config: Configured,
+    /// File of age identities, which opens the manifest
+    #[arg(long, value_name = "FILE")]
+    identity: PathBuf,
+    #[command(flatten)]
+    keys: KeyStores,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant backup keyring check latest --identity key.txt --keyring COPY-OF-KEYRING
+  sealant backup keyring check 123 --identity key.txt --mariadb-key-file COPY
+
+Exit codes:
+  0  it opens everything that is encrypted in the backup
+  1  the manifest or the copy cannot be read
+  2  wrong usage
+  3  it does not open something; what that is, is listed";
+
+impl Keyring {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let Command::Check(check) = self.command;
+        check.run()
+    }
+}
+
+impl Check {
+    fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        if !self.keys.any() {
+            return Err(Failure::usage("give the copy with --keyring, --keyring-config or --mariadb-key-file"));
+        }
+        let (config, repository) = self.config.open()?;
+        let identities = ::backup::config::identities(&self.identity).map_err(failure)?;
+        let opened = ::backup::restore::open(&repository, &config.host, self.backup, None, None).map_err(failure)?;
+        let manifest = opened.manifest(&repository, &identities).map_err(failure)?;
+        let answer = ::backup::keys::check(&manifest, &self.keys.read(None)?);
+        crate::output::file::to_stdout(&|out: &mut dyn Write| {
+            answer.missing.iter().try_for_each(|missing| writeln!(out, "not opened: {}", visible(missing)))
+        })?;
+        let opens = answer.needed.saturating_sub(answer.missing.len() as u64);
+        info(&format!("backup {}: the keys open {opens} of {}", opened.receipt().number, answer.needed));
+        Ok(if answer.missing.is_empty() { Exit::Clean } else { Exit::Findings })
+    }
+}

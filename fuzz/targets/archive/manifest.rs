@@ -1,0 +1,16 @@
+//! Any text as a manifest: one that is read can be written, and reads back.
+#![no_main]
+
+use archive::Manifest;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(manifest) = Manifest::read(&mut &*bytes) else { return };
+    for file in &manifest.files {
+        assert!(file.runs.iter().all(|run| run.end() <= file.file_bytes()));
+        assert!(file.runs.iter().all(|run| (run.pack as usize) < manifest.packs.len()));
+    }
+    let mut text = Vec::new();
+    manifest.write(&mut text).expect("memory takes it");
+    assert_eq!(Manifest::read(&mut text.as_slice()).expect("our own"), manifest);
+});

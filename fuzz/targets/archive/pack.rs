@@ -1,0 +1,17 @@
+//! Any bytes as the plain text of a pack: what is read of it has the lengths that it announces.
+#![no_main]
+
+use archive::PackReader;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut reader = PackReader::new(bytes).expect("there is memory");
+    while let Ok(Some(frame)) = reader.next_frame() {
+        assert_eq!(frame.data.len() as u64, frame.description.bytes());
+        let mut end = 0;
+        for extent in &frame.description.extents {
+            assert!(extent.at >= end && extent.bytes > 0);
+            end = extent.at + extent.bytes;
+        }
+    }
+});

@@ -1,0 +1,14 @@
+//! Any text as a receipt: one that is read has names for all of its objects, and reads back.
+#![no_main]
+
+use archive::{Receipt, names};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(receipt) = Receipt::parse(bytes) else { return };
+    for (object, _) in receipt.objects() {
+        assert_eq!(names::host(&object), Some(receipt.host.as_str()));
+    }
+    let encoded = receipt.encode().expect("it can be written");
+    assert_eq!(Receipt::parse(&encoded).expect("our own"), receipt);
+});
