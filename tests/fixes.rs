@@ -6,11 +6,12 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{KeyringPlace, Kind, Replication, Server, ServerBuilder, require};
 use serde_json::Value;
 
 use crate::support::Audit;
@@ -41,6 +42,8 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("rest-log-plaintext", "keep the logs on an encrypted disk", "the site's disks"),
     ("rest-redo-plaintext", "MySQL 5.6.24 cannot encrypt its redo log: upgrade", "another version"),
     ("rest-engine-cannot-encrypt", "MySQL 5.6.24 cannot encrypt tables: upgrade", "another version"),
+    ("rest-relaylog-plaintext", "MySQL 5.6.24 cannot: upgrade", "another version"),
+    ("rest-repl-credential-clear", "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''", "the site's password"),
     ("rest-repl-credential-clear", "an account that proves itself by certificate", "the site's certificates"),
     ("rest-table-plaintext", "MySQL 5.6.24 cannot encrypt tables: upgrade", "another version"),
     ("rest-temp-plaintext", "move them onto an encrypted disk", "the site's disks"),
@@ -64,6 +67,7 @@ const CONSEQUENCES: &[(&str, &str, &str)] = &[
         "ev-mismatch",
         "the switch speaks for all Aria tables, of which others are clear until their fix",
     ),
+    ("rest-binlog-plaintext", "ev-mismatch", "the switch speaks for relay logs, too, which are clear until their fix"),
     ("rest-binlog-plaintext", "key-binlog-age", "the first key of a binary log counts as never rotated"),
     ("rest-default-off", "key-version-static", "a key file has one version of each key"),
     ("rest-mysql-ibd-plaintext", "rest-doublewrite-plaintext", "copies of pages from before"),
@@ -225,9 +229,17 @@ fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Carries out each fix of the server in turn.
-fn every_fix_works(mut server: Server) {
+fn every_fix_works(server: Server) {
+    every_fix_of_a_replica_works(server, None);
+}
+
+/// The same for a server that replicates from another: the authority of the source is what the remedies leave open,
+/// and the source writes, for a replica without changes keeps its relay logs.
+fn every_fix_of_a_replica_works(mut server: Server, source: Option<(&Server, &Path)>) {
     let shm = in_memory(1).expect("a file system in memory");
+    let authority = source.map(|(_, authority)| authority.display().to_string());
     let fill = |remedy: &str| {
+        let remedy = &remedy.replace("/etc/mysql/ca.pem", authority.as_deref().unwrap_or("/etc/mysql/ca.pem"));
         FILLED.iter().fold(remedy.to_owned(), |text, (place, value)| {
             text.replace(place, &value.replace("{shm}", &shm.path().display().to_string()))
         })
@@ -252,6 +264,9 @@ fn every_fix_works(mut server: Server) {
         while (after.contains_key(&failure) || !new.is_empty()) && Instant::now() < deadline {
             // What is encrypted in the background, or with the next changes, needs time and changes.
             server.sql("UPDATE demo.t SET v = REPEAT('c', 90) WHERE v NOT LIKE 'c%'; UPDATE demo.t SET v = REPEAT('d', 90)").expect("changed");
+            if let Some((source, _)) = source {
+                sql(source, "FLUSH TABLES");
+            }
             after = failures_of(&server);
             new = come(&now, &after, &failure.0);
         }
@@ -303,9 +318,28 @@ fn start(builder: ServerBuilder) -> Server {
 
 /// Settings and objects that are weak in other ways than those of [`weak`].
 fn other(kind: Kind) -> ServerBuilder {
-    let all = ["--log-output=TABLE", "--general-log=1", "--innodb-file-per-table=0", "--innodb-change-buffering=all"];
+    let all =
+        ["--log-output=TABLE", "--general-log=1", "--innodb-file-per-table=0", "--loose-innodb-change-buffering=all"];
     Server::builder(kind).by_option_file().options(all).option("--innodb-print-all-deadlocks=1")
 }
+
+/// Carries out each fix of a server that is weak in those ways, with more statements before.
+fn every_other_fix_works(builder: ServerBuilder, more: &str) {
+    let server = builder.start().expect("it starts");
+    server.sql(OTHER_TABLES).expect("made");
+    server.sql(more).expect("made");
+    every_fix_works(server);
+}
+
+/// A channel without TLS, to nowhere.
+const MARIADB_CHANNEL: &str = "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=9, MASTER_USER='replica', \
+    MASTER_PASSWORD='secret', MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0";
+
+/// On MySQL with a keyring: a histogram of an encrypted table, and a general tablespace in clear.
+const MYSQL_97_OBJECTS: &str = "CREATE TABLE demo.e (id INT PRIMARY KEY, v VARCHAR(99)) TABLESPACE=innodb_file_per_table \
+    ENCRYPTION='Y'; INSERT INTO demo.e SELECT * FROM demo.t; ANALYZE TABLE demo.e UPDATE HISTOGRAM ON v; \
+    CREATE TABLESPACE g ADD DATAFILE 'g.ibd'; CREATE TABLE demo.inside (id INT PRIMARY KEY) TABLESPACE g; \
+    INSERT INTO demo.inside SELECT id FROM demo.t";
 
 const OTHER_TABLES: &str = "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY, v VARCHAR(99)); \
     INSERT INTO demo.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f'), (7, 'g'), (8, 'h'); \
@@ -323,9 +357,44 @@ fn fixes_of_mysql_97() {
 #[test]
 fn fixes_of_other_weaknesses_of_mysql_56() {
     if require(Kind::MySql56).is_some() {
-        let server = other(Kind::MySql56).option("--core-file").start().expect("it starts");
+        let channel = MARIADB_CHANNEL.replace(", MASTER_SSL_VERIFY_SERVER_CERT=0", "");
+        every_other_fix_works(other(Kind::MySql56).option("--core-file"), &channel);
+    }
+}
+
+#[test]
+fn fixes_of_other_weaknesses_of_mysql_97() {
+    if require(Kind::MySql97).is_some() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let authority = Authority::create(dir.path()).expect("an authority");
+        let files = authority.issue("source", &Profile::default()).expect("a certificate");
+        let source = Server::builder(Kind::MySql97).tls(&files).start().expect("it starts");
+        let builder = other(Kind::MySql97).keyring(KeyringPlace::Beside).option("--tls-version=TLSv1.2");
+        let mut server = builder.option("--log-bin=binlog").start().expect("it starts");
         server.sql(OTHER_TABLES).expect("made");
-        every_fix_works(server);
+        server.sql(MYSQL_97_OBJECTS).expect("made");
+        server.replicate_from(&source, &Replication::default()).expect("it replicates");
+        every_fix_of_a_replica_works(server, Some((&source, &files.ca)));
+    }
+}
+
+#[test]
+fn fixes_of_other_weaknesses_of_mariadb_1011() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let authority = Authority::create(dir.path()).expect("an authority");
+    let files = authority.issue("db1", &Profile::default()).expect("a certificate");
+    let builder = other(Kind::MariaDb1011).tls(&files).mariadb_keys(MARIADB_KEYS).option("--tls-version=TLSv1.2");
+    every_other_fix_works(builder, MARIADB_CHANNEL);
+}
+
+#[test]
+fn fixes_of_other_weaknesses_of_mariadb_118() {
+    if require(Kind::MariaDb118).is_some() {
+        let builder = other(Kind::MariaDb118).mariadb_keys(MARIADB_KEYS).option("--tls-version=TLSv1.2");
+        every_other_fix_works(builder, MARIADB_CHANNEL);
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Low,
     explanation: "Who reads the option file believes what is not so, and the next start may change what is protected. \
         Compared: the last entry of each watched variable in the server's groups with its running value. A value that \
-        the command line sets is no conflict, it wins at every start.",
+        the command line sets, or SET PERSIST, is no conflict, it wins at every start.",
     applies: "every server whose option files can be read",
     fix: "align the option file with what is wanted",
     cost: "none",
@@ -34,7 +34,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut compared = 0_usize;
     for (name, _) in WATCHED {
         let Some(value) = sql.variable_or_none(name) else { continue };
-        let Some(set) = option(host, SERVER_GROUPS, name).filter(|_| !overridden(host, name)) else { continue };
+        let Some(set) =
+            option(host, SERVER_GROUPS, name).filter(|_| !overridden(host, name) && !is_persisted(sql, name, value))
+        else {
+            continue;
+        };
         compared = compared.saturating_add(1);
         if !agrees(sql, set.value(), value) {
             verdict.push(conflict(sql, name, &set, value));
@@ -54,6 +58,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     verdict
         .pass_if_clean(Ruling::pass("server", Grade::Declared, &*words).evidence(sql.evidence("variables", &*words)));
     Ok(verdict)
+}
+
+/// Whether the running value is the one that `mysqld-auto.cnf` has, which is read after every option file.
+fn is_persisted(sql: &SqlFacts, name: &str, value: &str) -> bool {
+    let rows = sql.rows("persisted_variables").unwrap_or_default();
+    let found = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
+    found.and_then(|row| row.get("value")).is_some_and(|persisted| same_value(persisted, value))
 }
 
 fn overridden(host: &HostFacts, name: &str) -> bool {
@@ -113,6 +124,20 @@ mod tests {
         assert_eq!(with("encrypt-binlog", None).variable("encrypt_binlog", "ON").statuses(&CHECK), [Pass]);
         let relative = with("ssl_cert", Some("server-cert.pem")).variable("ssl_cert", "/var/lib/mysql/server-cert.pem");
         assert_eq!(relative.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn what_is_persisted_wins_over_the_option_files() {
+        let made = |persisted: &str| {
+            let mut made = with("tls_version", Some("TLSv1.2"));
+            let host = made.0.host.take();
+            made = crate::testing::mysql().variable("tls_version", "TLSv1.2,TLSv1.3");
+            made.0.host = host;
+            made.0.host.as_mut().unwrap().options[0].group = "mysqld".to_owned();
+            made.answer("persisted_variables", &["name", "value"], &[&["tls_version", persisted]])
+        };
+        assert_eq!(made("TLSv1.2,TLSv1.3").statuses(&CHECK), [Pass]);
+        assert_eq!(made("TLSv1.3").statuses(&CHECK), [Fail]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
+use crate::remedy::Remedy;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
@@ -18,8 +19,9 @@ pub(crate) const CHECK: Check = Check {
         performance schema is off by default and then shows an empty table. MariaDB goes on in clear with \
         MASTER_SSL=1 if the source offers no TLS, and only stops if it verifies the certificate, too.",
     applies: "every replica",
-    fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1",
-    cost: "the channel stops for a moment",
+    fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, SOURCE_SSL_CA='…', SOURCE_SSL_VERIFY_SERVER_CERT=1 / CHANGE MASTER TO \
+        MASTER_SSL=1, MASTER_SSL_CA='…', MASTER_SSL_VERIFY_SERVER_CERT=1",
+    cost: "the channel stops for a moment; it stays down if the source's certificate does not carry its name",
     standards: &["CIS MySQL 9.x", "PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as this replica fetches it"),
     closed_by: ClosedBy::Administrator,
@@ -47,11 +49,8 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     } else if channel.tls {
         Ruling::pass(&name, Grade::Reported, format!("{name} pulls from {source} over TLS"))
     } else {
-        Ruling::fail(&name, Grade::Reported, format!("{name} pulls from {source} in clear")).fix(change(
-            sql,
-            channel.name,
-            &["SSL=1"],
-        ))
+        Ruling::fail(&name, Grade::Reported, format!("{name} pulls from {source} in clear"))
+            .fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
 }
@@ -63,8 +62,14 @@ fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
             "TLS is wished for and not enforced: without verification it goes on in clear if {} offers none",
             channel.source()
         ),
-        remedy: change(sql, channel.name, &["SSL=1", "SSL_VERIFY_SERVER_CERT=1"]).to_string(),
+        remedy: verified_tls(sql, channel).to_string(),
     }
+}
+
+/// Gives a channel TLS that is enforced and verified at once: TLS alone leaves it to whoever sits between.
+pub(super) fn verified_tls(sql: &SqlFacts, channel: &Channel<'_>) -> Remedy {
+    let ca = if channel.ca.is_empty() { "/etc/mysql/ca.pem" } else { channel.ca };
+    change(sql, channel.name, &["SSL=1", &format!("SSL_CA='{ca}'"), "SSL_VERIFY_SERVER_CERT=1"])
 }
 
 /// The server's row of a channel.

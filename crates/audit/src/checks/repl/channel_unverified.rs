@@ -1,14 +1,12 @@
 //! `repl-channel-unverified`.
 
-use super::change;
-use super::channel_plaintext::quote;
+use super::channel_plaintext::{quote, verified_tls};
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-unverified",
@@ -50,18 +48,14 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let ruling = if channel.verified {
         Ruling::pass(&name, Grade::Reported, format!("{name} verifies {source}"))
     } else if channel.ca.is_empty() || sql.is_mariadb() {
-        Ruling::fail(&name, Grade::Reported, format!("{name} takes any server for {source}")).fix(fix(sql, channel))
+        Ruling::fail(&name, Grade::Reported, format!("{name} takes any server for {source}"))
+            .fix(verified_tls(sql, channel))
     } else {
         // Source: sql/rpl_replica.cc, connect_to_master(): a CA alone means VERIFY_CA.
         let words = format!("{name} checks the authority of {source}, not its name");
-        Ruling::fail(&name, Grade::Reported, words).severity(Severity::Low).fix(fix(sql, channel))
+        Ruling::fail(&name, Grade::Reported, words).severity(Severity::Low).fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
-}
-
-fn fix(sql: &SqlFacts, channel: &Channel<'_>) -> Remedy {
-    let ca = if channel.ca.is_empty() { "/etc/mysql/ca.pem" } else { channel.ca };
-    change(sql, channel.name, &["SSL=1", &format!("SSL_CA='{ca}'"), "SSL_VERIFY_SERVER_CERT=1"])
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::with_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, word};
+use crate::checks::advice::{group, set_variable, word};
+use crate::checks::setting::{SERVER_GROUPS, option};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
@@ -83,13 +84,23 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     };
     let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
-    let off = set_variable(sql, "general_log", "OFF");
+    let off = switch_off(facts, sql);
     let clean = if to_file(&output) {
         Remedy::command(format!("shred -u {}", word(&artefact)))
     } else {
         Remedy::statement("TRUNCATE TABLE mysql.general_log")
     };
     with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(off.and(clean))
+}
+
+/// What is persisted is set late in a start: until then the log is written if an option file says so (seen on 9.7.4).
+fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
+    let off = set_variable(sql, "general_log", "OFF");
+    let set = facts.host.as_ref().and_then(|host| option(host, SERVER_GROUPS, "general_log"));
+    if set.is_some_and(|set| set.is_on()) && sql.mysql_since(8, 0, 0) {
+        return off.and(Remedy::option_file(group(sql), ["general_log = OFF"]));
+    }
+    off
 }
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {

@@ -2,6 +2,7 @@
 
 use super::unwalked;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
@@ -121,7 +122,7 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
         .evidence(sql.variable_evidence("log_output"))
         .evidence(sql.variable_evidence(switch))
         .fix(
-            Remedy::statement("SET GLOBAL log_output = 'FILE'")
+            set_variable(sql, "log_output", "'FILE'")
                 .and(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))),
         )
     })

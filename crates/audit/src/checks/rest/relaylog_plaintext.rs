@@ -1,7 +1,7 @@
 //! `rest-relaylog-plaintext`.
 
-use super::binlog_plaintext::{by_switch, switch_on};
-use super::{Terms, data_seen, judge_all};
+use super::binlog_plaintext::{SWITCHES, by_switch, switch_on};
+use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
@@ -62,6 +62,9 @@ fn places_seen(cx: &Context<'_>) -> bool {
 }
 
 fn fix(sql: &SqlFacts) -> Remedy {
+    if !sql.mysql_since(8, 0, 14) && first_variable(sql, &SWITCHES).is_none() {
+        return switch_on(sql);
+    }
     // RESET REPLICA would forget where a replica with positions instead of GTIDs was.
     let purged = "the server purges the clear ones when their changes are applied (relay_log_purge = ON)";
     switch_on(sql).and(Remedy::statement("FLUSH RELAY LOGS")).note(purged)

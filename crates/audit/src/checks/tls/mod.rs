@@ -45,6 +45,17 @@ fn reload(sql: Option<&SqlFacts>) -> Remedy {
     }
 }
 
+/// Sets a variable of TLS on MySQL 8.0.16 and newer, and makes that port take it: the X plug-in reads it at start only,
+/// the administrative port keeps what it has until its own channel is reloaded (seen on 9.7.4).
+fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
+    let set = Remedy::statement(format!("SET PERSIST {name} = '{value}'"));
+    match port {
+        "X port" => set.then_restart(),
+        "admin port" => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
+        _ => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
+    }
+}
+
 /// Asks an account for TLS (`SSL`) or a client certificate (`X509`).
 pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
     if sql.mysql_since(5, 7, 6) || sql.mariadb_since(10, 2, 0) {

@@ -2,7 +2,7 @@
 
 use server::tls::TlsVersion;
 
-use super::{accepts, listed_versions, tls_ports, version_variable, versions_seen, without_tls};
+use super::{accepts, listed_versions, set_and_reload, tls_ports, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -75,8 +75,7 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
 fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {
     let name = version_variable(port);
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement(format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'"))
-            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
+        Some(sql) if sql.mysql_since(8, 0, 16) => set_and_reload(port, name, "TLSv1.2,TLSv1.3"),
         Some(sql) if sql.mariadb_since(10, 4, 6) => crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3"),
         Some(sql) if sql.is_mariadb() => {
             format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version).into()

@@ -2,7 +2,7 @@
 
 use server::tls::TlsVersion;
 
-use super::{accepts, listed_versions, tls_ports, version_variable, versions_seen, without_tls};
+use super::{accepts, listed_versions, set_and_reload, tls_ports, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -90,7 +90,7 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
     let ruling = if old.is_empty() {
         Ruling::pass(port, Grade::Declared, format!("{name} lists nothing before TLS 1.2"))
     } else {
-        Ruling::fail(port, Grade::Declared, format!("{name} allows {}", old.join(", "))).fix(fix_variable(sql, name))
+        Ruling::fail(port, Grade::Declared, format!("{name} allows {}", old.join(", "))).fix(fix_variable(sql, port))
     };
     Ok(ruling.evidence(sql.variable_evidence(name)))
 }
@@ -112,13 +112,13 @@ fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
 }
 
 fn fix(cx: &Context<'_>, port: &str) -> Remedy {
-    cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix_variable(sql, version_variable(port)))
+    cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix_variable(sql, port))
 }
 
-fn fix_variable(sql: &SqlFacts, name: &str) -> Remedy {
+fn fix_variable(sql: &SqlFacts, port: &str) -> Remedy {
+    let name = version_variable(port);
     if sql.mysql_since(8, 0, 16) {
-        Remedy::statement(format!("SET PERSIST {name} = 'TLSv1.2,TLSv1.3'"))
-            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS"))
+        set_and_reload(port, name, "TLSv1.2,TLSv1.3")
     } else if sql.mysql_since(5, 7, 10) {
         advice::set_at_start(sql, name, "TLSv1.2")
     } else if sql.mariadb_since(10, 4, 6) {
