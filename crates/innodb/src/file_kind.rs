@@ -138,7 +138,7 @@ fn by_name(name: &str) -> Option<FileKind> {
         ("galera.cache", FileKind::GaleraCache),
         ("gcache.page.", FileKind::GaleraCache),
     ];
-    if is_undo(name) {
+    if is_numbered_undo(name) {
         return Some(FileKind::Tablespace);
     }
     if is_incremental(name) {
@@ -158,10 +158,26 @@ pub fn is_incremental(name: &str) -> bool {
     name.ends_with(".delta") || name.ends_with(".meta")
 }
 
-/// `undo_001` of MySQL, `undo001` of MariaDB.
-fn is_undo(name: &str) -> bool {
-    let number = name.strip_prefix("undo").map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-    number.is_some_and(|number| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
+/// Whether a file of that name, without its directory, is an undo tablespace: one that the server made by itself, or one
+/// that was made by a statement, for which MySQL takes the ending `.ibu` and no other.
+#[must_use]
+pub fn is_undo(name: &str) -> bool {
+    is_numbered_undo(name) || name.ends_with(".ibu")
+}
+
+/// `undo_001` of MySQL 8, `undo001` of older servers and MariaDB.
+fn is_numbered_undo(name: &str) -> bool {
+    is_mariadb_undo(name) || name.strip_prefix("undo_").is_some_and(is_undo_number)
+}
+
+/// Whether MariaDB, or MySQL before 8.0, calls an undo tablespace so: `undo001`.
+#[must_use]
+pub fn is_mariadb_undo(name: &str) -> bool {
+    name.strip_prefix("undo").is_some_and(is_undo_number)
+}
+
+fn is_undo_number(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -184,5 +200,8 @@ mod tests {
         assert_eq!(recognise(b"", "undo_001", 0), Some(FileKind::Tablespace));
         assert_eq!(recognise(b"", "undo002", 0), Some(FileKind::Tablespace));
         assert_eq!(recognise(b"", "undo.txt", 0), None);
+        assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
+        assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));
+        assert!(is_mariadb_undo("undo001") && !is_mariadb_undo("undo_001"));
     }
 }

@@ -14,6 +14,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod auth;
+pub mod auto_cnf;
 mod bytes;
 pub mod certificate;
 pub mod connect;
@@ -23,6 +24,7 @@ mod error;
 pub mod greeting;
 mod identity;
 pub mod option_file;
+pub mod option_group;
 mod packet;
 mod privileges;
 pub mod probe;

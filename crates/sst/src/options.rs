@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use server::option_file::{Entries, Entry, usual_files};
+use server::option_group;
 
 use crate::{arguments::Arguments, error::SstError};
 
-/// Groups that the server reads.
-const SERVER: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
-/// Those of them that may have a version behind, such as `mariadb-10.11`.
-const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
 /// The group of state transfers.
 const SST: [&str; 1] = ["sst"];
 /// Where InnoDB and Aria have their files. Old files of theirs must not meet new ones.
@@ -51,7 +48,7 @@ impl Options {
     /// The text of an option of the server; `None` if it is not set, or empty.
     pub(crate) fn server(&self, name: &str) -> Option<&str> {
         let given = self.command_line.iter().rev().find(|(known, _)| known == name);
-        let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(&SERVER, name));
+        let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(option_group::SERVER, name));
         text.filter(|text| !text.is_empty())
     }
 
@@ -74,10 +71,7 @@ impl Options {
     }
 
     fn check_versions(&self) -> Result<(), SstError> {
-        let of_one_version = |group: &str| {
-            let (server, version) = self.without_suffix(group).split_once('-').unwrap_or_default();
-            VERSIONED.contains(&server) && version.starts_with(|c: char| c.is_ascii_digit())
-        };
+        let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
             let place = PLACES.into_iter().find(|place| *place == loosely(&entry.key));
             if let Some(option) = place.filter(|place| self.server(place) != entry.value.text()) {

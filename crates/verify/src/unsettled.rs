@@ -34,8 +34,7 @@ pub(crate) fn explains(report: &FileReport, path: &Path, bytes: u64) -> bool {
 
 /// By the name MariaDB gives them.
 fn is_undo(path: &Path) -> bool {
-    let number = name(path).strip_prefix("undo").unwrap_or_default();
-    number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit())
+    innodb::file_kind::is_mariadb_undo(name(path))
 }
 
 /// Not damage, and not proven either: that only the redo log could tell.

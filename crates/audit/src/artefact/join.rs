@@ -140,7 +140,7 @@ impl<'a> Join<'a> {
                 self.kind_by_name(file)?
             }
             Content::Unknown { .. } if file.role == Role::Temporary => Kind::Spill,
-            Content::Unknown { .. } if is_undo_name(file.base_name()) => Kind::Undo,
+            Content::Unknown { .. } if file_kind::is_undo(file.base_name()) => Kind::Undo,
             Content::Unknown { .. } if self.is_numbered_log(file) => Kind::BinaryLog,
             Content::Link { target } if self.leads_away(file, target) => Kind::Table,
             _ => return None,
@@ -359,7 +359,6 @@ fn kind_by_name(file: &FileFact) -> Option<Kind> {
         Some(FileKind::AriaLog) => Some(Kind::AriaLog),
         Some(FileKind::MyisamData | FileKind::Archive | FileKind::Csv) => Some(Kind::PlainTable),
         Some(FileKind::GaleraCache) => Some(Kind::GaleraCache),
-        _ if is_undo_name(name) => Some(Kind::Undo),
         _ if matches!(file.content, Content::Empty) || !is_numbered(name) => None,
         _ => match file.role {
             Role::BinaryLog => Some(Kind::BinaryLog),
@@ -374,15 +373,9 @@ fn kind_of_tablespace_name(name: &str) -> Kind {
         "mysql.ibd" => Kind::MysqlTablespace,
         _ if name.starts_with("ibdata") => Kind::SystemTablespace,
         _ if name.starts_with("ibtmp") || name.ends_with(".ibt") => Kind::TemporaryTablespace,
-        _ if name.ends_with(".ibu") => Kind::Undo,
+        _ if file_kind::is_undo(name) => Kind::Undo,
         _ => Kind::Table,
     }
-}
-
-/// `undo_001` of MySQL 8, `undo001` of older servers and MariaDB.
-fn is_undo_name(name: &str) -> bool {
-    let number = name.strip_prefix("undo").map(|rest| rest.trim_start_matches('_'));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Ends as logs do: a dot and at least six digits.

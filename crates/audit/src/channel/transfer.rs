@@ -3,6 +3,8 @@
 //! Source: `wsrep_sst_common`, `wsrep_sst_mariabackup` and `wsrep_sst_rsync` of MariaDB 10.11.19;
 //! Percona's `wsrep_sst_xtrabackup-v2`.
 
+use server::option_group;
+
 use super::galera::Galera;
 use crate::facts::host::{HostFacts, OptionEntry};
 use crate::facts::{Facts, Seen, Unseen};
@@ -84,7 +86,7 @@ impl<'a> Script<'a> {
             "sst" => true,
             _ if tls_file => false,
             "xtrabackup" | "mariabackup" | "mariadb-backup" => !rsync,
-            _ => is_server_group(group),
+            _ => option_group::is_server(group),
         };
         let entry = self
             .host
@@ -172,12 +174,4 @@ fn security_of_mode(mode: &str) -> Security {
         "VERIFY_CA" => Security::Chain,
         _ => Security::Unverified,
     }
-}
-
-/// Groups that the server itself reads, with or without a version.
-fn is_server_group(group: &str) -> bool {
-    ["mysqld", "server", "mariadb", "mariadbd", "galera", "client-server"].contains(&group)
-        || ["mysqld-", "mariadb-", "mariadbd-"].iter().any(|prefix| {
-            group.strip_prefix(prefix).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
-        })
 }

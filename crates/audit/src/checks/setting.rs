@@ -3,12 +3,12 @@
 //! Both families read `-` as `_` in names, take a bare option as ON, `skip_x` and `disable_x`
 //! as `x = OFF`, `enable_x` as ON, and pass over an unknown option that begins with `loose_`.
 
+pub(super) use server::option_group::SERVER as SERVER_GROUPS;
+use server::option_group::of_one_version;
+
 use crate::facts::host::{HostFacts, OptionEntry, Process};
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::Evidence;
-
-/// Groups that some server reads, versions' own groups (`mysqld-8.0`) apart.
-pub(super) const SERVER_GROUPS: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "galera", "client-server"];
 
 /// An entry of an option file that sets a variable.
 #[derive(Debug, Clone, Copy)]
@@ -76,9 +76,7 @@ fn value_of(value: Option<&str>, negated: bool) -> &str {
 pub(super) fn option<'a>(host: &'a HostFacts, groups: &[&str], name: &str) -> Option<Set<'a>> {
     let in_group = |entry: &&OptionEntry| {
         let group = entry.group.as_str();
-        // `mysqld-8.0`, `mariadb-10.11`: groups of one version.
-        let line = group.rsplit_once('-').filter(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()));
-        groups.contains(&line.map_or(group, |(server, _)| server))
+        groups.contains(&of_one_version(group).unwrap_or(group))
     };
     host.options.iter().rev().filter(|entry| entry.read_by_server).filter(in_group).find_map(|entry| {
         let negated = sets(&entry.key, name)?;

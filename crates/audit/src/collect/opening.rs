@@ -195,7 +195,7 @@ fn is_named_so(name: &str) -> bool {
         .is_some_and(|(_, number)| number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit()));
     match kind {
         Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
-        None => numbered || name.starts_with("undo_"),
+        None => numbered,
     }
 }
 

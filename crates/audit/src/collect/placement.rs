@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use server::option_file::{Entries, Value};
+use server::option_group;
 
 use super::disks::Disks;
 use super::host::wanted;
@@ -69,13 +70,15 @@ pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &
     let mut variables = BTreeMap::new();
     for file in files {
         match Entries::read(file) {
-            Ok(read) => read.entries.into_iter().filter(|entry| is_servers(&entry.group)).for_each(|entry| {
-                let value = match entry.value {
-                    Value::Text(text) => text,
-                    _ => String::new(),
-                };
-                variables.insert(variable_of(&entry.key), value);
-            }),
+            Ok(read) => {
+                read.entries.into_iter().filter(|entry| option_group::is_server(&entry.group)).for_each(|entry| {
+                    let value = match entry.value {
+                        Value::Text(text) => text,
+                        _ => String::new(),
+                    };
+                    variables.insert(variable_of(&entry.key), value);
+                })
+            }
             Err(error) => unread.push((file.display().to_string(), error.to_string())),
         }
     }
@@ -137,12 +140,6 @@ fn bytes(root: &Path, claims: &dyn Fn(&Path) -> bool) -> Option<u64> {
     Some(total)
 }
 
-/// Groups that servers read: `mysqld`, `mysqld-9.7`, `mariadb`, `mariadbd-10.11`, `server`, `galera`.
-fn is_servers(group: &str) -> bool {
-    let name = group.split('-').next().unwrap_or(group);
-    ["mysqld", "mariadb", "mariadbd", "server", "galera"].contains(&name)
-}
-
 /// The variable that an option sets; two have other names.
 fn variable_of(option: &str) -> String {
     let name = option.replace('-', "_");
@@ -170,7 +167,8 @@ mod tests {
         fs::write(root.join("logs/other"), [7; 4096]).unwrap();
         let file = root.join("my.cnf");
         let text = format!(
-            "[client]\ndatadir=/wrong\n[mysqld]\ndatadir={0}/data\nlog-bin={0}/logs/binlog\ninnodb_undo_directory=../undo\n",
+            "[client]\ndatadir=/wrong\n[mysqld]\ndatadir={0}/data\ninnodb_undo_directory=../undo\n\
+             [client-server]\nlog-bin={0}/logs/binlog\n[mariadb-client]\ndatadir=/wrong\n",
             root.display()
         );
         fs::write(&file, text).unwrap();

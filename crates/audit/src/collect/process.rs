@@ -161,10 +161,7 @@ fn datadir_of(arguments: &[String]) -> Option<String> {
 /// The uuid that `auto.cnf` in a data directory holds.
 pub(crate) fn server_uuid(view: &View, datadir: &Path) -> Option<String> {
     let bytes = view.read(&datadir.join("auto.cnf"), 4096).ok()?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let value = text.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "server-uuid")?.1;
-    let uuid = value.trim().to_ascii_lowercase();
-    (uuid.len() == 36).then_some(uuid)
+    server::auto_cnf::server_uuid(&String::from_utf8_lossy(&bytes)).map(str::to_ascii_lowercase)
 }
 
 fn describe(host: &Host, pid: i32, found_by: &str) -> Process {

@@ -8,7 +8,7 @@ use audit::{
     run::{Rules, judge},
 };
 use jiff::Timestamp;
-use server::{Flavor, ServerVersion};
+use server::{Flavor, ServerVersion, option_group};
 
 use super::{Action, Leftover, Options, Place, Progress, leftovers};
 use crate::{Blocks, Error, Step};
@@ -20,9 +20,6 @@ pub(super) struct Scan {
     files_seen: bool,
     host: Option<HostFacts>,
 }
-
-/// Groups of option files that MariaDB reads.
-const GROUPS: [&str; 4] = ["mysqld", "server", "mariadb", "mariadbd"];
 
 impl Scan {
     /// Samples of each file.
@@ -59,7 +56,8 @@ impl Scan {
     /// Whether an option file switches that on for the next start; `None` if none could be read.
     pub(super) fn option_is_on(&self, name: &str) -> Option<bool> {
         let host = self.host.as_ref()?;
-        let entry = [name.to_owned(), name.replace('_', "-")].iter().find_map(|name| host.option(&GROUPS, name));
+        let entry =
+            [name.to_owned(), name.replace('_', "-")].iter().find_map(|name| host.option(option_group::SERVER, name));
         let off = |value: &str| value.eq_ignore_ascii_case("off") || value == "0";
         Some(entry.is_some_and(|entry| !entry.value.as_deref().is_some_and(off)))
     }

@@ -11,14 +11,13 @@ use place::regular::{self, Links};
 use server::{
     Flavor, Identity, Options, Target,
     option_file::{Entries, Told},
+    option_group,
 };
 use zeroize::Zeroizing;
 
 use super::{Error, Request};
 use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::files};
 
-/// Groups of option files that servers read.
-pub(super) const GROUPS: [&str; 5] = ["mysqld", "server", "mariadb", "mariadbd", "client-server"];
 /// Where plug-ins are on Debian, on Red Hat, and in archives.
 const PLUGINS: [&str; 6] = [
     "lib/mysql/plugin",
@@ -79,7 +78,8 @@ impl Host {
     /// Reads the option file of a server that does not run.
     pub(super) fn of_option_file(config: &Path, request: &Request) -> Result<Self, Error> {
         let entries = Entries::read(config).map_err(Error::OptionFile)?;
-        let option = |key: &str| entries.last(&GROUPS, key).and_then(|entry| entry.value.text()).map(PathBuf::from);
+        let option =
+            |key: &str| entries.last(option_group::SERVER, key).and_then(|entry| entry.value.text()).map(PathBuf::from);
         let server = config.display().to_string();
         let datadir = request.datadir.clone().or_else(|| option("datadir"));
         let datadir = datadir.ok_or_else(|| not_found(&server, "does not say where the data directory is"))?;

@@ -12,11 +12,11 @@ use std::{
 };
 
 use keyring::{Derivation, MariaDbKeys};
-use server::option_file::Entries;
+use server::{option_file::Entries, option_group};
 
 use super::{
     Error, Request,
-    host::{GROUPS, Host},
+    host::Host,
     part::{Action, Part, directory, read},
 };
 
@@ -116,7 +116,7 @@ impl OptionSite {
 
     /// The groups in which this server would find the option.
     fn groups(&self) -> Vec<&str> {
-        GROUPS.into_iter().chain([self.group.as_str()]).collect()
+        option_group::SERVER.iter().copied().chain([self.group.as_str()]).collect()
     }
 }
 

@@ -183,7 +183,7 @@ fn place(file: &FileResult, relay: Option<&str>) -> Where {
     match (file.kind.as_str(), file.tablespace.as_deref()) {
         ("tablespace", Some("undo")) => Where::Undo,
         // MariaDB's look like tables but for their names.
-        ("tablespace", _) if is_mariadb_undo(&name) => Where::Undo,
+        ("tablespace", _) if innodb::file_kind::is_mariadb_undo(&name) => Where::Undo,
         ("tablespace", Some("system")) => Where::System,
         ("tablespace", Some(kind)) if kind.ends_with("temporary") => Where::Temporary,
         ("tablespace", _) => Where::Tablespace,
@@ -195,12 +195,6 @@ fn place(file: &FileResult, relay: Option<&str>) -> Where {
         ("aria-index" | "aria-data", _) => Where::Aria,
         _ => Where::Other,
     }
-}
-
-/// `undo001` and so on.
-fn is_mariadb_undo(name: &str) -> bool {
-    name.strip_prefix("undo")
-        .is_some_and(|number| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Which key a tablespace asks for, by its number.

@@ -60,9 +60,7 @@ fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
         ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
         _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),
     })?;
-    let text = String::from_utf8_lossy(&text);
-    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid")?.trim_start().strip_prefix('='));
-    match uuid.map(str::trim) {
+    match server::auto_cnf::server_uuid(&String::from_utf8_lossy(&text)) {
         Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
         Some(uuid) => Err(refuse(format!("is of the server {uuid}, not of {server_uuid}"))),
         None => Err(refuse("auto.cnf does not tell whose data directory it is".to_owned())),

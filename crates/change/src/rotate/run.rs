@@ -599,8 +599,7 @@ fn after(seen: &Seen, wanted: &Wanted, request: &Request) -> After {
     }
 }
 
-/// By the names that the server gives; others are made as `NAME.ibu`.
+/// Whether the file is an undo tablespace, by its name.
 fn is_undo(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("undo_") || name.ends_with(".ibu")
+    innodb::file_kind::is_undo(&path.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -68,7 +68,7 @@ fn asked_for(facts: &Facts) -> Option<bool> {
     }
     let process = facts.host.as_ref()?.process.as_ref()?;
     let named = |argument: &String| argument.replace('_', "-").starts_with("--core-file");
-    let option = facts.host.as_ref()?.option(&["mysqld", "mariadb", "mariadbd", "server"], "core_file").is_some();
+    let option = facts.host.as_ref()?.option(server::option_group::SERVER, "core_file").is_some();
     (!process.command_line.is_empty()).then(|| option || process.command_line.iter().any(named))
 }
 

@@ -102,7 +102,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
         Err(error) => return unidentified(&error.to_string(), is_unwritten(&error)),
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
-    let special = is_special(first.page0.kind) || file.name.starts_with("undo");
+    let special = is_special(first.page0.kind) || file_kind::is_undo(file.name);
     let depth = if file.reading.deep {
         Depth::All
     } else if special {

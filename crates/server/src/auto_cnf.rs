@@ -1,0 +1,25 @@
+//! `auto.cnf`, in which a MySQL server keeps its uuid.
+
+/// The uuid that the text of the file gives; none if it gives none of the usual length.
+#[must_use]
+pub fn server_uuid(text: &str) -> Option<&str> {
+    const LENGTH: usize = 36;
+    let (_, uuid) =
+        text.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "server-uuid")?;
+    Some(uuid.trim()).filter(|uuid| uuid.len() == LENGTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_uuid_is_found_with_and_without_spaces() {
+        const UUID: &str = "b6a7c1de-e4cd-11f1-8c02-02fc00000001";
+        for line in [format!("server-uuid={UUID}"), format!(" server-uuid = {UUID} ")] {
+            assert_eq!(server_uuid(&format!("[auto]\n{line}\n")), Some(UUID));
+        }
+        assert_eq!(server_uuid("[auto]\nserver-uuid=short\n"), None);
+        assert_eq!(server_uuid("[auto]\nother-uuid=1\n"), None);
+    }
+}

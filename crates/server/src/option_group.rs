@@ -1,0 +1,39 @@
+//! Groups of option files that servers read.
+//!
+//! Source: `load_default_groups` in `sql/mysqld.cc` of MySQL and MariaDB. MySQL reads `[mysqld]`, `[server]` and
+//! `[mysqld-8.0]`; MariaDB these, `[mariadb]`, `[mariadbd]` and both with a version, `[client-server]` and `[galera]`.
+
+/// Groups that servers read whatever their version.
+pub const SERVER: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
+
+/// Those of them that may have a version behind.
+const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
+
+/// The server's group that `group` is for one version, such as `mysqld` of `mysqld-8.0`.
+#[must_use]
+pub fn of_one_version(group: &str) -> Option<&str> {
+    let (server, version) = group.split_once('-')?;
+    (VERSIONED.contains(&server) && version.starts_with(|c: char| c.is_ascii_digit())).then_some(server)
+}
+
+/// Whether servers, of some version at least, read the group.
+#[must_use]
+pub fn is_server(group: &str) -> bool {
+    SERVER.contains(&group) || of_one_version(group).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_programs_and_of_servers_are_told_apart() {
+        for group in ["mysqld", "mysqld-9.7", "mariadbd-10.11", "client-server", "galera"] {
+            assert!(is_server(group), "{group}");
+        }
+        for group in ["mariadb-client", "mariadb-dump", "client", "mysqld_safe", "mysqldump", "server-8.0"] {
+            assert!(!is_server(group), "{group}");
+        }
+        assert_eq!((of_one_version("mariadb-11.8"), of_one_version("mariadb")), (Some("mariadb"), None));
+    }
+}
