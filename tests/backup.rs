@@ -197,13 +197,12 @@ fn piped(program: &str, args: &[&str], input: &[u8]) -> (bool, Vec<u8>) {
         .spawn()
         .expect("the program is installed");
     let mut to = child.stdin.take().expect("piped");
-    let written = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let writing = scope.spawn(move || to.write_all(input));
         let output = child.wait_with_output().expect("it ends");
         let _ = writing.join();
         (output.status.success(), output.stdout)
-    });
-    written
+    })
 }
 
 #[test]

@@ -10,7 +10,7 @@ use archive::{
 use proptest::prelude::*;
 
 fn sample(name: &str) -> Vec<u8> {
-    fs::read(format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read(format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"))).expect("the sample is there")
 }
 
 /// Some bytes changed, and perhaps the end cut off.
@@ -25,7 +25,7 @@ fn changed(sample: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn frames(bytes: &[u8]) -> usize {
-    let mut reader = PackReader::new(bytes).unwrap();
+    let mut reader = PackReader::new(bytes).expect("there is memory");
     let mut frames = 0;
     while let Ok(Some(frame)) = reader.next_frame() {
         assert_eq!(frame.data.len() as u64, frame.description.bytes());

@@ -1,6 +1,6 @@
 //! Making a repository, and the key by which a host signs.
 
-use std::{fs, io::ErrorKind};
+use std::{fs, io::ErrorKind, path::PathBuf};
 
 use archive::sshsig::SigningKey;
 use place::{Placing, place};
@@ -57,7 +57,9 @@ fn make_key(config: &Config) -> Result<bool, BackupError> {
     let key = SigningKey::generate().map_err(failed)?;
     let comment = format!("backups of {}", config.host);
     let text = key.to_secret_text(&comment).map_err(failed)?;
-    let public = path.with_added_extension("pub");
+    let mut public = path.clone().into_os_string();
+    public.push(".pub");
+    let public = PathBuf::from(public);
     let line = format!("{} {comment}\n", key.public());
     let written = place(&public, line.as_bytes(), Placing::PUBLIC.replacing(true));
     written.map_err(BackupError::io(&public, "cannot be written"))?;

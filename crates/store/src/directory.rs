@@ -125,7 +125,7 @@ impl Store for Directory {
     fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
-            Ok(found) => Ok(found.is_file().then(|| found.len())),
+            Ok(found) => Ok(found.is_file().then_some(found.len())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(source) => Err(io_error(&path, "cannot be looked at", source)),
         }

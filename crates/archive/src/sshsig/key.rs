@@ -219,7 +219,7 @@ mod tests {
             assert!(SigningKey::of_blob(&blob[..length]).is_err(), "{length}");
         }
         let none = blob.windows(4).position(|bytes| bytes == b"none").unwrap();
-        let mut encrypted = blob.clone();
+        let mut encrypted = blob;
         encrypted[none] = b'N';
         assert!(matches!(SigningKey::of_blob(&encrypted), Err(SshError::Passphrase)));
         assert!(matches!(SigningKey::parse("-----BEGIN RSA PRIVATE KEY-----"), Err(SshError::NoKey)));
