@@ -41,6 +41,8 @@ release:
 	cargo build --release --package sealant
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
+	cargo metadata --locked --format-version 1 >/dev/null
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 	cargo fmt --all --check
 	rustfmt --check --edition 2024 crates/audit/src/checks/*/*.rs
 	cargo clippy --workspace --all-targets -- --deny warnings

@@ -21,12 +21,13 @@ fn workspace_crates() -> Crates {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"];
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    let output = Command::new(cargo).args(arguments).arg(manifest).output().unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let output = Command::new(cargo).args(arguments).arg(manifest).output().expect("cargo starts");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let needs = |package: &Value| {
-        let normal = package["dependencies"].as_array().unwrap().iter().filter(|needed| needed["kind"].is_null());
+        let normal =
+            package["dependencies"].as_array().expect("dependencies").iter().filter(|needed| needed["kind"].is_null());
         normal
             .map(name)
             .filter(|needed| needed.starts_with("sealant"))
@@ -48,14 +49,14 @@ fn page_crates() -> Crates {
     rows.map(|row| {
         let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
         let [name, _, needs] = cells[..] else { panic!("three cells: {row}") };
-        (quoted(name).next().unwrap(), quoted(needs).collect())
+        (quoted(name).next().expect("a name"), quoted(needs).collect())
     })
     .collect()
 }
 
 /// The picture: how far down each crate stands.
 fn layers() -> BTreeMap<String, usize> {
-    let picture = PAGE.split("```").nth(1).unwrap();
+    let picture = PAGE.split("```").nth(1).expect("a picture");
     let lines = picture.lines().filter(|line| !line.is_empty()).enumerate();
     lines.flat_map(|(depth, line)| line[16..].split_whitespace().map(move |name| (name.to_owned(), depth))).collect()
 }

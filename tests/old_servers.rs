@@ -102,7 +102,7 @@ fn a_full_text_index_of_5_7_is_said_to_stay_clear() {
     let ended = Ended::of(&server, "run", &["--option-file", server.option_file().to_str().expect("ASCII")]);
     ended.is_done();
     let index = |artefact: &&str| artefact.starts_with("d/FTS_");
-    assert!(ended.artefacts(false).iter().any(|artefact| index(&artefact)), "{}", ended.report["leftovers"]);
+    assert!(ended.artefacts(false).iter().any(index), "{}", ended.report["leftovers"]);
     let text = ended.report["leftovers"].to_string();
     assert!(text.contains("encrypts no full-text index"), "{text}");
 }
@@ -224,7 +224,7 @@ fn an_audit_tells_the_clear_table_from_the_encrypted_ones() {
         audit.fails("rest-table-plaintext", "plain");
         for table in ["enc", "zip", "pack"] {
             let failed = |finding: &&Value| finding["status"] == "FAIL" && finding["artefact"].as_str() == Some(table);
-            assert!(!audit.findings("rest-table-plaintext").iter().any(|finding| failed(&finding)), "{kind:?} {table}");
+            assert!(!audit.findings("rest-table-plaintext").iter().any(failed), "{kind:?} {table}");
         }
         audit.passes("rest-page-damaged");
         audit.passes("key-cannot-open");
