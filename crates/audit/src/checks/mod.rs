@@ -35,6 +35,7 @@ pub(crate) use tls::made as probes;
 pub(crate) use ev::{drift::CHECK as DRIFT, waiver_expired::CHECK as WAIVER_EXPIRED};
 // Checks that others ask for one by one.
 pub use ev::mismatch::CHECK as MISMATCH;
+pub use ev::not_persistent::CHECK as NOT_PERSISTENT;
 pub use key::cannot_open::CHECK as CANNOT_OPEN;
 pub use rest::aria_plaintext::CHECK as ARIA_PLAINTEXT;
 pub use rest::binlog_plaintext::CHECK as BINLOG_PLAINTEXT;

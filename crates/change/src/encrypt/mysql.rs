@@ -172,7 +172,7 @@ fn option_file(session: &Session<'_>, options: &Options, scan: &Scan) -> Option<
 pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<Leftover> {
     let leftover = |(variable, line): (&str, String)| Leftover {
         artefact: variable.to_owned(),
-        check: "ev-not-persistent".to_owned(),
+        check: audit::checks::NOT_PERSISTENT.id.to_owned(),
         reason: format!("this server does not persist {variable}, and no option file sets it for the next start"),
         remedy: format!("put `{line}` below [mysqld] in its option file, or run it again with --option-file"),
         closable: true,

@@ -11,7 +11,8 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
+/// One of the checks that `sealant encrypt` asks for one by one.
+pub const CHECK: Check = Check {
     id: "ev-not-persistent",
     title: "A protective setting is only in memory and lost at the next start",
     severity: Severity::Medium,
