@@ -121,10 +121,7 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
         )
         .evidence(sql.variable_evidence("log_output"))
         .evidence(sql.variable_evidence(switch))
-        .fix(
-            set_variable(sql, "log_output", "'FILE'")
-                .and(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))),
-        )
+        .fix(set_variable(sql, "log_output", "'FILE'").and(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))))
     })
 }
 
