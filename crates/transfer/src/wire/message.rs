@@ -174,7 +174,7 @@ pub enum Data<'b> {
     Key {
         /// Number, less than [`SLOTS`].
         slot: u16,
-        /// The key, as [`codec::page`](crate::codec::page) writes it.
+        /// The key, as [`codec::page`] writes it.
         material: Material<'b>,
     },
     /// Sender: part of a file.
@@ -238,7 +238,7 @@ pub enum Codec {
     Lz4,
     /// One zstd frame.
     Zstd,
-    /// Pages opened, as [`codec::page`](crate::codec::page) describes them, then LZ4.
+    /// Pages opened, as [`codec::page`] describes them, then LZ4.
     PagesLz4,
     /// The same, then zstd.
     PagesZstd,
