@@ -324,6 +324,11 @@ fn on_mysql_97() {
 }
 
 #[test]
+fn on_mysql_80() {
+    a_certificate_is_installed_or_everything_is_as_before(Kind::MySql80);
+}
+
+#[test]
 fn on_mariadb_1011() {
     a_certificate_is_installed_or_everything_is_as_before(Kind::MariaDb1011);
 }

@@ -66,8 +66,12 @@ fn restart(server: &mut Server) {
 
 #[test]
 fn a_mysql_without_a_keyring_gets_one_and_is_encrypted_with_it() {
-    let Some(_) = require(Kind::MySql97) else { return };
-    let mut server = Server::builder(Kind::MySql97).option("--log-bin=binlog").start().expect("MySQL starts");
+    [Kind::MySql97, Kind::MySql80].into_iter().for_each(a_mysql_gets_a_keyring);
+}
+
+fn a_mysql_gets_a_keyring(kind: Kind) {
+    let Some(_) = require(kind) else { return };
+    let mut server = Server::builder(kind).option("--log-bin=binlog").start().expect("MySQL starts");
     assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "active"), "failed");
     // A plan changes nothing, and nobody is asked where nobody is.
     let plan = written(&on(&server, "init", &["--dry-run"]));

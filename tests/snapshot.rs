@@ -175,6 +175,13 @@ fn mysql_on_xfs() {
 }
 
 #[test]
+fn mysql_80_on_xfs() {
+    if require(Kind::MySql80).is_some() {
+        copies_hold(Kind::MySql80, "xfs", plain(Kind::MySql80), "", plain(Kind::MySql80));
+    }
+}
+
+#[test]
 fn mysql_on_btrfs() {
     if require(Kind::MySql97).is_some() {
         copies_hold(Kind::MySql97, "btrfs", plain(Kind::MySql97), "", plain(Kind::MySql97));

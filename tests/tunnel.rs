@@ -17,7 +17,7 @@ use rustix::process::Signal;
 use crate::compressed::{Client, Entry, Method};
 use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
 
-const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
+const KINDS: [Kind; 3] = [Kind::MySql97, Kind::MySql80, Kind::MariaDb1011];
 
 /// A server, and both ends of a tunnel to it.
 struct Site {
@@ -117,7 +117,7 @@ fn killed(site: &Site) {
 /// Each plug-in, with a password that the server has not seen yet: caching_sha2 asks for all of it.
 fn accounts(site: &Site, kind: Kind) {
     let plugins: &[(&str, &str)] = match kind {
-        Kind::MySql97 => &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")],
+        Kind::MySql97 | Kind::MySql80 => &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")],
         _ => &[("native", "VIA mysql_native_password USING PASSWORD"), ("ed", "VIA ed25519 USING PASSWORD")],
     };
     if kind.is_mariadb() {
@@ -132,7 +132,7 @@ fn accounts(site: &Site, kind: Kind) {
             client.args(plugins_of(site));
             assert_eq!(succeeds(client.args(["-e", "SELECT CURRENT_USER()"])), format!("{user}@localhost\n"));
         }
-        if kind == Kind::MySql97 {
+        if !kind.is_mariadb() {
             by_the_port(site, user);
         }
         let wrong =

@@ -1,7 +1,7 @@
 //! One server that follows another.
 
 use crate::command::run;
-use crate::{Error, Server, limit, within};
+use crate::{Error, Kind, Server, limit, within};
 
 /// Until a replica runs, and until it has caught up.
 const SECONDS: u64 = 60;
@@ -111,10 +111,11 @@ impl Server {
     }
 
     fn words(&self) -> Words {
-        if self.kind().is_mariadb() {
-            return MARIADB;
+        match self.kind() {
+            kind if kind.is_mariadb() => MARIADB,
+            Kind::MySql80 => Words { log_status: MARIADB.log_status, ..MYSQL },
+            _ => MYSQL,
         }
-        MYSQL
     }
 }
 
