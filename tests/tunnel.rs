@@ -117,7 +117,9 @@ fn killed(site: &Site) {
 /// Each plug-in, with a password that the server has not seen yet: caching_sha2 asks for all of it.
 fn accounts(site: &Site, kind: Kind) {
     let plugins: &[(&str, &str)] = match kind {
-        Kind::MySql97 | Kind::MySql80 => &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")],
+        Kind::MySql97 | Kind::MySql80 => {
+            &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")]
+        }
         _ => &[("native", "VIA mysql_native_password USING PASSWORD"), ("ed", "VIA ed25519 USING PASSWORD")],
     };
     if kind.is_mariadb() {

@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use innodb::tablespace::Page0;
@@ -21,6 +21,8 @@ use crate::{Error, Outcome, Session, control::Requests, quote};
 const LONGEST_PAGE: u64 = 64 << 10;
 /// How often the server is asked whether it is still at it.
 const PAUSE: Duration = Duration::from_millis(500);
+/// A server without work writes all changed pages within seconds.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Encrypts a general tablespace, or `mysql`, in place, unless its bytes are encrypted.
 pub(super) fn encrypt(
@@ -35,6 +37,7 @@ pub(super) fn encrypt(
     let Some(file) = file_of(session, datadir, name)? else {
         return Ok(Outcome::Skipped { reason: "the tablespace is gone".to_owned() });
     };
+    wait_for_page_0(&file, requests, progress)?;
     match declares_encryption(&file) {
         Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server calls it".to_owned() }),
         Ok(false) => {
@@ -98,15 +101,32 @@ fn wait_for_the_server(
     Ok(())
 }
 
+/// Page 0 of a tablespace that was just made is none until the server writes it.
+fn wait_for_page_0(file: &Path, requests: &Requests, progress: &Progress<'_>) -> Result<(), Error> {
+    let began = Instant::now();
+    while began.elapsed() < WRITTEN_WITHIN && head(file).is_ok_and(|head| Page0::parse(&head).is_err()) {
+        if requests.cancel() {
+            return Err(Error::Canceled);
+        }
+        progress(&format!("waiting for the server to write the first page of {}", file.display()));
+        sleep(PAUSE);
+    }
+    Ok(())
+}
+
 fn file_of(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     let sql =
         format!("SELECT FILE_NAME FROM information_schema.FILES WHERE TABLESPACE_NAME = {} LIMIT 1", quote::text(name));
     Ok(session.value(&sql)?.map(|file| datadir.join(file)))
 }
 
-fn declares_encryption(file: &Path) -> io::Result<bool> {
+fn head(file: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     regular::open(file, Links::Followed)?.take(LONGEST_PAGE).read_to_end(&mut head)?;
-    let page0 = Page0::parse(&head).map_err(io::Error::other)?;
+    Ok(head)
+}
+
+fn declares_encryption(file: &Path) -> io::Result<bool> {
+    let page0 = Page0::parse(&head(file)?).map_err(io::Error::other)?;
     Ok(page0.declares_encryption())
 }

@@ -12,11 +12,11 @@ use super::scratch::Scratch;
 use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
-/// Several times `innodb_log_buffer_size`, and twice what is written meanwhile: with 8 MiB, the least there can be, MySQL 8.0.33 came to a
-/// halt for good in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was raised.
-const SMALL_BYTES: u64 = 64 << 20;
-/// For a log that has that size already.
-const OTHER_BYTES: u64 = 128 << 20;
+/// The least there can be.
+const SMALL_BYTES: u64 = 8 << 20;
+/// MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33 came to a halt
+/// for good in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was raised.
+const SMALL_BYTES_OF_80: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -40,7 +40,10 @@ pub(super) fn cannot_resize() -> Outcome {
 
 /// Writes the log from one end to the other while it is small.
 pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
-    let small = if capacity == SMALL_BYTES { OTHER_BYTES } else { SMALL_BYTES };
+    let since_84 = scratch.session().identity().version.at_least(8, 4, 0);
+    let small = if since_84 { SMALL_BYTES } else { SMALL_BYTES_OF_80 };
+    // A log that has that size already gets another one.
+    let small = if capacity == small { small * 2 } else { small };
     let before = capacity.to_string();
     scratch.set(CAPACITY, &small.to_string(), &before)?;
     let mut resized = wait(scratch.session())?;
