@@ -8,7 +8,7 @@
 use std::{fs, path::PathBuf};
 
 use fuzz::innodb::{
-    keys::{options, set},
+    keys::set,
     repair,
 };
 use innodb::{
@@ -23,7 +23,7 @@ use innodb::{
     tablespace::Page0,
     verify::{
         redo,
-        tablespace::{Part, Scratch, TablespaceVerifier},
+        tablespace::{Options, Part, Scratch, TablespaceVerifier},
     },
 };
 
@@ -65,7 +65,7 @@ fn write(target: &str, name: &str, bytes: &[u8], control: &[u8]) {
 /// What the verifier leaves behind: every page opened.
 fn opened(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
     let mut pages = file.to_vec();
-    let options = options(keys);
+    let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(file, &options).unwrap();
     verifier.verify(file, 0, &mut pages, &mut Scratch::default(), &mut Part::default());
     pages

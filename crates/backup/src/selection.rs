@@ -71,9 +71,7 @@ const PRIVATE: &[u8] = b"PRIVATE KEY-----";
 pub(crate) fn server_uuid(root: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(root.join(IDENTITY)).ok()?.take(4096).read_to_string(&mut text).ok()?;
-    let uuid = text.lines().find_map(|line| line.trim().strip_prefix("server-uuid=")).map(str::trim)?;
-    let is_uuid = uuid.len() == 36 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    is_uuid.then(|| uuid.to_owned())
+    server::auto_cnf::server_uuid(&text).map(ToOwned::to_owned)
 }
 
 #[cfg(test)]

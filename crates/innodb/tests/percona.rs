@@ -29,15 +29,7 @@ fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
 
 /// Begins with that page, and goes on with those before it at the end.
 fn tablespace_from(bytes: &[u8], keys: &dyn KeySource, first: usize) -> FileReport {
-    let options = Options {
-        keys,
-        export_key: None,
-        continues: None,
-        pages_elsewhere: 0,
-        checkpoint: None,
-        live: false,
-        owners: &NoOwners,
-    };
+    let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
     let (mut part, mut pages) = (Part::default(), bytes.to_vec());
     let (before, behind) = pages.split_at_mut(first * PAGE);

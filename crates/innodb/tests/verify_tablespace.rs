@@ -17,18 +17,6 @@ use innodb::{
     },
 };
 
-fn options(keys: &dyn KeySource) -> Options<'_> {
-    Options {
-        keys,
-        export_key: None,
-        continues: None,
-        pages_elsewhere: 0,
-        checkpoint: None,
-        live: false,
-        owners: &NoOwners,
-    }
-}
-
 fn verify_with(bytes: &[u8], options: &Options<'_>) -> FileReport {
     let verifier = TablespaceVerifier::begin(bytes, options).expect("page 0 is readable");
     let mut part = Part::default();
@@ -38,7 +26,7 @@ fn verify_with(bytes: &[u8], options: &Options<'_>) -> FileReport {
 }
 
 fn verify(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
-    verify_with(bytes, &options(keys))
+    verify_with(bytes, &Options::new(keys))
 }
 
 fn checks(report: &FileReport) -> Vec<(Option<u64>, Check)> {
@@ -205,11 +193,11 @@ fn a_page_zeroed_is_allocated_but_empty() {
         let keys = keys_of(name);
         let report = verify(&bytes, &keys);
         assert_eq!(checks(&report), [(Some(4), Check::AllocatedZero)], "{name}: {report:#?}");
-        let live = verify_with(&bytes, &Options { live: true, ..options(&keys) });
+        let live = verify_with(&bytes, &Options { live: true, ..Options::new(&keys) });
         assert_ne!(live.verdict, Verdict::Damaged, "{name}: a running server writes later");
-        let older = Options { checkpoint: Some(Lsn(1)), ..options(&keys) };
+        let older = Options { checkpoint: Some(Lsn(1)), ..Options::new(&keys) };
         assert_ne!(verify_with(&bytes, &older).verdict, Verdict::Damaged, "{name}: after the checkpoint");
-        let newer = Options { checkpoint: Some(Lsn(u64::MAX)), ..options(&keys) };
+        let newer = Options { checkpoint: Some(Lsn(u64::MAX)), ..Options::new(&keys) };
         assert_eq!(verify_with(&bytes, &newer).verdict, Verdict::Damaged, "{name}: before the checkpoint");
     }
 }
@@ -299,9 +287,9 @@ fn seal_crc32(page: &mut [u8]) {
 fn an_export_file_opens_its_tablespace_without_a_keyring() {
     let key = export_key(&sample("export/mysql97-16k-encrypted.cfp"));
     assert!(key.is_some());
-    let with = Options { export_key: key.clone(), ..options(&NoKeys) };
+    let with = Options { export_key: key.clone(), ..Options::new(&NoKeys) };
     assert_eq!(verify_with(&sample(MYSQL), &with).verdict, Verdict::Ok);
-    let other = Options { export_key: key, ..options(&NoKeys) };
+    let other = Options { export_key: key, ..Options::new(&NoKeys) };
     assert_eq!(verify_with(&sample("tablespace/mysql97-16k-encrypted-lz4.ibd"), &other).verdict, Verdict::Unverifiable);
 }
 
@@ -310,11 +298,11 @@ fn the_second_file_of_a_system_tablespace_continues_the_first() {
     let whole = sample("tablespace/mysql97-ibdata1-change-buffer");
     let (first, second) = whole.split_at(400 * PAGE);
     let pages_elsewhere = u64::try_from(second.len() / PAGE).unwrap();
-    let report = verify_with(first, &Options { pages_elsewhere, ..options(&NoKeys) });
+    let report = verify_with(first, &Options { pages_elsewhere, ..Options::new(&NoKeys) });
     assert_eq!(report.verdict, Verdict::Clear, "{report:#?}");
     let continuation = Continuation { page0: Page0::parse(first).unwrap(), first_page: PageNo(400) };
     let continues = Some((continuation, first[..65536].to_vec()));
-    let report = verify_with(second, &Options { continues, ..options(&NoKeys) });
+    let report = verify_with(second, &Options { continues, ..Options::new(&NoKeys) });
     assert_eq!(report.verdict, Verdict::Clear, "{report:#?}");
 }
 
@@ -371,7 +359,7 @@ impl Owners for OneOwner {
 fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
     let tablespace = sample(MYSQL);
     let keys = keys_of(MYSQL);
-    let options = options(&keys);
+    let options = Options::new(&keys);
     let verifier = TablespaceVerifier::begin(tablespace.as_slice(), &options).unwrap();
     let mut part = Part::default();
     verifier.verify(tablespace.as_slice(), 0, &mut tablespace.clone(), &mut Scratch::default(), &mut part);

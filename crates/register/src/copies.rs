@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aws_lc_rs::digest::{SHA256, digest};
 use jiff::Timestamp;
 use place::regular::{self, Links};
 use serde::{Deserialize, Serialize};
+use server::certificate::sha256_hex;
 
 use crate::{Error, Fingerprints};
 
@@ -67,19 +67,13 @@ impl CopyRecord {
     }
 }
 
-/// Hash of bytes, in hexadecimal digits.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The hash of a file; `None` if there is none.
 ///
 /// # Errors
 /// [`Error::Copy`].
 pub fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
     match regular::read(path, Links::Followed, MOST_BYTES) {
-        Ok(bytes) => Ok(Some(sha256(&bytes))),
+        Ok(bytes) => Ok(Some(sha256_hex(&bytes))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Copy { path: path.to_owned(), source }),
     }
@@ -98,12 +92,12 @@ mod tests {
         fs::write(&copy, "sealed").unwrap();
         let record = |password| CopyRecord {
             proven: Timestamp::UNIX_EPOCH,
-            sha256: sha256(b"sealed"),
+            sha256: sha256_hex(b"sealed"),
             keys: Fingerprints::new(),
             password,
         };
         let plain = record(None);
-        let locked = record(Some((password.clone(), sha256(b"secret"))));
+        let locked = record(Some((password.clone(), sha256_hex(b"secret"))));
         assert_eq!((plain.state(&copy), locked.state(&copy)), (CopyState::Stands, CopyState::Gone));
         fs::write(&password, "secret").unwrap();
         assert_eq!(locked.state(&copy), CopyState::Stands);

@@ -12,7 +12,7 @@ mod ledger;
 mod location;
 
 pub use self::{
-    copies::{CopyRecord, CopyState, sha256, sha256_of},
+    copies::{CopyRecord, CopyState, sha256_of},
     document::{BackupRecord, KeyRecord, Register, Unfinished, Written},
     error::Error,
     fingerprint::{Fingerprints, mariadb_name},

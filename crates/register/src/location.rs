@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use server::Identity;
+use server::{Identity, certificate::sha256_hex};
 
-use crate::{Error, sha256};
+use crate::Error;
 
 /// Where state is kept for the whole system.
 const SYSTEM_STATE: &str = "/var/lib/sealant";
@@ -38,7 +38,7 @@ pub fn server_name(identity: &Identity) -> String {
     uuid.map_or_else(
         || {
             let place = format!("{}\0{}", identity.hostname, identity.datadir.display());
-            let hash = sha256(place.as_bytes());
+            let hash = sha256_hex(place.as_bytes());
             format!("mariadb-{}", hash.get(..32).unwrap_or(&hash))
         },
         str::to_owned,

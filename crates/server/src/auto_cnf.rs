@@ -1,12 +1,14 @@
 //! `auto.cnf`, in which a MySQL server keeps its uuid.
 
-/// The uuid that the text of the file gives; none if it gives none of the usual length.
+/// The uuid that the text of the file gives; none if it gives nothing of that form.
 #[must_use]
 pub fn server_uuid(text: &str) -> Option<&str> {
     const LENGTH: usize = 36;
     let (_, uuid) =
         text.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "server-uuid")?;
-    Some(uuid.trim()).filter(|uuid| uuid.len() == LENGTH)
+    let is_uuid =
+        |uuid: &&str| uuid.len() == LENGTH && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    Some(uuid.trim()).filter(is_uuid)
 }
 
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod tests {
             assert_eq!(server_uuid(&format!("[auto]\n{line}\n")), Some(UUID));
         }
         assert_eq!(server_uuid("[auto]\nserver-uuid=short\n"), None);
+        assert_eq!(server_uuid(&format!("[auto]\nserver-uuid={}\n", "x".repeat(36))), None);
         assert_eq!(server_uuid("[auto]\nother-uuid=1\n"), None);
     }
 }

@@ -2,11 +2,7 @@
 
 use std::sync::LazyLock;
 
-use innodb::{
-    KeyVersion, MasterKeyId,
-    keys::KeySource,
-    verify::tablespace::{NoOwners, Options},
-};
+use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
 use keyring::{Derivation, KeyName, MariaDbKeys, MysqlKeyring};
 use zeroize::Zeroizing;
 
@@ -89,18 +85,4 @@ impl KeySource for SampleKeys {
 
 fn fixed(key: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     key.try_into().ok().map(Zeroizing::new)
-}
-
-/// What else a tablespace is verified with: nothing.
-#[must_use]
-pub fn options(keys: &dyn KeySource) -> Options<'_> {
-    Options {
-        keys,
-        export_key: None,
-        continues: None,
-        pages_elsewhere: 0,
-        checkpoint: None,
-        live: false,
-        owners: &NoOwners,
-    }
 }

@@ -16,7 +16,10 @@ use innodb::{
     keys::KeySource,
     page::{checksum as sums, types::PageType},
     tablespace::{Family, Page0},
-    verify::{redo, tablespace::TablespaceVerifier},
+    verify::{
+        redo,
+        tablespace::{Options, TablespaceVerifier},
+    },
 };
 
 /// CRC-32C.
@@ -135,7 +138,7 @@ enum Sealer {
 
 impl Sealer {
     fn of(file: &[u8], page0: &Page0, keys: &dyn KeySource) -> Self {
-        let options = super::keys::options(keys);
+        let options = Options::new(keys);
         let verifier = TablespaceVerifier::begin(file, &options);
         let mysql = verifier.ok().and_then(|verifier| verifier.owner().key).and_then(|key| key.cipher().ok());
         let mariadb = || {

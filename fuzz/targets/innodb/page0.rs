@@ -3,16 +3,12 @@
 //! Control byte: bit 0 makes the checksum of page 0 hold; bits 2 and 3 choose the keys.
 #![no_main]
 
-use fuzz::innodb::{
-    control, is_set,
-    keys::{options, set},
-    no_waiting, repair,
-};
+use fuzz::innodb::{control, is_set, keys::set, no_waiting, repair};
 use innodb::{
     crypt::{mariadb::CryptData, mysql::WrappedKey},
     keys::NoKeys,
     tablespace::Page0,
-    verify::tablespace::TablespaceVerifier,
+    verify::tablespace::{Options, TablespaceVerifier},
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -28,8 +24,8 @@ fuzz_target!(|input: &[u8]| {
         let _ = CryptData::of(&file, &page0);
     }
     let _ = WrappedKey::parse(&file).map(|wrapped| wrapped.unwrap(keys));
-    let with = TablespaceVerifier::begin(&file, &options(keys));
-    let without = TablespaceVerifier::begin(&file, &options(&NoKeys));
+    let with = TablespaceVerifier::begin(&file, &Options::new(keys));
+    let without = TablespaceVerifier::begin(&file, &Options::new(&NoKeys));
     assert_eq!(with.is_ok(), without.is_ok());
     if let Ok(verifier) = with {
         let _ = verifier.owner();

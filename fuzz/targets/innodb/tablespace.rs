@@ -7,7 +7,7 @@
 
 use fuzz::innodb::{
     control, is_set,
-    keys::{options, set},
+    keys::set,
     no_waiting,
     repair::{self, Pages},
 };
@@ -17,7 +17,7 @@ use innodb::{
     keys::{KeySource, NoKeys},
     verify::{
         FileReport, MAX_FINDINGS, Verdict,
-        tablespace::{Part, Scratch, TablespaceVerifier, headless},
+        tablespace::{Options, Part, Scratch, TablespaceVerifier, headless},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -46,7 +46,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn verify(file: &[u8], keys: &dyn KeySource, live: bool, checkpoint: Option<Lsn>) -> Result<FileReport, ScanError> {
-    let mut options = options(keys);
+    let mut options = Options::new(keys);
     (options.live, options.checkpoint) = (live, checkpoint);
     let verifier = TablespaceVerifier::begin(file, &options)?;
     let whole = (verifier.pages() as usize).saturating_mul(verifier.page_bytes());

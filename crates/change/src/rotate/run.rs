@@ -8,8 +8,8 @@ use std::{
 };
 
 use jiff::Timestamp;
-use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256, sha256_of};
-use server::{Options, Target};
+use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256_of};
+use server::{Options, Target, certificate::sha256_hex};
 use verify::FileResult;
 
 use super::{
@@ -308,7 +308,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
         let sealed = self.copies.recipients.seal(copy.bytes()).map_err(refuse)?;
-        let sha256 = sha256(&sealed);
+        let sha256 = sha256_hex(&sealed);
         let keys = names.len() as u64;
         if let Some(run) = &mut self.ledger.register.unfinished {
             run.backups.push(Written { path: path.to_owned(), sha256: sha256.clone(), keys: names });
@@ -334,13 +334,13 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         let sealed = self.copies.recipients.seal(&password.bytes);
         let sealed = sealed.map_err(|reason| Error::Age { path: path.clone(), reason })?;
+        let sha256 = sha256_hex(&sealed);
         if let Some(run) = &mut self.ledger.register.unfinished {
-            let sha256 = sha256(&sealed);
-            run.backups.push(Written { path: path.clone(), sha256, keys: BTreeSet::new() });
+            run.backups.push(Written { path: path.clone(), sha256: sha256.clone(), keys: BTreeSet::new() });
         }
         self.ledger.save()?;
         backup::place(&path, &sealed, path.symlink_metadata().is_ok())?;
-        if sha256_of(&path)? != Some(sha256(&sealed)) {
+        if sha256_of(&path)? != Some(sha256) {
             return Err(Error::Age { path, reason: "does not hold what was written".to_owned() });
         }
         Ok(Some(path))

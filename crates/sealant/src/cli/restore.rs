@@ -138,7 +138,7 @@ impl Restore {
         }
         if !opened.newest_known {
             warning(
-                "whoever holds the repository could hide a newer backup: this one is signed, but that it is the newest is not known",
+                "whoever holds the repository could hide a newer backup: it is not known that this one is the newest",
             );
             hint(&format!("with --receipt {} it would be", opened.sha256()));
         }

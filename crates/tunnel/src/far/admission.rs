@@ -45,9 +45,9 @@ impl Host {
 #[derive(Debug)]
 pub(super) struct Admission {
     links: Arc<Semaphore>,
-    handshakes_now: Arc<Mutex<Handshakes>>,
-    handshakes: usize,
-    per_address: usize,
+    handshakes: Arc<Mutex<Handshakes>>,
+    max_handshakes: usize,
+    max_per_address: usize,
 }
 
 /// The connections in their handshake.
@@ -77,20 +77,20 @@ pub(super) struct Admitted {
 
 struct Slot {
     number: u64,
-    handshakes_now: Arc<Mutex<Handshakes>>,
+    handshakes: Arc<Mutex<Handshakes>>,
     proven: bool,
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        lock(&self.handshakes_now).remove(self.number, self.proven);
+        lock(&self.handshakes).remove(self.number, self.proven);
     }
 }
 
 impl Admitted {
     /// The handshake has begun: the connection is evicted only if it becomes slow.
     pub(super) fn started(&self) {
-        if let Some(pending) = lock(&self.slot.handshakes_now).pending.get_mut(&self.slot.number) {
+        if let Some(pending) = lock(&self.slot.handshakes).pending.get_mut(&self.slot.number) {
             pending.started = true;
         }
     }
@@ -107,8 +107,8 @@ impl Admitted {
     }
 }
 
-fn lock(handshakes_now: &Mutex<Handshakes>) -> MutexGuard<'_, Handshakes> {
-    handshakes_now.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(handshakes: &Mutex<Handshakes>) -> MutexGuard<'_, Handshakes> {
+    handshakes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Handshakes {
@@ -157,30 +157,30 @@ impl Handshakes {
 }
 
 impl Admission {
-    pub(super) fn new(links: usize, handshakes: usize, per_address: usize) -> Self {
-        Self { links: Arc::new(Semaphore::new(links)), handshakes_now: Arc::default(), handshakes, per_address }
+    pub(super) fn new(max_links: usize, max_handshakes: usize, max_per_address: usize) -> Self {
+        Self { links: Arc::new(Semaphore::new(max_links)), handshakes: Arc::default(), max_handshakes, max_per_address }
     }
 
     pub(super) fn admit(&self, address: IpAddr) -> Option<Admitted> {
         let link = Arc::clone(&self.links).try_acquire_owned().ok()?;
         let (address, now) = (host_of(address), Instant::now());
-        let mut handshakes_now = lock(&self.handshakes_now);
-        let host = handshakes_now.host(address, now);
+        let mut handshakes = lock(&self.handshakes);
+        let host = handshakes.host(address, now);
         if host.failures >= FAILURES {
             return None;
         }
-        if host.handshakes >= self.per_address && !handshakes_now.evict(Some(address), now) {
+        if host.handshakes >= self.max_per_address && !handshakes.evict(Some(address), now) {
             return None;
         }
-        if handshakes_now.pending.len() >= self.handshakes && !handshakes_now.evict(None, now) {
+        if handshakes.pending.len() >= self.max_handshakes && !handshakes.evict(None, now) {
             return None;
         }
-        handshakes_now.host(address, now).handshakes += 1;
-        handshakes_now.arrived = handshakes_now.arrived.wrapping_add(1);
-        let (number, (tell, leave)) = (handshakes_now.arrived, oneshot::channel());
-        handshakes_now.pending.insert(number, Pending { address, since: now, started: false, leave: tell });
-        drop(handshakes_now);
-        let slot = Slot { number, handshakes_now: Arc::clone(&self.handshakes_now), proven: false };
+        handshakes.host(address, now).handshakes += 1;
+        handshakes.arrived = handshakes.arrived.wrapping_add(1);
+        let (number, (tell, leave)) = (handshakes.arrived, oneshot::channel());
+        handshakes.pending.insert(number, Pending { address, since: now, started: false, leave: tell });
+        drop(handshakes);
+        let slot = Slot { number, handshakes: Arc::clone(&self.handshakes), proven: false };
         Some(Admitted { link, slot, leave })
     }
 }
@@ -266,7 +266,7 @@ mod tests {
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut slow = [1, 1, 2].map(|last| speaking(&admission, address(last)).unwrap());
         assert!(admission.admit(address(1)).is_none() && admission.admit(address(3)).is_none());
-        lock(&admission.handshakes_now).pending.values_mut().for_each(|pending| pending.since -= SLOW);
+        lock(&admission.handshakes).pending.values_mut().for_each(|pending| pending.since -= SLOW);
         let of_host = speaking(&admission, address(1)).unwrap();
         let silent = admission.admit(address(3)).unwrap();
         let [first, second, _] = &mut slow;

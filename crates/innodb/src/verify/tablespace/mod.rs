@@ -55,6 +55,22 @@ pub struct Options<'a> {
     pub owners: &'a dyn Owners,
 }
 
+impl<'a> Options<'a> {
+    /// Nothing but the keys: a whole file that no server has open.
+    #[must_use]
+    pub fn new(keys: &'a dyn KeySource) -> Self {
+        Self {
+            keys,
+            export_key: None,
+            continues: None,
+            pages_elsewhere: 0,
+            checkpoint: None,
+            live: false,
+            owners: &NoOwners,
+        }
+    }
+}
+
 /// Verifies the pages of one tablespace file.
 pub struct TablespaceVerifier<'a> {
     page0: Page0,
