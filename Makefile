@@ -8,7 +8,7 @@ ADVISORY_DB ?= https://github.com/rustsec/advisory-db
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test check servers build install deb release lint deny advisories-refresh docs docs-check fuzz-smoke bench soak soak-tests clean
+.PHONY: help demo test test-build check servers build install deb release lint deny advisories-refresh docs docs-check fuzz-build fuzz-smoke bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,9 +18,11 @@ demo: ## Start real servers, audit them, leave a report in demo/
 	tests/beside '$(SERVERS) tools mysql97 mariadb1011' cargo build --package sealant --bin sealant --package sealant-harness --example demo
 	"$${CARGO_TARGET_DIR:-target}/debug/examples/demo"
 
-test: $(TOOLS)/bin/cargo-nextest ## Run all tests against real servers
-	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
+test: test-build ## Run all tests against real servers
 	PATH="$(TOOLS)/bin:$$PATH" tests/suite
+
+test-build: $(TOOLS)/bin/cargo-nextest ## Compile the tests, install their servers
+	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
 
 check: $(TOOLS)/bin/cargo-nextest ## Daily work: format, lint and unit tests of what changed since main, and of what depends on it
 	PATH="$(TOOLS)/bin:$$PATH" tests/check-changed
@@ -65,14 +67,20 @@ $(TOOLS)/bin/cargo-%:
 
 FEATURES_OF_nextest := default-no-update
 
-docs: build ## Write man pages, completions and the reference of checks
-	target/debug/sealant generate man docs/man
-	target/debug/sealant generate completions packaging/completions
-	target/debug/sealant generate checks docs
-	target/debug/sealant generate compatibility docs
+# The gate gives BINARY: the tests have compiled it already, and `build` would do so again for another choice of features.
+docs: $(if $(BINARY),,build) ## Write man pages, completions and the references of checks and servers
+	$(PROGRAM) generate man docs/man
+	$(PROGRAM) generate completions packaging/completions
+	$(PROGRAM) generate checks docs
+	$(PROGRAM) generate compatibility docs
+
+PROGRAM = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/debug/sealant)
 
 docs-check: docs ## Fail if a generated document is not up to date
 	git diff --exit-code --stat -- docs packaging/completions
+
+fuzz-build: $(TOOLS)/bin/cargo-fuzz ## Compile the fuzz targets
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke build
 
 fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Ten seconds of fuzzing for every parser of hostile bytes
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 10
@@ -85,8 +93,7 @@ bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 $(TOOLS)/bin/inno:
 	cargo install --locked --quiet --root $(TOOLS) innodb-utils
 
-soak-tests: $(TOOLS)/bin/cargo-nextest ## Run all tests ten times; fail if one of them fails, or is flaky in two runs
-	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
+soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or is flaky in two runs
 	PATH="$(TOOLS)/bin:$$PATH" tests/soak-tests 10
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
