@@ -13,3 +13,9 @@ pub enum LuksError {
     #[error("there is no readable LUKS header in it to compare with ({0})")]
     NothingToCompare(&'static str),
 }
+
+/// What helps whoever may not read or write a disk.
+pub(crate) fn hint_of_io(error: &io::Error) -> Option<&'static str> {
+    let denied = error.kind() == io::ErrorKind::PermissionDenied;
+    denied.then_some("run as root, or as a member of the group `disk`")
+}

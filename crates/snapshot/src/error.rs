@@ -330,7 +330,66 @@ pub enum Error {
     },
 }
 
+/// What to do if a path is no data directory.
+const WHERE: &str = "SELECT @@datadir on the server tells which directory is its data directory";
+
 impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Unreadable { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(WHERE),
+                io::ErrorKind::PermissionDenied => Some("run it as root or as the server's user"),
+                _ => None,
+            },
+            Self::NotADataDir { .. } => Some(WHERE),
+            Self::Incomplete { .. } => Some(
+                "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \
+                 server tells which is",
+            ),
+            Self::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
+            Self::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
+            Self::AlreadyStopped { .. } => {
+                Some("wait for the copy that is being taken, or send it SIGCONT if nothing is")
+            }
+            Self::NoProvider { refused, .. } => {
+                let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
+                worth_saying.or(Some("stop the server and use its directory as it is"))
+            }
+            Self::NoClones { .. } => Some(
+                "keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup \
+                 (sealant send --live --provider mariabackup); copying files under locks is not sound and not offered",
+            ),
+            Self::OverBudget { .. } => Some(
+                "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where nothing stands \
+                 still",
+            ),
+            Self::Sending { .. } => Some("try again when that node has joined"),
+            Self::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
+            Self::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
+            Self::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
+            Self::TablespaceOutside { .. } => {
+                Some("move the table into the data directory, or stop the server for the copy")
+            }
+            Self::Hidden { .. } => Some("run it as root"),
+            Self::Signal { .. } => Some("run it as root or as the server's user"),
+            Self::OutOfSight { .. } => {
+                Some("run it where the server's process can be seen, on the host of the container")
+            }
+            Self::NoRoom { .. } => Some(
+                "make room in the volume group, or keep the data in a thin pool, whose snapshots take what they need",
+            ),
+            Self::Overflowed { .. } => Some(
+                "try again when less is written, or make room in the volume group: a snapshot as large as its volume cannot become full",
+            ),
+            Self::NeedsRoot { .. } => Some("run it as root"),
+            Self::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),
+            Self::InUse { .. } => Some("wait for that program, or end it"),
+            _ => None,
+        }
+    }
+
     /// The reason alone, for a line in a log that says already what of.
     #[must_use]
     pub fn brief(&self) -> String {

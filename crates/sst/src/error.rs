@@ -111,6 +111,28 @@ pub enum SstError {
 }
 
 impl SstError {
+    /// The next step, where there is one. Those of [`TransferError::hint`] are of commands that nobody gave here.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Transfer(TransferError::Space { .. }) => {
+                Some("the new data is staged beside the old: make room for both, or empty the data directory first")
+            }
+            Self::Transfer(TransferError::Changed { .. }) => Some(
+                "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
+                 that heeds no lock",
+            ),
+            Self::Transfer(TransferError::Stalled { .. }) => Some(
+                "the other side's host, its program or the network between hangs; a donor's server gets its lock back now, \
+                 if it was held",
+            ),
+            Self::Transfer(TransferError::NotTheReceiver { .. }) => {
+                Some("what answers at this address is not the joiner that asked")
+            }
+            _ => None,
+        }
+    }
+
     /// For `map_err` on file operations.
     pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -1,6 +1,6 @@
 //! What can go wrong, by cause.
 
-use std::{io, net::SocketAddr, path::PathBuf};
+use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
 use keyring::KeyringError;
 
@@ -285,6 +285,57 @@ fn listed(errors: &[TransferError]) -> String {
 }
 
 impl TransferError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            Self::Unfinished { path } => {
+                return Some(Cow::Owned(format!(
+                    "finish it with `sealant receive --into {}`, or remove .sealant-staging in it if nothing of that \
+                     transfer is wanted",
+                    path.display()
+                )));
+            }
+            Self::NotEmpty { .. } => "give a directory that does not exist, or an empty one",
+            Self::Changed { .. } => {
+                "send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"
+            }
+            Self::Expired { paired: true, .. } => {
+                "run `sealant receive` again for a new code; --expiry makes it good for longer"
+            }
+            Self::Expired { paired: false, .. } => "run `sealant receive` again; --expiry makes it wait longer",
+            Self::Occupied { .. } => {
+                "move it away and run both sides again: what arrived is kept; is something starting a server there?"
+            }
+            Self::NotOurs { .. } => "go on as the user who began, or remove it to begin anew",
+            Self::Owner { .. } => "only root can give files to others: run it as root, or leave out --owner",
+            Self::WrongSecret { .. } => {
+                "if that was not you, someone else knows this address; run `sealant receive` again for a new code"
+            }
+            Self::NotTheReceiver { .. } => {
+                "the code is of another run of `sealant receive`, or something between the hosts answers in its place"
+            }
+            Self::Unreached { .. } => {
+                "`sealant receive --advertise` puts the address under which the donor sees the joiner into the code"
+            }
+            Self::Space { .. } => "make room, or give another directory with --into",
+            Self::Gone { .. } | Self::Stalled { .. } => {
+                "what arrived so far is kept: run `sealant receive` and `sealant send` again to go on"
+            }
+            Self::NoKeyring { .. } => {
+                "give --keyring or --keyring-config; a file that is not needed can be left out with --exclude"
+            }
+            Self::OwnKeyring { .. } => "give --rekey the keyring that this server will use",
+            Self::KeyringInside { .. } => "keep the keyring beside the data directory, not in it",
+            Self::KeysLost { .. } => "let no server use the keyring meanwhile, and run both sides again",
+            Self::CommittedOtherwise { .. } => {
+                "run it without --rekey to finish that transfer, or empty the directory to begin anew"
+            }
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
+    }
+
     /// Makes an error of a malformed message.
     pub(crate) fn malformed(peer: &str) -> impl Fn(Malformed) -> Self + '_ {
         move |_| Self::Protocol { peer: peer.to_owned(), what: "malformed message" }

@@ -149,6 +149,17 @@ pub enum CodeError {
     Version,
 }
 
+impl CodeError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Prefix => Some("HOST:PORT needs --tls-cert, --tls-key and --tls-ca"),
+            _ => None,
+        }
+    }
+}
+
 impl PairingCode {
     /// The addresses with the port.
     pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> + '_ {

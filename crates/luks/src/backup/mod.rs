@@ -18,7 +18,7 @@ pub use repair::Repair;
 pub use restore::{Plan, Restored};
 
 use crate::cryptsetup::CryptsetupError;
-use crate::error::LuksError;
+use crate::error::{LuksError, hint_of_io};
 use crate::finding::Finding;
 use crate::read::{Readable, read};
 use crate::source::{ReadAt, read_up_to};
@@ -97,6 +97,22 @@ pub enum BackupError {
     /// cryptsetup.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
+}
+
+impl BackupError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                Some("backups are never overwritten; choose another name")
+            }
+            Self::Io { source, .. } => hint_of_io(source),
+            Self::Unreadable { .. } => Some("`sealant luks audit` says more"),
+            Self::Cryptsetup(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 impl BackupError {

@@ -87,6 +87,19 @@ pub enum CryptsetupError {
     },
 }
 
+impl CryptsetupError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing | Self::TooOld { .. } => {
+                Some("install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A release, such as 2.6.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(u32, u32, u32);

@@ -23,6 +23,7 @@ pub use vacancy::{Use, uses, uses_of_file};
 
 use crate::backup::BackupError;
 use crate::cryptsetup::CryptsetupError;
+use crate::error::hint_of_io;
 use crate::key::KeyError;
 use crate::program::{find, run};
 
@@ -82,6 +83,26 @@ pub enum DeviceError {
     /// cryptsetup.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
+}
+
+impl DeviceError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } => hint_of_io(source),
+            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Data { .. })) => {
+                Some("if it is surely rubbish: --destroy-unknown-data")
+            }
+            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Signature(_))) => {
+                Some("if it is surely not needed: `wipefs --all` on it first, and look twice at the name")
+            }
+            Self::Backup(error) => error.hint(),
+            Self::Key(error) => error.hint(),
+            Self::Cryptsetup(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 impl DeviceError {

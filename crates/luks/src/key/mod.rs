@@ -10,6 +10,7 @@ pub use rotate::{Rotation, Step, Stepped};
 
 use crate::backup::{BackupError, Header, open};
 use crate::cryptsetup::{Cryptsetup, CryptsetupError};
+use crate::error::hint_of_io;
 use crate::luks1;
 use crate::read::Readable;
 use crate::secret::Secret;
@@ -72,6 +73,19 @@ pub enum KeyError {
     /// cryptsetup.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
+}
+
+impl KeyError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } => hint_of_io(source),
+            Self::Backup(error) => error.hint(),
+            Self::Cryptsetup(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 impl KeyError {

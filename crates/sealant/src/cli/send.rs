@@ -235,11 +235,9 @@ impl Send {
             None => {
                 let code: PairingCode = code(to)?.parse().map_err(|error: ::transfer::pairing::CodeError| {
                     let failure = Failure::usage(error.to_string());
-                    match error {
-                        ::transfer::pairing::CodeError::Prefix => {
-                            failure.hint("HOST:PORT needs --tls-cert, --tls-key and --tls-ca")
-                        }
-                        _ => failure,
+                    match error.hint() {
+                        Some(hint) => failure.hint(hint),
+                        None => failure,
                     }
                 })?;
                 Ok(Destination::Paired(code))

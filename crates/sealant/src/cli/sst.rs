@@ -53,7 +53,7 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log("ERROR", &name, &error.to_string());
-            if let Some(hint) = hint(&error) {
+            if let Some(hint) = error.hint() {
                 log("ERROR", &name, hint);
             }
             ExitCode::FAILURE
@@ -88,27 +88,6 @@ fn watch(arguments: &Arguments, name: String, server_pipe: Arc<ServerPipe>) {
         #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]
         std::process::exit(1);
     });
-}
-
-fn hint(error: &SstError) -> Option<&'static str> {
-    use ::transfer::TransferError;
-    match error {
-        SstError::Transfer(TransferError::Space { .. }) => {
-            Some("the new data is staged beside the old: make room for both, or empty the data directory first")
-        }
-        SstError::Transfer(TransferError::Changed { .. }) => Some(
-            "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
-             that heeds no lock",
-        ),
-        SstError::Transfer(TransferError::Stalled { .. }) => Some(
-            "the other side's host, its program or the network between hangs; a donor's server gets its lock back now, if \
-             it was held",
-        ),
-        SstError::Transfer(TransferError::NotTheReceiver { .. }) => {
-            Some("what answers at this address is not the joiner that asked")
-        }
-        _ => None,
-    }
 }
 
 /// A line as the servers' own methods write them.

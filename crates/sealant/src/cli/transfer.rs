@@ -238,50 +238,9 @@ fn clock(seconds: u64) -> String {
 /// An error of the library for the user, with the next step where there is one.
 pub(crate) fn failure(error: &TransferError) -> Failure {
     let failure = Failure::new(error.to_string());
-    match error {
-        TransferError::NotEmpty { .. } => failure.hint("give a directory that does not exist, or an empty one"),
-        TransferError::Unfinished { path } => failure.hint(format!(
-            "finish it with `sealant receive --into {}`, or remove .sealant-staging in it if nothing of that transfer is wanted",
-            path.display()
-        )),
-        TransferError::Changed { .. } => failure
-            .hint("send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"),
-        TransferError::Expired { paired: true, .. } => {
-            failure.hint("run `sealant receive` again for a new code; --expiry makes it good for longer")
-        }
-        TransferError::Expired { paired: false, .. } => {
-            failure.hint("run `sealant receive` again; --expiry makes it wait longer")
-        }
-        TransferError::Occupied { .. } => failure
-            .hint("move it away and run both sides again: what arrived is kept; is something starting a server there?"),
-        TransferError::NotOurs { .. } => failure.hint("go on as the user who began, or remove it to begin anew"),
-        TransferError::Owner { .. } => {
-            failure.hint("only root can give files to others: run it as root, or leave out --owner")
-        }
-        TransferError::WrongSecret { .. } => failure
-            .hint("if that was not you, someone else knows this address; run `sealant receive` again for a new code"),
-        TransferError::NotTheReceiver { .. } => failure.hint(
-            "the code is of another run of `sealant receive`, or something between the hosts answers in its place",
-        ),
-        TransferError::Unreached { .. } => {
-            failure.hint("`sealant receive --advertise` puts the address under which the donor sees the joiner into the code")
-        }
-        TransferError::Space { .. } => failure.hint("make room, or give another directory with --into"),
-        TransferError::Gone { .. } | TransferError::Stalled { .. } => {
-            failure.hint("what arrived so far is kept: run `sealant receive` and `sealant send` again to go on")
-        }
-        TransferError::NoKeyring { .. } => {
-            failure.hint("give --keyring or --keyring-config; a file that is not needed can be left out with --exclude")
-        }
-        TransferError::OwnKeyring { .. } => failure.hint("give --rekey the keyring that this server will use"),
-        TransferError::KeyringInside { .. } => failure.hint("keep the keyring beside the data directory, not in it"),
-        TransferError::KeysLost { .. } => {
-            failure.hint("let no server use the keyring meanwhile, and run both sides again")
-        }
-        TransferError::CommittedOtherwise { .. } => {
-            failure.hint("run it without --rekey to finish that transfer, or empty the directory to begin anew")
-        }
-        _ => failure,
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which data directory, and how it may be copied: the options that the verbs around a copy share.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -76,65 +75,12 @@ fn parse_span(text: &str) -> Result<Duration, String> {
     milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
 }
 
-/// Where what was given is none.
-const WHERE: &str = "SELECT @@datadir on the server tells which directory is its data directory";
-
 /// An error of the library for the user, with the next step where there is one.
 pub(crate) fn failure(error: Error) -> Failure {
     let failure = Failure::new(error.to_string());
-    match next_step(&error) {
-        Some(next) => failure.hint(next),
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
         None => failure,
-    }
-}
-
-fn next_step(error: &Error) -> Option<&'static str> {
-    match error {
-        Error::Unreadable { source, .. } => match source.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => Some(WHERE),
-            ErrorKind::PermissionDenied => Some("run it as root or as the server's user"),
-            _ => None,
-        },
-        Error::NotADataDir { .. } => Some(WHERE),
-        Error::Incomplete { .. } => Some(
-            "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \
-             server tells which is",
-        ),
-        Error::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
-        Error::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
-        Error::AlreadyStopped { .. } => Some("wait for the copy that is being taken, or send it SIGCONT if nothing is"),
-        Error::NoProvider { refused, .. } => {
-            let worth_saying = refused.iter().rev().find_map(|(_, error)| next_step(error));
-            worth_saying.or(Some("stop the server and use its directory as it is"))
-        }
-        Error::NoClones { .. } => Some(
-            "keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup \
-             (sealant send --live --provider mariabackup); copying files under locks is not sound and not offered",
-        ),
-        Error::OverBudget { .. } => Some(
-            "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where nothing stands \
-             still",
-        ),
-        Error::Sending { .. } => Some("try again when that node has joined"),
-        Error::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
-        Error::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
-        Error::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
-        Error::TablespaceOutside { .. } => {
-            Some("move the table into the data directory, or stop the server for the copy")
-        }
-        Error::Hidden { .. } => Some("run it as root"),
-        Error::Signal { .. } => Some("run it as root or as the server's user"),
-        Error::OutOfSight { .. } => Some("run it where the server's process can be seen, on the host of the container"),
-        Error::NoRoom { .. } => {
-            Some("make room in the volume group, or keep the data in a thin pool, whose snapshots take what they need")
-        }
-        Error::Overflowed { .. } => Some(
-            "try again when less is written, or make room in the volume group: a snapshot as large as its volume cannot become full",
-        ),
-        Error::NeedsRoot { .. } => Some("run it as root"),
-        Error::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),
-        Error::InUse { .. } => Some("wait for that program, or end it"),
-        _ => None,
     }
 }
 
