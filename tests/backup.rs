@@ -66,7 +66,7 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
     let Some((mut server, keyring)) = mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let keys = ["--keyring", text(&keyring)];
-    let full = backups.backup(&["run"]).is(0).says("it is the first one");
+    let full = backups.backup(&["run"]).is(0).says("it is the first backup");
     let first = files(server.datadir());
     // Pages of encrypted tables compress, since they are opened.
     assert!(full.number("/bytes/opened") > full.number("/bytes/changed") / 2, "{}", full.json);
@@ -179,7 +179,7 @@ fn keys_stay_out_and_are_named() {
     backups.backup(&["run"]).is(0).says("not in the backup: keyring-copy").says("not in the backup: auto.cnf");
     let into = backups.path("into");
     // Whoever has no key gets nothing staged, and is told which it is.
-    let refused = backups.restore("1", &into, &[]).is(1).says("the keys at hand do not seal them again");
+    let refused = backups.restore("1", &into, &[]).is(1).says("the given keys cannot encrypt them again");
     assert!(refused.stderr.contains("INNODBKey-"), "{}", refused.stderr);
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(0);
     assert!(
@@ -391,7 +391,7 @@ fn a_check_without_any_key_finds_every_changed_object() {
         fs::remove_file(backups.object(&format!("hosts/db1/receipts/000002.{ending}"))).expect("removed");
     }
     let hidden = backups.backup(&seen).is(3);
-    assert!(hidden.json.to_string().contains("an earlier check has seen it"), "{}", hidden.json);
+    assert!(hidden.json.to_string().contains("an earlier check saw it"), "{}", hidden.json);
 }
 
 #[test]
@@ -547,7 +547,7 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
     backups.restore("latest", &backups.path("other"), &other).is(1).says("was asked for");
     let signers = fs::read_to_string(backups.path("signers")).expect("signers");
     fs::write(backups.path("signers"), signers.replacen("db1", "db2", 1)).expect("written");
-    backups.restore("1", &backups.path("unsigned"), &keys).is(1).says("none of the allowed signers");
+    backups.restore("1", &backups.path("unsigned"), &keys).is(1).says("not among the allowed signers");
     // A receipt of another number in the place of this one.
     fs::write(backups.path("signers"), signers).expect("written");
     backups.backup(&["run"]).is(0);
@@ -555,7 +555,7 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
         let of = |number: u32| backups.object(&format!("hosts/db1/receipts/{number:06}.{ending}"));
         fs::copy(of(1), of(2)).expect("copied");
     }
-    backups.restore("2", &backups.path("swapped"), &keys).is(1).says("put here");
+    backups.restore("2", &backups.path("swapped"), &keys).is(1).says("written for another name");
 }
 
 #[test]
@@ -574,14 +574,14 @@ fn two_runs_at_once_and_two_machines_with_one_name() {
     let good = ended.iter().filter(|ended| ended.status.success()).count();
     let busy = ended
         .iter()
-        .filter(|ended| String::from_utf8_lossy(&ended.stderr).contains("another run of this host is under way"))
+        .filter(|ended| String::from_utf8_lossy(&ended.stderr).contains("another backup of this host is running"))
         .count();
     assert!(good >= 1 && good + busy == 3, "{ended:?}");
     // Another machine, with a state of its own, goes on from what it finds.
     backups.configure("/state\"", "/other-state\"");
     backups.backup(&["run"]).is(0).says("this host has no state");
     backups.configure("/other-state\"", "/state\"");
-    backups.backup(&["run"]).is(0).says("not of the newest backup");
+    backups.backup(&["run"]).is(0).says("does not belong to the newest backup");
 }
 
 fn flip(path: &Path, at: u64) {

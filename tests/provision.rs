@@ -124,7 +124,7 @@ fn an_encrypted_mysql_gets_a_replica() {
     later.sql("CREATE DATABASE of_its_own").expect("written");
     refuses(&desk, &source, &later, "has transactions that the source does not have");
     later.sql("RESET BINARY LOGS AND GTIDS").expect("reset");
-    refuses(&desk, &source, &later, "there is no position to go on from");
+    refuses(&desk, &source, &later, "there is no position to start from");
 }
 
 fn follows(desk: &Desk, source: &Server, new: &Server, load: Load) {
@@ -207,7 +207,7 @@ fn a_mariadb_gets_a_replica() {
         refuses(&desk, &source, &later, "has purged the binary logs since the copy");
 
         let bare = Server::builder(kind).tls(&desk.tls).start().expect("it starts");
-        refuses(&desk, &source, &bare, "there is no position to go on from");
+        refuses(&desk, &source, &bare, "there is no position to start from");
     }
 }
 

@@ -168,7 +168,7 @@ fn what_cannot_be_backed_up_is_not_rotated() {
     at.run("b.age", &["--master-key", "--recipient", "age1nonsense"]).refused(2, "no X25519 recipient", "age-keygen");
     let secret = fs::read_to_string(at.path("identity")).expect("an identity");
     let ended = at.run("b.age", &["--master-key", "--recipient", &secret]);
-    ended.refused(2, "that is a secret key", "");
+    ended.refused(2, "it is a secret key", "");
     assert!(!ended.stderr.contains(&secret));
     let other = tempfile::tempdir().expect("a directory");
     fs::write(other.path().join("auto.cnf"), "[auto]\nserver-uuid=11111111-e4cd-11f1-8c02-02fc00000001\n")

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::limit;
-use keyring::OwnKeyring;
+use keyring::WritableKeyring;
 use tempfile::TempDir;
 use transfer::TransferError;
 use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
@@ -250,7 +250,7 @@ impl Place {
             owner: None,
             allow: Vec::new(),
             anew: true,
-            rekey: rekey.then(|| OwnKeyring::open(&self.keyring.path().join("keyring")).expect("a keyring")),
+            rekey: rekey.then(|| WritableKeyring::open(&self.keyring.path().join("keyring")).expect("a keyring")),
         };
         let receiver = Receiver::bind(settings, &Trust::Pairing).expect("it listens");
         let code = receiver.code().expect("a code").clone();

@@ -1,6 +1,6 @@
-//! How fast age files are written and read, and how fast the `age` program is in the same run: a file of 256 MiB in the page
-//! cache to `/dev/null`, in turns; and here alone, in memory. By the clock, and by the processor's time, which other work on
-//! the machine disturbs less.
+//! Speed of encryption and decryption, compared with the `age` program in the same run. A file of 256 MiB goes from the
+//! page cache to `/dev/null`, by either in turns; the library also runs alone in memory. Measured by the clock and by
+//! CPU time, which other work on the machine disturbs less.
 //!
 //! `cargo bench --package sealant-agefile --bench agefile`
 
@@ -99,7 +99,7 @@ struct Rate {
     cpu: f64,
 }
 
-/// Of something that goes over the whole file once.
+/// Measures one pass over the file.
 fn rate(work: impl FnOnce() -> Result<(), Failure>) -> Result<Rate, Failure> {
     let (began, cpu) = (Instant::now(), cpu_seconds()?);
     work()?;
@@ -107,7 +107,7 @@ fn rate(work: impl FnOnce() -> Result<(), Failure>) -> Result<Rate, Failure> {
     Ok(Rate { clock: rate(began.elapsed().as_secs_f64()), cpu: rate(cpu_seconds()? - cpu) })
 }
 
-/// What this process and the children that have ended took of the processors: proc(5), `/proc/pid/stat`, fields 14 to 17, in
+/// CPU time of this process and of its children that have ended: proc(5), `/proc/pid/stat`, fields 14 to 17, in
 /// hundredths of a second.
 fn cpu_seconds() -> Result<f64, Failure> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
@@ -116,7 +116,7 @@ fn cpu_seconds() -> Result<f64, Failure> {
     Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
 }
 
-/// The median of the clock's; of the processor's, which are counted coarsely, the mean. Not numbers if there are none.
+/// The median by the clock; the mean of CPU times, whose unit is coarse. NaN if `rates` is empty.
 fn summary(mut rates: Vec<Rate>) -> Rate {
     rates.sort_by(|one, other| one.clock.total_cmp(&other.clock));
     let clock = rates.get(rates.len() / 2).map_or(f64::NAN, |rate| rate.clock);

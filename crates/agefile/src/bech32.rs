@@ -1,7 +1,7 @@
 //! Bech32 of 32-byte keys: a prefix, `1`, the bytes five bits at a time, and a checksum of six characters.
 //!
-//! Source: BIP-0173 ("Base32 address format for native v0-16 witness outputs"). Its limit of 90 characters does not matter
-//! here: a secret key of age has 74, a recipient 62.
+//! Source: BIP-0173 ("Base32 address format for native v0-16 witness outputs"). Its limit of 90 characters is met: a
+//! secret key of age has 74, a recipient 62.
 
 use zeroize::Zeroizing;
 
@@ -30,7 +30,7 @@ pub(crate) fn encode(prefix: &str, key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
     text
 }
 
-/// Reads a key that begins with this prefix, all in upper or all in lower case.
+/// Reads a key with the given prefix, all in upper or all in lower case.
 pub(crate) fn decode(prefix: &'static str, text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>, KeyError> {
     let wrong_prefix = KeyError::Prefix { expected: prefix };
     let (found, data) = text.rsplit_once(SEPARATOR).ok_or(wrong_prefix)?;
@@ -66,7 +66,7 @@ fn value(char: char) -> Option<u8> {
     u8::try_from(at).ok()
 }
 
-/// Fewer than 32.
+/// The lowest `bits` bits: a value below 32.
 fn low_bits(value: u32, bits: u32) -> u32 {
     value & !(u32::MAX << bits)
 }
@@ -75,7 +75,7 @@ fn low_five_bits(value: u32) -> u8 {
     u8::try_from(value & 31).unwrap_or_default()
 }
 
-/// Five bits at a time, the first ones first; the last group is filled up with zeros.
+/// Groups of five bits, the highest first; the last group is padded with zeros.
 fn groups(key: &[u8; KEY_BYTES]) -> Zeroizing<[u8; DATA_CHARS]> {
     let mut groups = Zeroizing::new([0; DATA_CHARS]);
     let (mut held, mut bits) = (0_u32, 0_u32);
@@ -92,7 +92,7 @@ fn groups(key: &[u8; KEY_BYTES]) -> Zeroizing<[u8; DATA_CHARS]> {
     groups
 }
 
-/// The reverse; `None` if the bits that fill up the last group are not zero.
+/// The reverse of [`groups`]; `None` if the padding is not zero.
 fn bytes(groups: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let (mut held, mut bits) = (0_u32, 0_u32);
@@ -109,7 +109,7 @@ fn bytes(groups: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     (held == 0).then_some(key)
 }
 
-/// The prefix as the checksum covers it: the high bits of each character, a zero, the low bits.
+/// The prefix as input of the checksum: the high bits of each character, a zero, the low bits.
 fn expanded(prefix: &str) -> impl Iterator<Item = u8> {
     let high = prefix.bytes().map(|byte| byte >> 5);
     high.chain([0]).chain(prefix.bytes().map(|byte| byte & 31))
@@ -120,7 +120,7 @@ fn checksum(prefix: &str, groups: &[u8]) -> u32 {
     polymod(expanded(prefix).chain(groups.iter().copied()).chain(zeros))
 }
 
-/// Remainder by the generator polynomial, over groups of five bits.
+/// Remainder modulo the generator polynomial, over groups of five bits.
 fn polymod(values: impl Iterator<Item = u8>) -> u32 {
     const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3];
     values.fold(1, |sum, value| {

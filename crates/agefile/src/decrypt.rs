@@ -15,27 +15,28 @@ use crate::{
     stream::{CHUNK_BYTES, Chunks, SEALED_BYTES, TAG_BYTES},
 };
 
-/// Room for most headers; whole chunks are read past it.
+/// Enough for most headers; the payload is read in whole chunks.
 const HEADER_BUFFER_BYTES: usize = 4 << 10;
 
-/// Decrypts what is read through it.
+/// A [`Read`] that decrypts its input.
 ///
-/// The file is whole only if it has been read to its end without an error: each chunk is authenticated before any of its
-/// bytes is handed out, but that no chunk is missing shows at the end. Errors of the file come as [`io::Error`] of kind
-/// [`InvalidData`](ErrorKind::InvalidData) around an [`Error`], again and again.
+/// Each chunk is authenticated before any of its bytes is returned, but a missing chunk shows only at the end: the
+/// plain text is complete only if the file was read to its end without an error. Errors of the file are an
+/// [`io::Error`] of kind [`InvalidData`](ErrorKind::InvalidData) around an [`Error`]; further reads return the same
+/// error.
 pub struct Decryptor<R> {
     input: BufReader<R>,
     chunks: Chunks,
-    /// A sealed chunk, and the byte behind it that shows it is not the last one.
+    /// A sealed chunk, and the first byte of the next, which shows that this one is not the last.
     sealed: Vec<u8>,
-    held: usize,
+    filled: usize,
     opened: Zeroizing<Vec<u8>>,
-    /// What of `opened` has been handed out.
-    given: usize,
+    /// How many bytes of `opened` have been returned.
+    consumed: usize,
     next: Next,
 }
 
-/// What comes behind the chunk that is opened.
+/// What follows the chunk in `opened`.
 #[derive(Clone, Copy)]
 enum Next {
     Chunk,
@@ -44,18 +45,18 @@ enum Next {
 }
 
 impl<R: Read> Decryptor<R> {
-    /// Reads the header, and opens it with the first of the identities that can.
+    /// Reads the header, and opens it with the first identity that fits.
     ///
     /// # Errors
-    /// Any [`Error`] but those of writing.
+    /// Any [`Error`] except those of writing.
     pub fn new(input: R, identities: &[Identity]) -> Result<Self, Error> {
         let mut input = BufReader::with_capacity(HEADER_BUFFER_BYTES, input);
         let file_key = Header::read(&mut input)?.open(identities)?;
-        Self::of(input, &file_key)
+        Self::from_file_key(input, &file_key)
     }
 
-    /// With what stands behind the header.
-    pub(crate) fn of(mut input: BufReader<R>, file_key: &FileKey) -> Result<Self, Error> {
+    /// `input` is positioned after the header.
+    pub(crate) fn from_file_key(mut input: BufReader<R>, file_key: &FileKey) -> Result<Self, Error> {
         let mut nonce = [0; PAYLOAD_NONCE_BYTES];
         input.read_exact(&mut nonce).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => Error::Payload { chunk: 0, fault: PayloadFault::Truncated },
@@ -65,27 +66,27 @@ impl<R: Read> Decryptor<R> {
             input,
             chunks: Chunks::new(file_key.payload_key(&nonce)?),
             sealed: vec![0; SEALED_BYTES.saturating_add(1)],
-            held: 0,
-            // It never grows: no copy of what is in it is left behind.
+            filled: 0,
+            // Never reallocated, so that no copy of its content is left in memory.
             opened: Zeroizing::new(Vec::with_capacity(CHUNK_BYTES)),
-            given: 0,
+            consumed: 0,
             next: Next::Chunk,
         })
     }
 
-    /// Opens the next chunk, and finds out what comes behind it.
+    /// Opens the next chunk, and looks for what follows it.
     fn open_next(&mut self) -> io::Result<()> {
         self.fill()?;
-        let (given, chunk) = (self.held.min(SEALED_BYTES), self.chunks.number());
-        let last = self.held <= SEALED_BYTES;
+        let (sealed_bytes, chunk) = (self.filled.min(SEALED_BYTES), self.chunks.number());
+        let last = self.filled <= SEALED_BYTES;
         self.opened.clear();
-        self.given = 0;
-        self.next = if given < TAG_BYTES {
+        self.consumed = 0;
+        self.next = if sealed_bytes < TAG_BYTES {
             Next::Fault { chunk, fault: PayloadFault::Truncated }
-        } else if self.open(last, given) {
+        } else if self.open(last, sealed_bytes) {
             if last { Next::End } else { Next::Chunk }
-        } else if given == SEALED_BYTES && self.open(!last, given) {
-            // It is authentic, so it may be read; but something is gone behind it, or came.
+        } else if sealed_bytes == SEALED_BYTES && self.open(!last, sealed_bytes) {
+            // The chunk is authentic and may be read, but chunks after it are missing or were appended.
             let fault = if last { PayloadFault::Truncated } else { PayloadFault::Trailing };
             Next::Fault { chunk: chunk.saturating_add(1), fault }
         } else {
@@ -94,12 +95,12 @@ impl<R: Read> Decryptor<R> {
         if matches!(self.next, Next::End) && self.opened.is_empty() && chunk > 0 {
             self.next = Next::Fault { chunk, fault: PayloadFault::Empty };
         }
-        self.sealed.copy_within(given..self.held, 0);
-        self.held = self.held.saturating_sub(given);
+        self.sealed.copy_within(sealed_bytes..self.filled, 0);
+        self.filled = self.filled.saturating_sub(sealed_bytes);
         Ok(())
     }
 
-    /// Whether that many sealed bytes open; if not, nothing of them stays.
+    /// Opens a chunk of `sealed_bytes` bytes; returns false and clears the buffer if it is not authentic.
     fn open(&mut self, last: bool, sealed_bytes: usize) -> bool {
         let sealed = self.sealed.get(..sealed_bytes).unwrap_or_default();
         self.opened.resize(sealed_bytes.saturating_sub(TAG_BYTES), 0);
@@ -110,12 +111,12 @@ impl<R: Read> Decryptor<R> {
         opened
     }
 
-    /// Reads until a chunk and a byte are there, or the input ends.
+    /// Reads until the buffer has a chunk and one byte, or the input ends.
     fn fill(&mut self) -> io::Result<()> {
-        while let Some(room @ [_, ..]) = self.sealed.get_mut(self.held..) {
+        while let Some(room @ [_, ..]) = self.sealed.get_mut(self.filled..) {
             match self.input.read(room) {
                 Ok(0) => break,
-                Ok(read) => self.held = self.held.saturating_add(read),
+                Ok(read) => self.filled = self.filled.saturating_add(read),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -126,18 +127,18 @@ impl<R: Read> Decryptor<R> {
 
 impl<R: Read> BufRead for Decryptor<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.given >= self.opened.len() {
+        while self.consumed >= self.opened.len() {
             match self.next {
                 Next::Chunk => self.open_next()?,
                 Next::End => break,
                 Next::Fault { chunk, fault } => return Err(Error::Payload { chunk, fault }.into()),
             }
         }
-        Ok(self.opened.get(self.given..).unwrap_or_default())
+        Ok(self.opened.get(self.consumed..).unwrap_or_default())
     }
 
     fn consume(&mut self, bytes: usize) {
-        self.given = self.given.saturating_add(bytes).min(self.opened.len());
+        self.consumed = self.consumed.saturating_add(bytes).min(self.opened.len());
     }
 }
 

@@ -15,21 +15,21 @@ use crate::{
     stream::{CHUNK_BYTES, Chunks, SEALED_BYTES},
 };
 
-/// Encrypts what is written to it.
+/// A [`Write`] that encrypts to its output.
 ///
-/// The header goes out at once, then a chunk whenever 64 KiB and a byte have come. [`finish`](Self::finish) writes the last
-/// chunk: a file without it is truncated, and is not opened to its end by anybody.
+/// The header is written at once, then each chunk as soon as a byte beyond its 64 KiB arrives. [`finish`](Self::finish)
+/// writes the last chunk: without it the file is truncated, and no reader accepts it.
 #[must_use = "without finish() the file is truncated"]
 pub struct Encryptor<W> {
     out: W,
     chunks: Chunks,
-    /// What is not sealed yet; room for its tag is there.
+    /// Plain text of the current chunk, with capacity for its tag.
     chunk: Zeroizing<Vec<u8>>,
     failed: bool,
 }
 
 impl<W: Write> Encryptor<W> {
-    /// Begins a file that any of the recipients can open.
+    /// Starts a file for the given recipients; each of them can open it.
     ///
     /// # Errors
     /// [`Error::NoRecipient`], [`Error::TooManyRecipients`], [`Error::Write`], [`Error::Crypto`].
@@ -41,14 +41,14 @@ impl<W: Write> Encryptor<W> {
         begin.extend_from_slice(&nonce);
         out.write_all(&begin).map_err(Error::Write)?;
         let chunks = Chunks::new(file_key.payload_key(&nonce)?);
-        // It never grows: no copy of what is in it is left behind.
+        // Never reallocated, so that no copy of its content is left in memory.
         Ok(Self { out, chunks, chunk: Zeroizing::new(Vec::with_capacity(SEALED_BYTES)), failed: false })
     }
 
-    /// Writes the last chunk, and hands back what it was written to, flushed.
+    /// Writes the last chunk, flushes, and returns the output.
     ///
     /// # Errors
-    /// Of the output; or [`io::ErrorKind::Other`] if an earlier write has failed.
+    /// Those of the output; [`io::ErrorKind::Other`] if an earlier write failed.
     pub fn finish(mut self) -> io::Result<W> {
         self.seal(true)?;
         self.out.flush()?;
@@ -56,7 +56,7 @@ impl<W: Write> Encryptor<W> {
     }
 
     fn seal(&mut self, last: bool) -> io::Result<()> {
-        // Nobody knows how much of the failed write is there.
+        // A failed write may have written a part of the chunk.
         if std::mem::replace(&mut self.failed, true) {
             return Err(io::Error::other("an earlier write to the age file failed"));
         }
@@ -70,7 +70,7 @@ impl<W: Write> Encryptor<W> {
 
 impl<W: Write> Write for Encryptor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Only a byte behind a full chunk shows that it is not the last one.
+        // A full chunk may be the last one until another byte follows.
         if !bytes.is_empty() && (self.failed || self.chunk.len() >= CHUNK_BYTES) {
             self.seal(false)?;
         }
@@ -80,7 +80,7 @@ impl<W: Write> Write for Encryptor<W> {
         Ok(taken.len())
     }
 
-    /// Flushes the output; up to 64 KiB stay here until more comes.
+    /// Flushes the output. Up to 64 KiB remain in the current chunk.
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a file or a key.
+//! Errors of files and keys.
 
 use std::io;
 
@@ -16,30 +16,30 @@ pub enum Error {
     /// The output failed.
     #[error("cannot write the age file: {0}")]
     Write(#[source] io::Error),
-    /// It begins with something else.
+    /// The file begins with other bytes.
     #[error("not an age file: it does not begin with \"age-encryption.org/\"")]
     NotAge,
-    /// It is text.
-    #[error("an age file in ASCII armor, which only the age program reads")]
+    /// The file is ASCII-armored.
+    #[error("the age file is in ASCII armor, which is not supported here; the age program reads it")]
     Armored,
-    /// It begins with another version than `v1`.
-    #[error("an age file of a version that is not known here (known is v1)")]
+    /// The version is not `v1`.
+    #[error("the version of the age file is not supported; v1 is")]
     Version,
     /// The header breaks a rule of the format.
     #[error("the header of the age file is malformed in line {line}: {fault}")]
     Header {
         /// Line of the header, from 1.
         line: u64,
-        /// Which rule.
+        /// The broken rule.
         fault: HeaderFault,
     },
-    /// It is for others.
+    /// The file is for other recipients.
     #[error("none of these identities opens it: it is not encrypted to them")]
     NoMatch,
-    /// The header is not the one that was written with the file key.
+    /// The header's MAC does not match: it was changed after it was written.
     #[error("the header of the age file was changed after it was written: its MAC does not match")]
     Mac,
-    /// The encrypted bytes are not those that were written.
+    /// The payload was changed after it was written.
     #[error("chunk {chunk} of the age file {fault}")]
     Payload {
         /// Number of the chunk of 64 KiB, from 0.
@@ -47,16 +47,16 @@ pub enum Error {
         /// What is wrong.
         fault: PayloadFault,
     },
-    /// Nobody could open it.
+    /// The list of recipients is empty.
     #[error("an age file needs at least one recipient")]
     NoRecipient,
-    /// The header would be too large to be read again.
-    #[error("an age file can have at most {MAX_RECIPIENTS} recipients here, and {count} are asked for")]
+    /// The header would exceed what readers accept.
+    #[error("an age file can have at most {MAX_RECIPIENTS} recipients; {count} were given")]
     TooManyRecipients {
-        /// How many were asked for.
+        /// Number of recipients that were given.
         count: usize,
     },
-    /// The cryptographic library failed: no random bytes, or no memory.
+    /// The cryptographic library failed: it has no random bytes or no memory.
     #[error("the cryptographic library failed")]
     Crypto,
 }
@@ -77,115 +77,115 @@ impl From<Error> for io::Error {
     }
 }
 
-/// Which rule of the format a header breaks.
+/// The rule of the format that a header breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HeaderFault {
     /// The file ends before the MAC does.
     #[error("the file ends here")]
     Truncated,
-    /// More than any known recipient needs.
+    /// The line is longer than any known recipient needs.
     #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
     LongLine,
-    /// More than [`MAX_RECIPIENTS`] need.
+    /// The header is longer than [`MAX_RECIPIENTS`] recipients need.
     #[error("the header is longer than {MAX_HEADER_BYTES} bytes")]
     Long,
-    /// More than [`MAX_RECIPIENTS`].
+    /// There are more than [`MAX_RECIPIENTS`] recipients.
     #[error("it is for more than {MAX_RECIPIENTS} recipients")]
     TooManyStanzas,
-    /// The MAC follows the version.
+    /// The MAC follows the version at once.
     #[error("there is no recipient before the MAC")]
     NoStanza,
-    /// It begins with neither `-> ` nor `--- `.
+    /// The line begins with neither `-> ` nor `--- `.
     #[error("neither a recipient nor the MAC begins here")]
     Start,
     /// An argument is empty, or has characters other than visible ASCII.
     #[error("an argument is empty or not visible ASCII")]
     Argument,
-    /// A body's line is longer than 64 columns, or not base64 as it has to be written.
+    /// A line of the body is longer than 64 columns, or is not canonical base64.
     #[error("the body is not canonical base64 in lines of 64 columns that end with a shorter one")]
     Body,
-    /// The MAC is not 32 bytes in base64 as it has to be written.
+    /// The MAC is not 32 bytes in canonical base64.
     #[error("the MAC is not 32 bytes in canonical base64")]
     Mac,
-    /// An X25519 recipient has another number of arguments than one behind its type.
+    /// The number of arguments of an X25519 recipient is not one.
     #[error("an X25519 recipient has more or less than one argument")]
     X25519Arguments,
-    /// The ephemeral share is not 32 bytes in base64 as it has to be written.
+    /// The ephemeral share is not 32 bytes in canonical base64.
     #[error("the share of an X25519 recipient is not 32 bytes in canonical base64")]
     X25519Share,
     /// The wrapped file key is not 32 bytes long.
     #[error("the wrapped key of an X25519 recipient is not 32 bytes long")]
     X25519Body,
-    /// With that share every identity would come to the same key.
+    /// The share yields the same shared key with every identity.
     #[error("the share of an X25519 recipient is a point of low order")]
     LowOrder,
-    /// A passphrase is among other recipients, which the format forbids.
+    /// A passphrase recipient is not the only one, which the format forbids.
     #[error("a passphrase stands among other recipients")]
     Passphrase,
 }
 
-/// What is wrong with the encrypted bytes.
+/// What is wrong with a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PayloadFault {
     /// The file ends before its last chunk does.
     #[error("is missing or cut off: the file is truncated")]
     Truncated,
-    /// The bytes are not those that were written, or not at that place.
+    /// The bytes were changed, or the chunk is at another position.
     #[error("is damaged or cut off: its authentication tag does not match")]
     Damaged,
-    /// The last chunk of a file that has others holds nothing.
+    /// The last chunk of a file with several chunks is empty.
     #[error("is empty, which only that of an empty file may be")]
     Empty,
-    /// The chunk before was the last one.
-    #[error("stands behind the last one: bytes were appended to the file")]
+    /// Bytes follow the last chunk.
+    #[error("follows the last one: bytes were appended to the file")]
     Trailing,
 }
 
-/// Why a text is not a key. The text is never repeated: it may be a secret.
+/// Why a text is not a key. The error never contains the text: it may be secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key of another kind, or none.
+    /// A key of another kind, or no key.
     #[error("it does not begin with {expected}1")]
     Prefix {
-        /// What a key of this kind begins with.
+        /// Prefix of keys of the expected kind.
         expected: &'static str,
     },
-    /// A secret key where a recipient belongs.
-    #[error("that is a secret key, of which only the public half belongs here")]
+    /// A secret key, where a recipient is expected.
+    #[error("it is a secret key; use its public half")]
     Secret,
-    /// Upper and lower case in one key.
+    /// The key mixes upper and lower case.
     #[error("it mixes upper and lower case")]
     MixedCase,
-    /// A character that Bech32 does not have.
-    #[error("it has a character that no key has")]
+    /// A character that Bech32 does not use.
+    #[error("it has a character that is not valid in a key")]
     Character,
-    /// Too short or too long.
-    #[error("it is not as long as a key is")]
+    /// The key is too short or too long.
+    #[error("its length is not that of a key")]
     Length,
-    /// A typing mistake.
+    /// The checksum does not match.
     #[error("its checksum does not match: a character is wrong")]
     Checksum,
-    /// Whatever is encrypted to it, everybody could open.
+    /// Everybody could open what is encrypted to this key.
     #[error("it is a point of low order, which protects nothing")]
     LowOrder,
 }
 
-/// Why a text is not a file of identities.
+/// Why a text is not an identity file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IdentityFileError {
     /// A line is neither an identity nor a comment nor empty.
-    #[error("line {line} is no X25519 identity of age: {error}")]
+    #[error("line {line} is not an X25519 identity of age: {error}")]
     Line {
         /// Line, from 1.
         line: u64,
         /// What is wrong with it.
         error: KeyError,
     },
-    /// There are only comments.
+    /// The file has only comments and empty lines.
     #[error("there is no identity in it")]
     None,
 }

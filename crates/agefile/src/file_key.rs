@@ -1,4 +1,4 @@
-//! The key of one file, and what is derived of it.
+//! The key of a file, and the keys derived from it.
 
 use aws_lc_rs::{
     aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey},
@@ -10,15 +10,15 @@ use crate::error::Error;
 
 /// Length of a file key.
 pub(crate) const FILE_KEY_BYTES: usize = 16;
-/// Length of what stands before the chunks.
+/// Length of the nonce before the chunks.
 pub(crate) const PAYLOAD_NONCE_BYTES: usize = 16;
 /// Length of the header's MAC.
 pub(crate) const MAC_BYTES: usize = 32;
 
-/// Length of every derived key.
+/// Length of a derived key.
 const DERIVED_BYTES: usize = 32;
 
-/// 128 random bits that every recipient gets.
+/// 128 random bits, which the header contains once for each recipient.
 pub(crate) struct FileKey(Zeroizing<[u8; FILE_KEY_BYTES]>);
 
 impl FileKey {
@@ -28,7 +28,7 @@ impl FileKey {
         Ok(Self(key))
     }
 
-    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut key = Zeroizing::new([0; FILE_KEY_BYTES]);
         if bytes.len() != key.len() {
             return None;
@@ -41,17 +41,17 @@ impl FileKey {
         &self.0
     }
 
-    /// What authenticates the header up to and including its last `---`.
+    /// MAC of the header up to and including its last `---`.
     pub(crate) fn header_mac(&self, header: &[u8]) -> Result<hmac::Tag, Error> {
         Ok(hmac::sign(&self.mac_key()?, header))
     }
 
-    /// Whether that is the header's MAC, in constant time.
+    /// Compares the header's MAC in constant time.
     pub(crate) fn verify_header(&self, header: &[u8], mac: &[u8; MAC_BYTES]) -> Result<(), Error> {
         hmac::verify(&self.mac_key()?, header, mac).map_err(|_| Error::Mac)
     }
 
-    /// What the chunks are sealed with.
+    /// The key that seals the chunks.
     pub(crate) fn payload_key(&self, nonce: &[u8; PAYLOAD_NONCE_BYTES]) -> Result<LessSafeKey, Error> {
         let key = derive(self.0.as_ref(), nonce, b"payload")?;
         aead(key.as_ref())
@@ -63,7 +63,7 @@ impl FileKey {
     }
 }
 
-/// HKDF-SHA-256 (RFC 5869) to 32 bytes.
+/// HKDF-SHA-256 (RFC 5869), 32 bytes.
 pub(crate) fn derive(secret: &[u8], salt: &[u8], info: &[u8]) -> Result<Zeroizing<[u8; DERIVED_BYTES]>, Error> {
     let mut key = Zeroizing::new([0; DERIVED_BYTES]);
     let prk = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(secret);

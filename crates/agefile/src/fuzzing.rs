@@ -1,4 +1,4 @@
-//! What the fuzz targets reach: everything here that reads what somebody else has written.
+//! Entry points of the fuzz targets: everything that parses untrusted input.
 
 use std::io::{BufReader, Read};
 
@@ -8,13 +8,13 @@ use crate::{
     stream::{CHUNK_BYTES, Chunks},
 };
 
-/// Opens the seeds, which are vectors of testdata/age.
+/// Opens the seed files, which are vectors of testdata/age.
 const IDENTITY: &str = "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0";
 
-/// Any bytes as an age file.
+/// Decrypts any bytes as an age file.
 ///
 /// # Panics
-/// If they were opened to more bytes than they are.
+/// If the plain text is longer than the file.
 pub fn file(bytes: &[u8]) {
     let identities = Identity::parse_file(IDENTITY).unwrap_or_default();
     if let Ok(mut decryptor) = Decryptor::new(bytes, &identities) {
@@ -24,10 +24,10 @@ pub fn file(bytes: &[u8]) {
     }
 }
 
-/// Any text as a key, or as a file of identities.
+/// Parses any text as a key, and as an identity file.
 ///
 /// # Panics
-/// If a key is not written as it was read.
+/// If a key does not serialize to the text it was parsed from.
 pub fn keys(text: &str) {
     if let Ok(recipient) = text.parse::<Recipient>() {
         assert_eq!(recipient.to_string(), text.to_ascii_lowercase());
@@ -38,15 +38,15 @@ pub fn keys(text: &str) {
     let _ = Identity::parse_file(text);
 }
 
-/// A payload of chunks as the input says, each of them by three bytes: flags, and how long it is. Exactly those that may be
-/// are handed out, and how it ends is what the format says.
+/// Builds a payload as the input says, three bytes a chunk: flags and length. Then decrypts it, and compares the plain
+/// text and the error with what the format demands.
 ///
 /// # Panics
-/// If it is not.
+/// If they differ.
 pub fn payload(input: &[u8]) {
-    // Enough for every order of a few, and not slow.
-    let chunks: Vec<Chunk> = input.chunks_exact(3).take(8).map(Chunk::of).collect();
-    let (Some(file_key), nonce) = (FileKey::of(&[7; FILE_KEY_BYTES]), [9; PAYLOAD_NONCE_BYTES]) else { return };
+    // Enough for every order of a few chunks, and still fast.
+    let chunks: Vec<Chunk> = input.chunks_exact(3).take(8).map(Chunk::parse).collect();
+    let (Some(file_key), nonce) = (FileKey::from_bytes(&[7; FILE_KEY_BYTES]), [9; PAYLOAD_NONCE_BYTES]) else { return };
     let Ok(key) = file_key.payload_key(&nonce) else { return };
     let (mut sealer, mut file) = (Chunks::new(key), nonce.to_vec());
     for chunk in &chunks {
@@ -57,7 +57,7 @@ pub fn payload(input: &[u8]) {
         }
         file.extend(sealed);
     }
-    let opened = Decryptor::of(BufReader::new(file.as_slice()), &file_key);
+    let opened = Decryptor::from_file_key(BufReader::new(file.as_slice()), &file_key);
     let Ok(mut decryptor) = opened else { return assert!(opened.is_err()) };
     let mut plain = Vec::new();
     let end = decryptor.read_to_end(&mut plain).map(drop).map_err(|error| error.into_inner());
@@ -75,14 +75,14 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn of(said: &[u8]) -> Self {
-        let [flags, low, high] = said else { return Self { bytes: 0, last: true, damaged: false } };
+    fn parse(bytes: &[u8]) -> Self {
+        let [flags, low, high] = bytes else { return Self { bytes: 0, last: true, damaged: false } };
         let bytes = if flags & 4 == 0 { CHUNK_BYTES } else { usize::from(u16::from_le_bytes([*low, *high])) };
         Self { bytes, last: flags & 1 != 0, damaged: flags & 2 != 0 }
     }
 }
 
-/// How many bytes come, and what is found behind them.
+/// How many bytes are returned, and which fault ends the file.
 fn expected(chunks: &[Chunk]) -> (usize, Option<(u64, PayloadFault)>) {
     let mut bytes = 0_usize;
     let mut number = 0_u64;

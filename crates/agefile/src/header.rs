@@ -19,11 +19,11 @@ use crate::{
     x25519::{self, Stanza},
 };
 
-/// How many recipients a file may have here.
+/// Maximum number of recipients of a file.
 pub const MAX_RECIPIENTS: usize = 1024;
-/// Length of a line with arguments. The longest that is specified, of a post-quantum recipient, has 1.6 kB.
+/// Maximum length of a line with arguments. The longest specified one, of a post-quantum recipient, has 1.6 kB.
 pub(crate) const MAX_LINE_BYTES: usize = 4096;
-/// Length of the header: of [`MAX_RECIPIENTS`] with 1 KiB each.
+/// Maximum length of the header: [`MAX_RECIPIENTS`] with 1 KiB each.
 pub(crate) const MAX_HEADER_BYTES: usize = 1 << 20;
 
 const FORMAT: &[u8] = b"age-encryption.org/";
@@ -31,22 +31,22 @@ const VERSION: &[u8] = b"age-encryption.org/v1\n";
 const ARMOR: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
 const STANZA: &[u8] = b"-> ";
 const MAC: &[u8] = b"---";
-/// Type of the recipient that is a passphrase.
+/// Type of a passphrase recipient.
 const SCRYPT: &[u8] = b"scrypt";
-/// Columns of a body's lines but the last, which is shorter.
+/// Columns of a body's lines; the last line is shorter.
 const COLUMNS: usize = 64;
 
-/// A header that was read, and not yet authenticated.
+/// A parsed header, not yet authenticated.
 pub(crate) struct Header {
-    /// Those for X25519 recipients, each with the line it stands in.
+    /// Stanzas of X25519 recipients, each with its line number.
     stanzas: Vec<(u64, Stanza)>,
-    /// What the MAC is made over: all up to and including `---`.
+    /// Input of the MAC: everything up to and including `---`.
     covered: Vec<u8>,
     mac: [u8; MAC_BYTES],
 }
 
 impl Header {
-    /// Reads it, and nothing behind it.
+    /// Reads the header, and no byte after it.
     pub(crate) fn read(input: &mut impl BufRead) -> Result<Self, Error> {
         let mut lines = Lines { input, bytes: Vec::new(), line: 0 };
         lines.version()?;
@@ -78,7 +78,7 @@ impl Header {
         }
     }
 
-    /// The file key, if one of the identities has it and the header is the one that was written with it.
+    /// The file key, if an identity opens a stanza and the MAC matches.
     pub(crate) fn open(&self, identities: &[Identity]) -> Result<FileKey, Error> {
         for identity in identities {
             for (line, stanza) in &self.stanzas {
@@ -93,7 +93,7 @@ impl Header {
     }
 }
 
-/// The header of a file with this key.
+/// Writes the header of a file with this key.
 pub(crate) fn write(file_key: &FileKey, recipients: &[Recipient]) -> Result<Vec<u8>, Error> {
     match recipients.len() {
         0 => return Err(Error::NoRecipient),
@@ -104,7 +104,7 @@ pub(crate) fn write(file_key: &FileKey, recipients: &[Recipient]) -> Result<Vec<
     for recipient in recipients {
         let Stanza { share, body } = Stanza::wrap(file_key, recipient)?;
         let [share, body] = [share, body].map(|bytes| STANDARD_NO_PAD.encode(bytes));
-        // 43 columns: the body is one line, and a short one.
+        // 43 columns: the body is one line, shorter than 64 columns.
         header.extend_from_slice(format!("-> {} {share}\n{body}\n", x25519::TYPE).as_bytes());
     }
     header.extend_from_slice(MAC);
@@ -113,11 +113,12 @@ pub(crate) fn write(file_key: &FileKey, recipients: &[Recipient]) -> Result<Vec<
     Ok(header)
 }
 
-/// What a stanza says of itself.
+/// Parsed arguments of a stanza.
 enum Arguments {
     X25519([u8; 32]),
     Scrypt,
-    /// Of a type that is not known here: it is for others, or only there to keep readers used to such.
+    /// A type that is not supported here: another kind of recipient, or one that only tests that readers skip unknown
+    /// types.
     Unknown,
 }
 
@@ -141,18 +142,18 @@ impl Arguments {
     }
 }
 
-/// The MAC of a line that begins with `--- `.
+/// Parses a line that begins with `--- `.
 fn mac(line: &[u8]) -> Result<[u8; MAC_BYTES], HeaderFault> {
     let rest = line.strip_prefix(MAC).ok_or(HeaderFault::Start)?;
     rest.strip_prefix(b" ").and_then(decode).ok_or(HeaderFault::Mac)
 }
 
-/// 32 bytes in base64 that has no padding and no bits left over.
+/// Decodes 32 bytes of canonical base64: no padding, unused bits zero.
 fn decode(text: &[u8]) -> Option<[u8; 32]> {
     STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// Lines as they come, all of them kept.
+/// Reads lines and keeps them all.
 struct Lines<'r, R> {
     input: &'r mut R,
     bytes: Vec<u8>,
@@ -160,11 +161,11 @@ struct Lines<'r, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// The next one, without its end.
+    /// The next line, without its line feed.
     fn next(&mut self, limit: usize) -> Result<&[u8], Error> {
         let begin = self.bytes.len();
         self.line = self.line.saturating_add(1);
-        // The end of the line, and a byte that shows it is too long.
+        // The limit, the line feed, and a byte that shows that the line is too long.
         let room = u64::try_from(limit.saturating_add(1)).unwrap_or(u64::MAX);
         let read = self.input.by_ref().take(room).read_until(b'\n', &mut self.bytes).map_err(Error::Read)?;
         if self.bytes.len() > MAX_HEADER_BYTES {
@@ -178,7 +179,7 @@ impl<R: BufRead> Lines<'_, R> {
     }
 
     fn version(&mut self) -> Result<(), Error> {
-        // Of what is no line, it is told by its first bytes what it is.
+        // If this is no line, the first bytes show what the file is instead.
         if let Err(error @ Error::Read(_)) = self.next(COLUMNS) {
             return Err(error);
         }
@@ -212,7 +213,7 @@ impl<R: BufRead> Lines<'_, R> {
         }
     }
 
-    /// All up to and including the `---` of the last line.
+    /// Everything read, up to and including the `---` of the last line.
     fn covered(mut self) -> Vec<u8> {
         let last = self.bytes.strip_suffix(b"\n").unwrap_or_default();
         let begin = last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));

@@ -1,4 +1,4 @@
-//! What opens a file.
+//! Identities: the secret keys that open a file.
 
 use std::{fmt, str::FromStr};
 
@@ -11,7 +11,7 @@ use crate::{
     recipient::Recipient,
 };
 
-/// What an identity's text begins with.
+/// Prefix of the text.
 pub(crate) const PREFIX: &str = "AGE-SECRET-KEY-";
 
 /// An X25519 secret key.
@@ -22,20 +22,21 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A new one.
+    /// Generates a new key.
     ///
     /// # Errors
     /// [`Error::Crypto`] if there are no random bytes.
     pub fn generate() -> Result<Self, Error> {
         let mut secret = Zeroizing::new([0; KEY_BYTES]);
         aws_lc_rs::rand::fill(secret.as_mut())?;
-        Self::of(secret).ok_or(Error::Crypto)
+        Self::from_secret(secret).ok_or(Error::Crypto)
     }
 
-    /// Reads a file as `age-keygen` writes it: one identity a line, empty lines and lines that begin with `#` left out.
+    /// Parses a file as `age-keygen` writes it: one identity a line. Empty lines and lines that begin with `#` are
+    /// skipped.
     ///
     /// # Errors
-    /// [`IdentityFileError`], which says where, but not what stands there.
+    /// [`IdentityFileError`]: it has the line's number, but not its content.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, IdentityFileError> {
         let lines = (1_u64..).zip(text.lines().map(str::trim));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -48,13 +49,13 @@ impl Identity {
         Ok(identities)
     }
 
-    /// The public half.
+    /// The public key.
     #[must_use]
     pub fn recipient(&self) -> Recipient {
         self.recipient
     }
 
-    /// `AGE-SECRET-KEY-1…`, as a file of identities has it.
+    /// `AGE-SECRET-KEY-1…`, for an identity file.
     #[must_use]
     pub fn to_secret_text(&self) -> Zeroizing<String> {
         let mut text = bech32::encode(PREFIX, &self.secret);
@@ -66,10 +67,10 @@ impl Identity {
         &self.private
     }
 
-    fn of(secret: Zeroizing<[u8; KEY_BYTES]>) -> Option<Self> {
+    fn from_secret(secret: Zeroizing<[u8; KEY_BYTES]>) -> Option<Self> {
         let private = PrivateKey::from_private_key(&X25519, secret.as_ref()).ok()?;
         let public = private.compute_public_key().ok()?;
-        // A secret key's multiple of the base point is never of low order.
+        // The public half of a secret key never has low order.
         let recipient = Recipient::from_bytes(public.as_ref().try_into().ok()?).ok()?;
         Some(Self { secret, private, recipient })
     }
@@ -78,12 +79,12 @@ impl Identity {
 impl FromStr for Identity {
     type Err = KeyError;
 
-    /// Reads `AGE-SECRET-KEY-1…`.
+    /// Parses `AGE-SECRET-KEY-1…`.
     ///
     /// # Errors
     /// [`KeyError`].
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        Self::of(bech32::decode(PREFIX, text)?).ok_or(KeyError::Length)
+        Self::from_secret(bech32::decode(PREFIX, text)?).ok_or(KeyError::Length)
     }
 }
 

@@ -1,14 +1,14 @@
-//! age files (version 1) for X25519 recipients: written and read as streams, and opened by `age -d` as well.
+//! age files (version 1) for X25519 recipients, written and read as streams; compatible with the `age` program.
 //!
-//! [`Encryptor`] wraps a [`Write`](std::io::Write) and [`Decryptor`] a [`Read`](std::io::Read); neither holds more than two
-//! chunks of 64 KiB. A file names each of its [`Recipient`]s in its header, and any [`Identity`] of them opens it. Files in
-//! ASCII armor and files for passphrases are not read here.
+//! [`Encryptor`] wraps a [`Write`](std::io::Write), [`Decryptor`] a [`Read`](std::io::Read); neither buffers more than
+//! two chunks of 64 KiB. The header has a stanza for each [`Recipient`], and any [`Identity`] of theirs opens the file.
+//! ASCII armor and passphrases are not supported.
 //!
-//! All input is hostile: nothing here panics, a header is at most 1 MiB, and no byte is handed out that has not been
-//! authenticated. age says nothing of who made a file: anybody who knows a recipient can.
+//! All input is untrusted: nothing here panics, a header is at most 1 MiB, and only authenticated bytes are returned.
+//! age does not authenticate the sender: anybody who knows a recipient can write a file for it.
 //!
-//! Sources: C2SP age specification (`c2sp.org/age`); BIP-0173 (Bech32) for how keys are written. Both are confirmed on the
-//! vectors in testdata/age and with the `age` program.
+//! Sources: C2SP age specification (`c2sp.org/age`); BIP-0173 (Bech32) for the text of keys. Both are confirmed with
+//! the vectors in testdata/age and the `age` program.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 #![cfg_attr(

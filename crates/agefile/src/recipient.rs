@@ -1,4 +1,4 @@
-//! Who can open a file.
+//! Recipients: the public keys that a file is encrypted to.
 
 use std::{fmt, str::FromStr};
 
@@ -8,21 +8,21 @@ use crate::{
     identity, x25519,
 };
 
-/// What a recipient's text begins with.
+/// Prefix of the text.
 pub(crate) const PREFIX: &str = "age";
 
-/// An X25519 public key: a file that is encrypted to it is opened by its [`Identity`](crate::Identity).
+/// An X25519 public key. Its [`Identity`](crate::Identity) opens what is encrypted to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Recipient([u8; KEY_BYTES]);
 
 impl Recipient {
-    /// The bytes of the key.
+    /// The key, 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; KEY_BYTES] {
         &self.0
     }
 
-    /// A key of these bytes.
+    /// Takes a public key of 32 bytes.
     ///
     /// # Errors
     /// [`KeyError::LowOrder`].
@@ -37,7 +37,7 @@ impl Recipient {
 impl FromStr for Recipient {
     type Err = KeyError;
 
-    /// Reads `age1…`.
+    /// Parses `age1…`.
     ///
     /// # Errors
     /// [`KeyError`].

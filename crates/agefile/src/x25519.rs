@@ -1,4 +1,4 @@
-//! The file key, wrapped for one X25519 recipient.
+//! X25519 stanzas: the file key wrapped for one recipient.
 
 use aws_lc_rs::{
     aead::{Aad, Nonce},
@@ -15,16 +15,16 @@ use crate::{
     stream::TAG_BYTES,
 };
 
-/// First argument of a stanza of this type.
+/// First argument of the stanza.
 pub(crate) const TYPE: &str = "X25519";
-/// Length of the body of a stanza: the file key and its tag.
+/// Length of the body: the file key and its tag.
 pub(crate) const BODY_BYTES: usize = FILE_KEY_BYTES + TAG_BYTES;
 
 const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
 
-/// A stanza of the header, for one recipient that it does not name.
+/// A stanza of the header. It does not name its recipient.
 pub(crate) struct Stanza {
-    /// Public half of a key pair that was made for this stanza.
+    /// Public half of the stanza's ephemeral key pair.
     pub(crate) share: [u8; KEY_BYTES],
     /// The wrapped file key.
     pub(crate) body: [u8; BODY_BYTES],
@@ -44,37 +44,37 @@ impl Stanza {
         Ok(Self { share, body })
     }
 
-    /// The file key; `None` if this stanza is for somebody else.
+    /// The file key; `None` if the stanza is for another recipient.
     pub(crate) fn unwrap(&self, identity: &Identity) -> Result<Option<FileKey>, HeaderFault> {
         let recipient = identity.recipient();
         let key = wrap_key(identity.private(), &self.share, &self.share, &recipient).ok_or(HeaderFault::LowOrder)?;
         let mut body = Zeroizing::new(self.body);
         let Ok(aead) = aead(key.as_ref()) else { return Ok(None) };
         let opened = aead.open_in_place(zero_nonce(), Aad::empty(), body.as_mut());
-        Ok(opened.ok().and_then(|opened| FileKey::of(opened)))
+        Ok(opened.ok().and_then(|opened| FileKey::from_bytes(opened)))
     }
 }
 
-/// Whether any key agreement with that point has the same result: zero.
+/// Whether every key agreement with `point` yields zero.
 pub(crate) fn is_low_order(point: &[u8; KEY_BYTES]) -> bool {
-    // X25519 makes every secret a multiple of eight (RFC 7748, section 5), so one is as good as another.
+    // X25519 multiplies by eight times the secret (RFC 7748, section 5), so any secret shows it.
     let secret = PrivateKey::from_private_key(&X25519, &[0x42; KEY_BYTES]);
     !secret.is_ok_and(|secret| agree(&secret, UnparsedPublicKey::new(&X25519, point), (), |_| Ok(())).is_ok())
 }
 
-/// `None` if their point is of low order: the agreement of aws-lc refuses a result that is zero (RFC 7748, section 6.1).
+/// `None` if `public` has low order: aws-lc refuses a zero result (RFC 7748, section 6.1).
 fn wrap_key(
-    mine: &PrivateKey,
-    theirs: &[u8; KEY_BYTES],
+    private: &PrivateKey,
+    public: &[u8; KEY_BYTES],
     share: &[u8; KEY_BYTES],
     recipient: &Recipient,
 ) -> Option<Zeroizing<[u8; 32]>> {
     let salt = [*share, *recipient.as_bytes()].concat();
     let key = |secret: &[u8]| derive(secret, &salt, LABEL).map_err(drop);
-    agree(mine, UnparsedPublicKey::new(&X25519, theirs), (), key).ok()
+    agree(private, UnparsedPublicKey::new(&X25519, public), (), key).ok()
 }
 
-/// Every wrap key is used once.
+/// Zero is safe: each wrap key is used once.
 fn zero_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }

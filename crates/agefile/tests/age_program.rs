@@ -1,4 +1,4 @@
-//! Against the `age` program: it opens our files, and we open its own.
+//! Interoperability with the `age` program, in both directions.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "in a test a failure is to be seen")]
 
@@ -13,13 +13,13 @@ use std::{
 use agefile::{Error, Identity};
 use support::{decrypt, encrypt};
 
-/// Around the ends of chunks.
+/// Lengths around the ends of chunks.
 const LENGTHS: [usize; 8] = [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000];
 
-/// Whether it is on this machine.
+/// Whether `age` is installed.
 ///
 /// # Panics
-/// If `CI` is set and it is not: a skipped test must not pass for a test there.
+/// If it is not and `CI` is set: a skipped test must not count as passed there.
 fn is_here() -> bool {
     let here = Command::new("age").arg("--version").stdout(Stdio::null()).status().is_ok();
     assert!(here || std::env::var_os("CI").is_none(), "no age; run tests/harness/bin/install-servers tools");
@@ -29,7 +29,7 @@ fn is_here() -> bool {
     here
 }
 
-/// What it writes to stdout.
+/// Runs `age`; returns its stdout.
 #[track_caller]
 fn age(args: &[&str], input: &Path) -> Vec<u8> {
     let output = Command::new("age").args(args).stdin(fs::File::open(input).unwrap()).output().unwrap();
@@ -37,7 +37,7 @@ fn age(args: &[&str], input: &Path) -> Vec<u8> {
     output.stdout
 }
 
-/// Identities of `age-keygen`, with the files it wrote.
+/// Identities made by `age-keygen`, and the text of their files.
 fn keygen(directory: &Path, count: usize) -> Vec<(Identity, String)> {
     let one = |number: usize| {
         let path = directory.join(format!("identity{number}"));

@@ -1,4 +1,4 @@
-//! Every rule of the header, broken alone: the MAC is always true for what is there.
+//! Breaks each rule of the header alone; the MAC always matches.
 
 #![allow(clippy::unwrap_used, reason = "in a test a failure is to be seen")]
 
@@ -92,7 +92,7 @@ fn malformed_bodies_are_refused() {
     ] {
         refused(&file(&format!("-> other\n{body}\n{}", own())), 3, HeaderFault::Body);
     }
-    // Without a line shorter than 64 columns the next stanza would be a part of the body.
+    // Without a line shorter than 64 columns the next stanza would belong to the body.
     refused(&file(&format!("-> other\n{full}\n{}", own())), 4, HeaderFault::Body);
     refused(&file(&format!("-> other\n{}", own())), 3, HeaderFault::Body);
 }
@@ -110,7 +110,7 @@ fn malformed_x25519_stanzas_are_refused() {
         refused(&with(&of(&base64(&vec![9; bytes])), &body), 2, HeaderFault::X25519Share);
     }
     refused(&with(&format!("{first}="), &body), 2, HeaderFault::X25519Share);
-    // 43 characters have two bits more than 32 bytes do: here they are not zero.
+    // 43 characters encode two bits more than 32 bytes; here those bits are not zero.
     refused(&with(&of(&format!("{}B", "A".repeat(42))), &body), 2, HeaderFault::X25519Share);
     refused(&with(&of(&base64(&[0; 32])), body.trim_end()), 2, HeaderFault::LowOrder);
     for bytes in [0, 16, 31, 33] {

@@ -1,4 +1,4 @@
-//! The chunks behind the header: their lengths, order and end, and what is handed out when something is wrong.
+//! The payload's chunks: lengths, order and end, and what a reader gets when one is wrong.
 
 #![allow(clippy::unwrap_used, reason = "in a test a failure is to be seen")]
 
@@ -8,16 +8,16 @@ use std::io::{self, BufRead, Read, Write};
 
 use agefile::{CHUNK_BYTES, Decryptor, Encryptor, Error, PayloadFault};
 use proptest::prelude::*;
-use support::{VERSION, decrypt, encrypt, identity, of_io, payload, stanza, with_mac};
+use support::{VERSION, decrypt, encrypt, identity, inner_error, payload, stanza, with_mac};
 
 const FULL: &[u8; CHUNK_BYTES] = &[b'f'; CHUNK_BYTES];
 
-fn of_chunks(chunks: &[(&[u8], bool)]) -> Vec<u8> {
+fn from_chunks(chunks: &[(&[u8], bool)]) -> Vec<u8> {
     let header = with_mac(&format!("{VERSION}{}", stanza(&identity().recipient())));
     [header, payload(chunks)].concat()
 }
 
-/// After that many bytes, each of them right, this is found.
+/// Reads `plain_bytes` correct bytes, then this fault.
 #[track_caller]
 fn refused(file: &[u8], plain_bytes: usize, chunk: u64, fault: PayloadFault) {
     let (plain, read) = decrypt(file, &[identity()]);
@@ -38,7 +38,7 @@ fn chunks_by_the_letter_are_opened() {
         (&[(FULL, false), (b"f", true)], CHUNK_BYTES + 1),
         (&[(FULL, false), (FULL, true)], 2 * CHUNK_BYTES),
     ] {
-        let (plain, read) = decrypt(&of_chunks(chunks), &[identity()]);
+        let (plain, read) = decrypt(&from_chunks(chunks), &[identity()]);
         read.unwrap();
         assert_eq!(plain.len(), bytes);
     }
@@ -46,26 +46,26 @@ fn chunks_by_the_letter_are_opened() {
 
 #[test]
 fn the_last_chunk_is_marked_and_the_others_are_not() {
-    refused(&of_chunks(&[]), 0, 0, PayloadFault::Truncated);
-    refused(&of_chunks(&[(b"f", false)]), 0, 0, PayloadFault::Damaged);
-    refused(&of_chunks(&[(b"", false)]), 0, 0, PayloadFault::Damaged);
-    refused(&of_chunks(&[(FULL, false)]), CHUNK_BYTES, 1, PayloadFault::Truncated);
-    refused(&of_chunks(&[(FULL, false), (FULL, false)]), 2 * CHUNK_BYTES, 2, PayloadFault::Truncated);
-    refused(&of_chunks(&[(FULL, true), (FULL, true)]), CHUNK_BYTES, 1, PayloadFault::Trailing);
-    refused(&of_chunks(&[(FULL, true), (b"", true)]), CHUNK_BYTES, 1, PayloadFault::Trailing);
-    refused(&of_chunks(&[(FULL, false), (b"", true)]), CHUNK_BYTES, 1, PayloadFault::Empty);
-    refused(&of_chunks(&[(FULL, false), (b"", false)]), CHUNK_BYTES, 1, PayloadFault::Damaged);
-    // A short chunk ends the file, whatever follows.
-    refused(&of_chunks(&[(b"f", true), (b"f", true)]), 0, 0, PayloadFault::Damaged);
+    refused(&from_chunks(&[]), 0, 0, PayloadFault::Truncated);
+    refused(&from_chunks(&[(b"f", false)]), 0, 0, PayloadFault::Damaged);
+    refused(&from_chunks(&[(b"", false)]), 0, 0, PayloadFault::Damaged);
+    refused(&from_chunks(&[(FULL, false)]), CHUNK_BYTES, 1, PayloadFault::Truncated);
+    refused(&from_chunks(&[(FULL, false), (FULL, false)]), 2 * CHUNK_BYTES, 2, PayloadFault::Truncated);
+    refused(&from_chunks(&[(FULL, true), (FULL, true)]), CHUNK_BYTES, 1, PayloadFault::Trailing);
+    refused(&from_chunks(&[(FULL, true), (b"", true)]), CHUNK_BYTES, 1, PayloadFault::Trailing);
+    refused(&from_chunks(&[(FULL, false), (b"", true)]), CHUNK_BYTES, 1, PayloadFault::Empty);
+    refused(&from_chunks(&[(FULL, false), (b"", false)]), CHUNK_BYTES, 1, PayloadFault::Damaged);
+    // A short chunk ends the file, whatever follows it.
+    refused(&from_chunks(&[(b"f", true), (b"f", true)]), 0, 0, PayloadFault::Damaged);
 }
 
 #[test]
 fn bytes_behind_the_last_chunk_are_found() {
     for length in [0, 1, CHUNK_BYTES - 1] {
-        refused(&[of_chunks(&[(&FULL[..length], true)]), vec![0]].concat(), 0, 0, PayloadFault::Damaged);
+        refused(&[from_chunks(&[(&FULL[..length], true)]), vec![0]].concat(), 0, 0, PayloadFault::Damaged);
     }
     for more in [1, 15, 16, 17, CHUNK_BYTES, 2 * CHUNK_BYTES] {
-        let file = [of_chunks(&[(FULL, false), (FULL, true)]), vec![0; more]].concat();
+        let file = [from_chunks(&[(FULL, false), (FULL, true)]), vec![0; more]].concat();
         refused(&file, 2 * CHUNK_BYTES, 2, PayloadFault::Trailing);
     }
 }
@@ -73,7 +73,7 @@ fn bytes_behind_the_last_chunk_are_found() {
 #[test]
 fn chunks_that_change_places_are_found() {
     let [one, two] = [[b'1'; CHUNK_BYTES], [b'2'; CHUNK_BYTES]];
-    let mut file = of_chunks(&[(&one, false), (&two, false), (b"f", true)]);
+    let mut file = from_chunks(&[(&one, false), (&two, false), (b"f", true)]);
     let first = file.len() - (17 + 2 * (CHUNK_BYTES + 16));
     file[first..][..2 * (CHUNK_BYTES + 16)].rotate_left(CHUNK_BYTES + 16);
     refused(&file, 0, 0, PayloadFault::Damaged);
@@ -126,14 +126,14 @@ fn nothing_of_a_damaged_chunk_is_handed_out() {
     assert_eq!(decryptor.read(&mut buffer).unwrap(), CHUNK_BYTES);
     buffer.fill(b'-');
     for _ in 0..3 {
-        let error = of_io(decryptor.read(&mut buffer).unwrap_err());
+        let error = inner_error(decryptor.read(&mut buffer).unwrap_err());
         assert!(matches!(error, Error::Payload { chunk: 1, fault: PayloadFault::Damaged }), "{error:?}");
         assert!(decryptor.fill_buf().is_err());
     }
     assert!(buffer.iter().all(|byte| *byte == b'-'));
 }
 
-/// Takes that many bytes.
+/// Accepts this many bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -159,7 +159,7 @@ fn a_write_that_failed_is_not_made_good_by_the_next_one() {
     assert_eq!(encryptor.finish().map(drop).unwrap_err().kind(), io::ErrorKind::Other);
 }
 
-/// Fails now and then, and goes on.
+/// Fails now and then, and continues.
 struct Stuttering<'f>(&'f [u8], u32);
 
 impl Read for Stuttering<'_> {
@@ -177,7 +177,7 @@ impl Read for Stuttering<'_> {
 fn a_read_that_failed_is_taken_up_again() {
     let plain = vec![b'x'; 3 * CHUNK_BYTES + 5];
     let file = encrypt(&plain, &[identity().recipient()]);
-    // The header is not: whoever opens a file begins again.
+    // Errors of the header are final: opening starts again.
     assert!(matches!(Decryptor::new(Stuttering(&file, 0), &[identity()]), Err(Error::Read(_))));
     let mut decryptor = Decryptor::new(Stuttering(&file, 1), &[identity()]).unwrap();
     let mut read = Vec::new();

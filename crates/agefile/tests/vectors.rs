@@ -1,4 +1,5 @@
-//! The vectors that implementations of age share (testdata/age): each has one fault or none, and says what is to happen.
+//! The vectors shared by implementations of age (testdata/age): each has at most one fault, and names the expected
+//! outcome.
 
 #![allow(clippy::unwrap_used, reason = "in a test a failure is to be seen")]
 
@@ -44,13 +45,13 @@ impl Vector {
     }
 }
 
-/// The word that the vectors have for it.
+/// The vectors' name for a result.
 fn class(read: &Result<(), Error>, begun: bool) -> &'static str {
     match read {
         Ok(()) => "success",
         Err(Error::NoMatch) => "no match",
         Err(Error::Mac) => "HMAC failure",
-        // Of a file that ends inside its nonce.
+        // A file that ends inside its nonce.
         Err(Error::Payload { .. }) if !begun => "header failure",
         Err(Error::Payload { .. }) => "payload failure",
         Err(Error::Header { .. } | Error::NotAge | Error::Version) => "header failure",
@@ -71,7 +72,7 @@ fn every_vector_has_its_outcome() {
         let (plain, read) = decrypt(&vector.file, &vector.identities);
         let expect = match name.as_str() {
             "armor" => "armor",
-            // Nobody here has its passphrase.
+            // Its passphrase is not supported here.
             "scrypt" => "no match",
             _ => vector.expect.as_str(),
         };

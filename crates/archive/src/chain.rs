@@ -1,41 +1,40 @@
-//! Receipts one after the other: whether each names the one before, and none is missing.
+//! The chain of receipts: whether each names its predecessor, and none is missing.
 
 use crate::{Digest, Receipt, names::Number};
 
-/// A receipt, and the hash of its bytes as they are stored.
+/// A receipt, and the SHA-256 of its stored bytes.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The hash.
+    /// SHA-256 of the stored bytes.
     pub sha256: Digest,
     /// The receipt.
     pub receipt: Receipt,
 }
 
-/// Where a chain does not hold.
+/// A break of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Break {
-    /// It names a receipt before it that is not there.
-    #[error("receipt {number} follows one that is not there: a receipt was lost, or replaced")]
+    /// The receipt names a predecessor that does not exist.
+    #[error("the receipt before receipt {number} is missing: it was lost or replaced")]
     Lost {
         /// Number of the receipt.
         number: Number,
     },
-    /// Two or more have no receipt before them, or the same one.
-    #[error("receipt {number} does not follow the one before it: the chain was begun again, or forked")]
+    /// Several receipts name the same predecessor, or none.
+    #[error("receipt {number} does not follow the one before it: the chain was restarted or forked")]
     Forked {
         /// Number of the receipt.
         number: Number,
     },
-    /// It belongs to another host or repository.
-    #[error("receipt {number} is of another host or repository")]
+    /// The receipt belongs to another host or repository.
+    #[error("receipt {number} belongs to another host or repository")]
     Foreign {
-        /// Number of the receipt, as its name has it.
+        /// Number in the receipt's name.
         number: Number,
     },
 }
 
-/// Looks for breaks. `links` are all that are there, in the order of their numbers; those that retention has removed from
-/// the front may be missing.
+/// Finds all breaks. `links` are all existing receipts, sorted by number; retention may have removed the oldest ones.
 #[must_use]
 pub fn breaks(repo: &str, host: &str, links: &[Link]) -> Vec<Break> {
     let mut found = Vec::new();
@@ -68,7 +67,7 @@ mod tests {
         let mut links: Vec<Link> = Vec::new();
         for number in 1..=count {
             let receipt = receipt(number, links.last().map(|last| last.sha256));
-            links.push(Link { sha256: Digest::of(&receipt.encode().unwrap()), receipt });
+            links.push(Link { sha256: Digest::compute(&receipt.encode().unwrap()), receipt });
         }
         links
     }
@@ -89,7 +88,7 @@ mod tests {
         links.remove(2);
         assert_eq!(found(&links), [Break::Lost { number: 4 }]);
         let mut links = chain(4);
-        links[1].sha256 = Digest::of(b"another");
+        links[1].sha256 = Digest::compute(b"another");
         assert_eq!(found(&links), [Break::Lost { number: 3 }]);
         let mut links = chain(3);
         links[2].receipt.previous = None;

@@ -1,4 +1,4 @@
-//! SHA-256 of objects: how they are named, and how a receipt knows them.
+//! SHA-256 of objects, by which they are named and verified.
 
 use std::{
     fmt,
@@ -9,24 +9,24 @@ use std::{
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN, digest};
 use serde::{Deserialize, Serialize};
 
-/// SHA-256, written as 64 hexadecimal digits.
+/// A SHA-256, written as 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; SHA256_OUTPUT_LEN]);
 
-/// Not the digits of a [`Digest`].
+/// The text is not a [`Digest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a SHA-256 in 64 lower-case hexadecimal digits")]
-pub struct NoDigest;
+pub struct InvalidDigest;
 
 impl Digest {
-    /// Of bytes.
+    /// SHA-256 of `bytes`.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn compute(bytes: &[u8]) -> Self {
         Self::from_output(digest(&SHA256, bytes).as_ref())
     }
 
-    /// The bytes.
+    /// The 32 bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; SHA256_OUTPUT_LEN] {
         &self.0
@@ -40,27 +40,27 @@ impl Digest {
 }
 
 impl FromStr for Digest {
-    type Err = NoDigest;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, NoDigest> {
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
         let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
         if text.len() != 2 * SHA256_OUTPUT_LEN || !text.bytes().all(|byte| is_digit(&byte)) {
-            return Err(NoDigest);
+            return Err(InvalidDigest);
         }
         let (pairs, _) = text.as_bytes().as_chunks::<2>();
         let mut bytes = [0; SHA256_OUTPUT_LEN];
         for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            let pair = std::str::from_utf8(pair).map_err(|_| NoDigest)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| NoDigest)?;
+            let pair = std::str::from_utf8(pair).map_err(|_| InvalidDigest)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| InvalidDigest)?;
         }
         Ok(Self(bytes))
     }
 }
 
 impl TryFrom<String> for Digest {
-    type Error = NoDigest;
+    type Error = InvalidDigest;
 
-    fn try_from(text: String) -> Result<Self, NoDigest> {
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
         text.parse()
     }
 }
@@ -83,20 +83,20 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Passes bytes on, and makes their hash.
-pub struct Summing<T> {
+/// A reader or writer that hashes the bytes passing through it.
+pub struct HashingStream<T> {
     inner: T,
     context: Context,
     bytes: u64,
 }
 
-impl<T> Summing<T> {
-    /// Of what goes to or comes from `inner`.
+impl<T> HashingStream<T> {
+    /// Wraps `inner`.
     pub fn new(inner: T) -> Self {
         Self { inner, context: Context::new(&SHA256), bytes: 0 }
     }
 
-    /// What it was made of, the hash, and how many bytes there were.
+    /// The wrapped value, the hash, and the number of bytes hashed.
     pub fn finish(self) -> (T, Digest, u64) {
         (self.inner, Digest::from_output(self.context.finish().as_ref()), self.bytes)
     }
@@ -107,7 +107,7 @@ impl<T> Summing<T> {
     }
 }
 
-impl<W: Write> Write for Summing<W> {
+impl<W: Write> Write for HashingStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.note(bytes.get(..written).unwrap_or_default());
@@ -119,7 +119,7 @@ impl<W: Write> Write for Summing<W> {
     }
 }
 
-impl<R: Read> Read for Summing<R> {
+impl<R: Read> Read for HashingStream<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.note(buffer.get(..read).unwrap_or_default());
@@ -127,9 +127,9 @@ impl<R: Read> Read for Summing<R> {
     }
 }
 
-impl<T> fmt::Debug for Summing<T> {
+impl<T> fmt::Debug for HashingStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Summing").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("HashingStream").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
@@ -140,14 +140,14 @@ mod tests {
     #[test]
     fn digests_are_written_as_sha256sum_writes_them() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of(b"").to_string(), empty);
-        assert_eq!(empty.parse(), Ok(Digest::of(b"")));
+        assert_eq!(Digest::compute(b"").to_string(), empty);
+        assert_eq!(empty.parse(), Ok(Digest::compute(b"")));
         for bad in ["", "e3", &empty.to_uppercase(), &empty[1..], &format!("{empty}0"), &empty.replace('b', "+")] {
-            assert_eq!(bad.parse::<Digest>(), Err(NoDigest), "{bad}");
+            assert_eq!(bad.parse::<Digest>(), Err(InvalidDigest), "{bad}");
         }
-        let mut summing = Summing::new(Vec::new());
+        let mut summing = HashingStream::new(Vec::new());
         summing.write_all(b"some").unwrap();
         summing.write_all(b" bytes").unwrap();
-        assert_eq!(summing.finish(), (b"some bytes".to_vec(), Digest::of(b"some bytes"), 10));
+        assert_eq!(summing.finish(), (b"some bytes".to_vec(), Digest::compute(b"some bytes"), 10));
     }
 }

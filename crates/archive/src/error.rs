@@ -1,4 +1,4 @@
-//! What can be wrong with the parts of a backup.
+//! Errors of the parts of a backup.
 
 use std::io;
 
@@ -6,44 +6,44 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// It cannot be read or written.
+    /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A receipt is not as the format has it.
-    #[error("it is no receipt of a backup: {0}")]
+    /// A malformed receipt.
+    #[error("it is not a receipt of a backup: {0}")]
     Receipt(String),
-    /// A manifest is not as the format has it.
-    #[error("line {line} is not that of a manifest: {reason}")]
+    /// A malformed manifest.
+    #[error("line {line} is not valid in a manifest: {reason}")]
     Manifest {
         /// Line, from 1.
         line: u64,
-        /// Which rule it breaks.
+        /// The broken rule.
         reason: &'static str,
     },
-    /// A pack is not as the format has it.
-    #[error("it is no pack of a backup: {0}")]
+    /// A malformed pack.
+    #[error("it is not a pack of a backup: {0}")]
     Pack(&'static str),
-    /// An object has another content than its receipt says.
-    #[error("it has {found_bytes} bytes and SHA-256 {found}, where its receipt says {bytes} and {expected}")]
+    /// An object's content differs from its receipt.
+    #[error("it has {found_bytes} bytes and SHA-256 {found}; its receipt has {bytes} bytes and {expected}")]
     Digest {
-        /// As the receipt has it.
+        /// SHA-256 in the receipt.
         expected: crate::Digest,
-        /// As it is.
+        /// SHA-256 of the object.
         found: crate::Digest,
-        /// Length in the receipt.
+        /// Length in the receipt, in bytes.
         bytes: u64,
-        /// Length as it is.
+        /// Length of the object, in bytes.
         found_bytes: u64,
     },
-    /// It cannot be encrypted or decrypted.
+    /// Encryption or decryption failed.
     #[error(transparent)]
     Age(#[from] agefile::Error),
-    /// A later version of the format.
-    #[error("its format is {found}, and this release knows {known}: use a newer release of sealant")]
+    /// The format is newer than this release.
+    #[error("its format is {found}, this release supports {known}: use a newer release of sealant")]
     Version {
-        /// What it says.
+        /// The version that was found.
         found: String,
-        /// What is known.
+        /// The versions that are supported.
         known: &'static str,
     },
 }

@@ -1,8 +1,8 @@
-//! What a backup consists of: packs of data, a manifest that says where each byte of each file lies, and a signed receipt
-//! that names every object by its hash and the receipt before it.
+//! The parts of a backup: packs of data, a manifest that maps each byte of each file to a pack, and a signed receipt
+//! that names every object by its hash, and the previous receipt.
 //!
-//! Nothing here knows of servers, directories or sockets. `docs/formats/backup.md` is the format. All that is read may come from somebody hostile: nothing panics, and lengths are
-//! bounded before memory is taken.
+//! This crate knows no servers, directories or sockets. `docs/formats/backup.md` is the format. All input is untrusted:
+//! nothing panics, and lengths are checked before memory is allocated.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 #![cfg_attr(
@@ -24,7 +24,7 @@ pub mod pack;
 pub mod receipt;
 pub mod sshsig;
 
-pub use crate::digest::{Digest, Summing};
+pub use crate::digest::{Digest, HashingStream};
 pub use crate::error::ArchiveError;
 pub use crate::manifest::{Head, Manifest, Run};
 pub use crate::pack::{Description, Frame, PackReader, PackWriter};

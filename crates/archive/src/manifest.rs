@@ -1,8 +1,8 @@
-//! Manifests: every file, and where each of its bytes lies in the packs.
+//! Manifests: every file, and the location of its bytes in the packs.
 //!
-//! Lines of JSON: a head, then an `entry` for each file, directory and link, `chunks` with the hashes of the chunks of files
-//! that have more than one, a `head` with the first bytes of those that say there which key they need, a `pack` for each that
-//! is used, a `run` for each part of a file, and a `key` for each of MariaDB's that is needed. What no run covers is zero.
+//! Lines of JSON: a head; an `entry` for each file, directory and link; `chunks` with the chunk hashes of files that
+//! have more than one; a `head` with the first bytes of files that name their key there; a `pack` for each pack in use;
+//! a `run` for each part of a file; and a `key` for each MariaDB key needed. Bytes outside all runs are zero.
 
 mod lines;
 mod read;
@@ -18,28 +18,27 @@ use serde::{Deserialize, Serialize};
 pub use self::lines::MariaDbKey;
 use crate::{ArchiveError, Digest, receipt::Object};
 
-/// Schema of this version's manifests.
+/// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.backup-manifest/1";
-/// The longest line that is read: 1024 hashes of chunks, [`MAX_HEAD_BYTES`] in base64, or a path of 4095 bytes, each of
-/// them escaped, twice.
+/// Maximum length of a line: 1024 chunk hashes, [`MAX_HEAD_BYTES`] in base64, or two paths of 4095 bytes, all escaped.
 pub const MAX_LINE_BYTES: u64 = 128 << 10;
-/// The longest head: the largest page 0.
+/// Maximum length of a file's head: the largest page 0.
 pub const MAX_HEAD_BYTES: usize = 64 << 10;
 
 /// A manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// What it is of.
+    /// Host, number and origin of the backup.
     pub head: Head,
-    /// Files, directories and links, parents before what is in them.
+    /// Files, directories and links, parents before their contents.
     pub files: Vec<Stored>,
-    /// Packs, by the numbers that runs have.
+    /// Packs, indexed by [`Run::pack`].
     pub packs: Vec<Object>,
-    /// Keys of MariaDB that are needed.
+    /// MariaDB keys that are needed to read the files.
     pub keys: Vec<MariaDbKey>,
 }
 
-/// What a manifest is of.
+/// First line of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// [`SCHEMA`].
@@ -50,24 +49,24 @@ pub struct Head {
     pub host: String,
     /// Number of the backup.
     pub number: u64,
-    /// When the copy was taken, by the clock of the host.
+    /// When the copy was taken, by the host's clock.
     pub instant: Timestamp,
-    /// How it was taken.
+    /// The snapshot provider that took the copy.
     pub provider: String,
-    /// `server_uuid` of a MySQL server.
+    /// `server_uuid`, of a MySQL server.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server_uuid: Option<String>,
-    /// Newest checkpoint of the redo log.
+    /// Newest checkpoint of the redo log, in bytes of LSN.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint_lsn: Option<u64>,
-    /// SHA-256 of the receipt before.
+    /// SHA-256 of the previous receipt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<Digest>,
-    /// Permissions and owner of the data directory itself.
+    /// Permissions and owner of the data directory.
     pub root: Root,
-    /// How many entries follow.
+    /// Number of entries that follow.
     pub entries: u64,
-    /// Names of files that are not in the backup, and why.
+    /// Files that the backup omits, and why.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
@@ -77,61 +76,61 @@ pub struct Head {
 pub struct Root {
     /// Permission bits.
     pub mode: u32,
-    /// User.
+    /// User id.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
 }
 
-/// A file that is not in the backup.
+/// A file that the backup omits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Where it is, for people.
+    /// Its path, for messages.
     pub path: String,
-    /// Why it is left out.
+    /// The reason.
     pub why: String,
 }
 
-/// A file, directory or link, and where its bytes are.
+/// A file, directory or link, and the location of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// What it is.
+    /// Path, kind, permissions and times.
     pub entry: Entry,
     /// BLAKE3 of a file.
     pub hash: Option<Hash>,
-    /// The first bytes of a file that is encrypted and opened in the packs: they say which key seals it again.
+    /// First bytes of a file whose pages are decrypted in the packs: they name the key that encrypts them again.
     pub head: Option<Vec<u8>>,
-    /// Hashes of its chunks; that of a file's only chunk is the file's.
+    /// BLAKE3 of each chunk; for a file of one chunk, that of the file.
     pub chunks: Vec<Hash>,
-    /// Where its bytes are, in order. What none of them covers is zero.
+    /// Location of its bytes, in order. Bytes outside all runs are zero.
     pub runs: Vec<Run>,
 }
 
-/// Where a part of a file is.
+/// Location of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub at: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Number of its pack.
+    /// Index of the pack in [`Manifest::packs`].
     pub pack: u32,
-    /// Where it begins in the unpacked frame.
+    /// Offset in the unpacked frame.
     pub offset: u32,
-    /// Where the frame begins in the plain text of the pack.
+    /// Offset of the frame in the plain text of the pack.
     pub frame_at: u64,
-    /// How long the frame is there, description included.
+    /// Length of the packed frame, description included.
     pub frame_bytes: u32,
 }
 
 impl Run {
-    /// Where in the file it ends.
+    /// End of the part, as an offset in the file.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.at.saturating_add(self.bytes)
     }
 
-    /// The part of it that lies between two positions of the file; `None` if none does.
+    /// The part between two offsets of the file; `None` if it is empty.
     #[must_use]
     pub fn within(&self, from: u64, end: u64) -> Option<Self> {
         let (at, end) = (self.at.max(from), self.end().min(end));
@@ -140,7 +139,7 @@ impl Run {
         Some(Self { at, bytes, offset: self.offset.checked_add(skipped)?, ..*self })
     }
 
-    /// Whether another one goes on where this ends, in the file and in the frame.
+    /// Whether `other` continues this run, in the file and in the frame.
     #[must_use]
     pub fn is_followed_by(&self, other: &Self) -> bool {
         (self.pack, self.frame_at) == (other.pack, other.frame_at)
@@ -150,13 +149,13 @@ impl Run {
 }
 
 impl Manifest {
-    /// Bytes of all files, holes included.
+    /// Length of all files in bytes, holes included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.file_bytes()))
     }
 
-    /// Writes it.
+    /// Writes the manifest as lines of JSON.
     ///
     /// # Errors
     /// [`ArchiveError::Io`].
@@ -166,7 +165,7 @@ impl Manifest {
 }
 
 impl Stored {
-    /// Length of a file, 0 of anything else.
+    /// Length of a file in bytes; 0 for directories and links.
     #[must_use]
     pub const fn file_bytes(&self) -> u64 {
         match self.entry.kind {

@@ -1,26 +1,26 @@
-//! Names of objects in a repository: the same in a directory and in a bucket.
+//! Names of objects in a repository, the same in a directory and in a bucket.
 
 use crate::Digest;
 
-/// Name of the file that makes a repository one.
+/// Name of the object that marks a repository.
 pub const REPOSITORY: &str = "sealant-repo.json";
-/// The longest name of a host.
+/// Maximum length of a host's name.
 const MAX_HOST_BYTES: usize = 64;
 const AGE: &str = ".age";
 const RECEIPT: &str = ".json";
 const SIGNATURE: &str = ".json.sig";
 
-/// Number of a backup: from 1, in the order in which they were made.
+/// Number of a backup: counted from 1 for each host.
 pub type Number = u64;
 
-/// A name for a host: letters, digits, `.`, `_` and `-`, not beginning with a dot.
+/// Whether `name` is valid for a host: letters, digits, `.`, `_` and `-`, not beginning with a dot.
 #[must_use]
 pub fn is_host(name: &str) -> bool {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     !name.is_empty() && name.len() <= MAX_HOST_BYTES && name.bytes().all(sound) && !name.starts_with(['.', '-'])
 }
 
-/// Where packs of a host lie.
+/// Prefix of a host's packs.
 #[must_use]
 pub fn packs(host: &str) -> String {
     format!("hosts/{host}/packs/")
@@ -34,7 +34,7 @@ pub fn pack(host: &str, digest: &Digest) -> String {
     format!("{}{front}/{digits}.age", packs(host))
 }
 
-/// Where manifests of a host lie.
+/// Prefix of a host's manifests.
 #[must_use]
 pub fn manifests(host: &str) -> String {
     format!("hosts/{host}/manifests/")
@@ -46,13 +46,13 @@ pub fn manifest(host: &str, number: Number) -> String {
     format!("{}{number:06}{AGE}", manifests(host))
 }
 
-/// What a name below [`manifests`] is of.
+/// The backup whose manifest has this name.
 #[must_use]
 pub fn manifest_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&manifests(host))?.strip_suffix(AGE)?)
 }
 
-/// Where receipts of a host lie.
+/// Prefix of a host's receipts.
 #[must_use]
 pub fn receipts(host: &str) -> String {
     format!("hosts/{host}/receipts/")
@@ -64,13 +64,13 @@ pub fn receipt(host: &str, number: Number) -> String {
     format!("{}{number:06}{RECEIPT}", receipts(host))
 }
 
-/// Name of the signature of a receipt.
+/// Name of a receipt's signature.
 #[must_use]
 pub fn signature(host: &str, number: Number) -> String {
     format!("{}{number:06}{SIGNATURE}", receipts(host))
 }
 
-/// What a name below [`receipts`] is of: a number, and whether it is the receipt itself and not its signature.
+/// The backup that this name belongs to; true for the receipt, false for its signature.
 #[must_use]
 pub fn receipt_number(host: &str, name: &str) -> Option<(Number, bool)> {
     let file = name.strip_prefix(&receipts(host))?;
@@ -81,12 +81,12 @@ pub fn receipt_number(host: &str, name: &str) -> Option<(Number, bool)> {
     Some((self::digits(digits)?, is_receipt))
 }
 
-/// A number as it stands in names.
+/// Parses a number in a name.
 fn digits(text: &str) -> Option<Number> {
     text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The host that a name is of.
+/// The host in a name.
 #[must_use]
 pub fn host(name: &str) -> Option<&str> {
     let (host, _) = name.strip_prefix("hosts/")?.split_once('/')?;
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn names_are_as_documented() {
-        let digest = Digest::of(b"");
+        let digest = Digest::compute(b"");
         assert_eq!(pack("db1", &digest), format!("hosts/db1/packs/e3/{digest}.age"));
         assert_eq!(manifest("db1", 123), "hosts/db1/manifests/000123.age");
         assert_eq!(receipt("db1", 123), "hosts/db1/receipts/000123.json");

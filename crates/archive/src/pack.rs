@@ -1,7 +1,7 @@
-//! Packs: rows of zstd frames in an age file, each frame behind a description of what it holds.
+//! Packs: age files of zstd frames, each preceded by a description.
 //!
-//! The description is a skippable frame of zstd (RFC 8878, section 3.1.2), so that `age -d pack | zstd -d` writes the bytes of
-//! all frames one after the other.
+//! The description is a skippable zstd frame (RFC 8878, section 3.1.2), so `age -d pack | zstd -d` writes the data of
+//! all frames.
 
 mod description;
 mod reader;
@@ -14,17 +14,17 @@ pub use self::{
 };
 use codec::hash::CHUNK_BYTES;
 
-/// Of skippable frames: the last of the sixteen magic numbers.
+/// Magic number of skippable frames: the last of sixteen.
 const MAGIC: u32 = 0x184D_2A5E;
 /// Magic number and length of a description.
 const HEADER_BYTES: usize = 8;
-/// The longest description.
+/// Maximum length of a description.
 pub const MAX_DESCRIPTION_BYTES: usize = 64 << 10;
-/// Most bytes of a file in one frame.
+/// Maximum length of a frame's data.
 pub const MAX_FRAME_BYTES: usize = CHUNK_BYTES;
-/// Most bytes of a frame that does not compress: `ZSTD_compressBound` of [`MAX_FRAME_BYTES`], rounded up.
+/// Maximum length of a packed frame that does not compress: `ZSTD_compressBound` of [`MAX_FRAME_BYTES`], rounded up.
 const MAX_PACKED_BYTES: usize = MAX_FRAME_BYTES + (16 << 10);
-/// Most runs in one frame: as many as it has pages of the smallest size.
+/// Maximum number of runs in a frame: its number of pages of the smallest size.
 pub const MAX_RUNS: usize = 1024;
 
 #[cfg(test)]

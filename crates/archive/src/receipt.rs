@@ -1,21 +1,21 @@
-//! Receipts: what was stored, in clear text, signed, and each with the hash of the one before.
+//! Receipts: signed, in clear text, each with the hash of its predecessor.
 //!
-//! A receipt is the commit of a backup. It names every object by its SHA-256, so that with receipts alone, and without any
-//! key, each object can be verified, and it can be told what may be removed.
+//! Writing the receipt commits the backup. It names every object by its SHA-256, so that each can be verified, and
+//! unreferenced ones found, without any key.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{ArchiveError, Digest, names};
 
-/// Schema of this version's receipts.
+/// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.receipt/1";
-/// Namespace of their signatures.
+/// Namespace of the signatures.
 pub const NAMESPACE: &str = "sealant-receipt";
-/// The longest receipt that is read: 100 bytes a pack, for the packs of 1000 TB.
+/// Maximum length of a receipt: 100 bytes a pack, for the packs of 1000 TB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// A receipt.
+/// What a backup stored, when and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// [`SCHEMA`].
@@ -26,43 +26,43 @@ pub struct Receipt {
     pub host: String,
     /// Number of the backup.
     pub number: names::Number,
-    /// What it is a receipt of.
+    /// What the receipt is for.
     pub kind: Kind,
-    /// SHA-256 of the receipt before, of its bytes as they are stored; none of the first.
+    /// SHA-256 of the previous receipt's stored bytes; `None` in the first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub previous: Option<Digest>,
-    /// When the run began, by the clock of the host.
+    /// Start of the run, by the host's clock.
     pub began: Timestamp,
-    /// When all but the receipt was stored.
+    /// When everything except the receipt was stored.
     pub ended: Timestamp,
-    /// Whether no page of an earlier backup is used.
+    /// Whether the backup uses no page of an earlier one.
     pub full: bool,
-    /// `server_uuid` of a MySQL server.
+    /// `server_uuid`, of a MySQL server.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server_uuid: Option<String>,
-    /// How the copy was taken.
+    /// The snapshot provider that took the copy.
     pub provider: String,
-    /// The manifest.
+    /// Hash and length of the manifest.
     pub manifest: Object,
     /// All packs that the backup needs.
     pub packs: Vec<Pack>,
-    /// Sizes.
+    /// Amounts of data.
     pub bytes: Bytes,
-    /// Pages, and other units of files.
+    /// Numbers of pages, and of other units of files.
     pub pages: Pages,
-    /// Whom it is encrypted to: of each recipient the first 16 digits of SHA-256 over its text.
+    /// Recipients of the objects: the first 16 digits of the SHA-256 of each one's text.
     pub recipients: Vec<String>,
-    /// Those of them that nobody has shown to have the identity of.
+    /// Those recipients whose identity was never proven to exist.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unproven_recipients: Vec<String>,
-    /// What the run found.
+    /// Problems that the run found.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// Program and version that wrote it.
     pub tool: String,
 }
 
-/// What a receipt is of.
+/// What a receipt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -70,75 +70,75 @@ pub enum Kind {
     Backup,
 }
 
-/// An object.
+/// A stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
-    /// Of its bytes as they are stored.
+    /// SHA-256 of the stored bytes.
     pub sha256: Digest,
-    /// How many there are.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// A pack.
+/// A pack that a backup uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pack {
-    /// Of its bytes as they are stored; its name, too.
+    /// SHA-256 of the stored bytes, which is also its name.
     pub sha256: Digest,
-    /// How many there are.
+    /// Length in bytes.
     pub bytes: u64,
-    /// How many bytes of files in it this backup uses, as they are in the files.
+    /// Bytes of files in it that this backup uses, uncompressed.
     pub live_bytes: u64,
-    /// Whether this run made it.
+    /// Whether this run wrote it.
     pub new: bool,
 }
 
-/// Sizes.
+/// Amounts of data, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Of all files, holes included.
+    /// Length of all files, holes included.
     pub data: u64,
-    /// That were read.
+    /// Bytes read from files.
     pub read: u64,
-    /// That were packed, as they are in the files.
+    /// Bytes of files that were packed, uncompressed.
     pub changed: u64,
-    /// Of the objects that this run stored, the receipt left out.
+    /// Length of the objects that this run stored, without the receipt.
     pub stored: u64,
 }
 
-/// Pages of tablespaces, and units of other files, by what verification found.
+/// Results of verification, in pages of tablespaces and units of other files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
-    /// All.
+    /// Number of all.
     pub seen: u64,
     /// Packed by this run.
     pub changed: u64,
-    /// Some check fails.
+    /// Those that fail a check.
     pub damaged: u64,
-    /// Nothing is known to be wrong, but no key at hand opens them.
+    /// Those not known to be wrong, but without a key to decrypt them.
     pub unproven: u64,
 }
 
-/// What a run found.
+/// A problem that a run found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which kind, for scripts.
+    /// Identifier of its kind, for scripts.
     pub id: String,
-    /// What about, for people.
+    /// Description, for people.
     pub text: String,
 }
 
 impl Receipt {
-    /// The bytes that are stored and signed.
+    /// The bytes to sign and store.
     ///
     /// # Errors
-    /// [`ArchiveError::Receipt`] if it cannot be written as JSON, which none is that was made by [`parse`](Self::parse).
+    /// [`ArchiveError::Receipt`] if serialization fails; a receipt from [`parse`](Self::parse) always serializes.
     pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
         let mut bytes = serde_json::to_vec(self).map_err(|error| ArchiveError::Receipt(error.to_string()))?;
         bytes.push(b'\n');
         Ok(bytes)
     }
 
-    /// Reads one.
+    /// Parses a receipt.
     ///
     /// # Errors
     /// [`ArchiveError::Version`], [`ArchiveError::Receipt`].
@@ -154,12 +154,12 @@ impl Receipt {
         }
         let receipt: Self = serde_json::from_slice(bytes).map_err(wrong)?;
         if !names::is_host(&receipt.host) || receipt.number == 0 {
-            return Err(ArchiveError::Receipt("its host or number is none".to_owned()));
+            return Err(ArchiveError::Receipt("its host or number is not valid".to_owned()));
         }
         Ok(receipt)
     }
 
-    /// Whether all of it is proven, so that retention and age may count it.
+    /// Whether everything is proven, so that retention and age checks may count the backup.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.pages.damaged == 0 && self.pages.unproven == 0
@@ -184,7 +184,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn receipt(number: names::Number, previous: Option<Digest>) -> Receipt {
-        let object = |text: &str| Object { sha256: Digest::of(text.as_bytes()), bytes: text.len() as u64 };
+        let object = |text: &str| Object { sha256: Digest::compute(text.as_bytes()), bytes: text.len() as u64 };
         let of = object("pack");
         Receipt {
             schema: SCHEMA.to_owned(),
@@ -211,7 +211,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_receipt_reads_back_and_may_have_more_fields() {
-        let receipt = receipt(7, Some(Digest::of(b"before")));
+        let receipt = receipt(7, Some(Digest::compute(b"before")));
         let bytes = receipt.encode().unwrap();
         assert_eq!(Receipt::parse(&bytes).unwrap(), receipt);
         let more = String::from_utf8(bytes).unwrap().replacen('{', "{\"more\":[1],", 1);

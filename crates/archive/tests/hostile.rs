@@ -1,5 +1,5 @@
-//! Packs, manifests, receipts and signatures of somebody hostile: whatever stands there, it is refused or read, and nothing
-//! panics. The samples are those that the fuzz targets begin with.
+//! Damaged packs, manifests, receipts and signatures are read or refused, and nothing panics. The samples are seeds of
+//! the fuzz targets.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn sample(name: &str) -> Vec<u8> {
     fs::read(format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"))).expect("the sample is there")
 }
 
-/// Some bytes changed, and perhaps the end cut off.
+/// Changes some bytes, and may cut off the end.
 fn changed(sample: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = sample.len();
     (proptest::collection::vec((0..length, any::<u8>()), 0..6), 0..=length).prop_map(move |(changes, end)| {

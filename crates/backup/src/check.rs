@@ -1,4 +1,4 @@
-//! What a repository is worth, found without opening anything, or with an identity by reading all of it.
+//! Checks a repository: without decryption, or with an identity by reading all of it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,50 +23,50 @@ use crate::{
     repository::{check_sum, name},
 };
 
-/// How much is read.
+/// How much a check reads.
 #[derive(Debug)]
 pub enum Depth<'i> {
-    /// Receipts and their signatures; of everything else, that it is there, and how long it is.
+    /// Receipts and signatures; of all other objects only existence and length.
     Names,
-    /// SHA-256 of every object, too.
+    /// Also the SHA-256 of every object.
     Objects,
-    /// And every pack is decrypted and unpacked.
+    /// Also decrypts and unpacks every pack.
     Data(&'i [Identity]),
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// Objects that receipts name.
+    /// Number of objects that receipts name.
     pub named: u64,
-    /// Those of them that are there, as long as they have to be.
+    /// How many of them exist with the right length.
     pub present: u64,
-    /// Those that were read to their end.
+    /// How many of them were read completely.
     pub read: u64,
-    /// What is wrong: an object, and what with it.
-    pub bad: Vec<Bad>,
+    /// Objects that are wrong.
+    pub bad: Vec<BadObject>,
     /// Breaks of the chain of receipts.
     pub breaks: Vec<Break>,
-    /// Receipts, good and bad.
+    /// Number of receipts, good and bad.
     pub receipts: u64,
-    /// Whether signatures were judged.
+    /// Whether signatures were verified.
     pub signed: bool,
-    /// Whether it is known that no newer receipt is hidden.
+    /// Whether it is certain that no newer receipt is hidden.
     pub newest_known: bool,
     /// Objects that no receipt names.
     pub unnamed: Vec<String>,
 }
 
-/// An object that is not as it has to be.
+/// An object that is missing or wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bad {
-    /// Its name.
+pub struct BadObject {
+    /// Name of the object.
     pub object: String,
-    /// What is wrong.
+    /// What is wrong with it.
     pub what: String,
 }
 
-/// The newest receipt that was seen, by hosts.
+/// The newest receipt seen, for each host.
 type Seen = BTreeMap<String, Newest>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,10 +75,10 @@ struct Newest {
     sha256: Digest,
 }
 
-/// Checks the backups of a host: all, or one.
+/// Checks all backups of a host, or only one.
 ///
 /// # Errors
-/// [`BackupError`] if the repository cannot be read; what is wrong with objects is in [`Checked`].
+/// [`BackupError`] if the repository cannot be read; problems with objects are in [`Checked`].
 pub fn check(
     repository: &Repository,
     host: &str,
@@ -99,9 +99,7 @@ pub fn check(
         checked.named = checked.named.saturating_add(1);
         match repository.store().head(&name(object)?)? {
             Some(bytes) if bytes == expected.bytes => checked.present = checked.present.saturating_add(1),
-            Some(bytes) => {
-                checked.bad(object, format!("it has {bytes} bytes, and its receipt says {}", expected.bytes))
-            }
+            Some(bytes) => checked.bad(object, format!("it has {bytes} bytes, its receipt says {}", expected.bytes)),
             None => checked.bad(object, "it is missing".to_owned()),
         }
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
@@ -115,7 +113,7 @@ pub fn check(
     Ok((checked, links))
 }
 
-/// Reads and judges every receipt; those that are not what they have to be are bad, and not among the links.
+/// Reads and judges every receipt. Wrong ones are recorded as bad and left out of the links.
 fn receipts(
     repository: &Repository,
     host: &str,
@@ -142,14 +140,14 @@ fn receipts(
 }
 
 impl Checked {
-    /// Whether nothing is known to be wrong.
+    /// Whether no problem was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.bad.is_empty() && self.breaks.is_empty()
     }
 
     fn bad(&mut self, object: &str, what: String) {
-        self.bad.push(Bad { object: object.to_owned(), what });
+        self.bad.push(BadObject { object: object.to_owned(), what });
     }
 
     fn object(&mut self, repository: &Repository, object: &str, expected: Object, depth: &Depth<'_>) {
@@ -187,24 +185,24 @@ impl Checked {
         Ok(())
     }
 
-    /// Compares with what an earlier check has seen, and remembers what is there now: a receipt that was there and is not any
-    /// more was hidden, or removed.
+    /// Compares with the newest receipt that an earlier check saw, and records the newest one now. A receipt that
+    /// existed before and does not now was hidden or removed.
     ///
     /// # Errors
     /// [`BackupError::Io`] if the file cannot be read or written.
-    pub fn remember(&mut self, path: &Path, host: &str, links: &[Link]) -> Result<(), BackupError> {
+    pub fn compare_and_record(&mut self, path: &Path, host: &str, links: &[Link]) -> Result<(), BackupError> {
         let mut seen: Seen = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::new(),
             read => {
                 let bytes = read.map_err(BackupError::io(path, "cannot be read"))?;
                 let read = serde_json::from_slice(&bytes).map_err(io::Error::from);
-                read.map_err(BackupError::io(path, "it is not as a check has written it"))?
+                read.map_err(BackupError::io(path, "it was not written by a check"))?
             }
         };
         if let Some(newest) = seen.get(host) {
             self.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
             if !self.newest_known {
-                let what = "an earlier check has seen it, and it is hidden, replaced or removed now";
+                let what = "an earlier check saw it, now it is hidden, replaced or removed";
                 self.bad(&names::receipt(host, newest.number), what.to_owned());
                 return Ok(());
             }
@@ -217,13 +215,13 @@ impl Checked {
     }
 }
 
-/// Decrypts and unpacks all of a pack. What is in it as it was in the file has its hash.
+/// Decrypts and unpacks a pack, and compares the hash of each frame stored as in the file.
 fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), BackupError> {
     let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
         if frame.description.opened.is_none() && Hash::of(frame.data) != frame.description.hash {
-            return Err(wrong(ArchiveError::Pack("the bytes of a frame are not those that were packed")));
+            return Err(wrong(ArchiveError::Pack("the bytes of a frame differ from those that were packed")));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The configuration: one TOML file for all verbs of `sealant backup`.
+//! The configuration: one TOML file for all commands of `sealant backup`.
 
 use std::{
     fs,
@@ -17,46 +17,46 @@ use zeroize::Zeroizing;
 
 use crate::BackupError;
 
-/// Where the state of hosts is kept, unless told otherwise.
+/// Default directory for the state of hosts.
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
-/// The level of zstd: higher ones take longer and give less on pages (measured).
+/// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
 
-/// The configuration, checked.
+/// The validated configuration.
 #[derive(Debug)]
 pub struct Config {
     /// Directory of the repository.
     pub repository: PathBuf,
     /// Name of this host.
     pub host: String,
-    /// File with the key that signs.
+    /// File with the private key that signs receipts.
     pub signing_key: PathBuf,
-    /// The server.
+    /// Paths of the server.
     pub server: Server,
-    /// Whom backups are encrypted to.
+    /// Recipients of the backups.
     pub recipients: Vec<Recipient>,
-    /// What becomes of encrypted pages.
+    /// How encrypted pages are stored.
     pub pages: Pages,
-    /// Level of zstd.
+    /// Compression level of zstd.
     pub level: i32,
-    /// How a copy is taken.
+    /// The snapshot provider.
     pub provider: Choice,
-    /// How long the server may stand still for it.
+    /// Maximum time that the server may be frozen for the snapshot.
     pub max_freeze: Duration,
-    /// Threads.
+    /// Number of threads.
     pub streams: u16,
-    /// Where this host keeps what it remembers of its last backup.
+    /// Directory of the state: what this host remembers of its last backup.
     pub state: PathBuf,
 }
 
-/// The server, and where its keys are.
+/// Paths of the server and its keys.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
     /// Data directory.
     pub datadir: PathBuf,
-    /// Its socket.
+    /// Socket of the server.
     pub socket: Option<PathBuf>,
     /// File with its process id.
     pub pid_file: Option<PathBuf>,
@@ -70,14 +70,14 @@ pub struct Server {
     pub mariadb_key_file_password_file: Option<PathBuf>,
 }
 
-/// What becomes of encrypted pages.
+/// How encrypted pages are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pages {
-    /// Opened with the key, so that they compress: the age identity alone reads them.
+    /// Decrypted before compression: to read the backup, the age identity suffices.
     #[default]
     Open,
-    /// As they are: it takes the identity and the keyring, at more than twice the size.
+    /// Encrypted as on disk: reading takes the identity and the keyring, and the size more than doubles.
     AsIs,
 }
 
@@ -123,10 +123,10 @@ struct RawState {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Reads and validates a configuration file.
     ///
     /// # Errors
-    /// [`BackupError::Config`] says what is wrong in it.
+    /// [`BackupError::Config`] with the reason.
     pub fn read(path: &Path) -> Result<Self, BackupError> {
         let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
         Self::parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
@@ -135,13 +135,13 @@ impl Config {
     fn parse(text: &str) -> Result<Self, String> {
         let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
         if !is_host(&raw.host.name) {
-            return Err("host.name has to be letters, digits, '.', '_' and '-', at most 64".to_owned());
+            return Err("host.name may have letters, digits, '.', '_' and '-', at most 64".to_owned());
         }
         let recipients = recipients(&raw.data.recipients)?;
         let provider = raw.data.provider.as_deref().unwrap_or("auto");
         let provider: Choice = provider.parse().map_err(|error| format!("data.provider: {error}"))?;
         if matches!(provider, Choice::Stream(_)) {
-            return Err("data.provider: a stream of another program is no image of one instant".to_owned());
+            return Err("data.provider: the stream of another program is not a consistent snapshot".to_owned());
         }
         Ok(Self {
             repository: directory(&raw.repository.url)?,
@@ -158,7 +158,7 @@ impl Config {
         })
     }
 
-    /// Reads the key that signs.
+    /// Reads the signing key.
     ///
     /// # Errors
     /// [`BackupError::Key`], [`BackupError::Io`].
@@ -171,7 +171,7 @@ impl Config {
 }
 
 impl Server {
-    /// Reads the keys; an empty set if none are named.
+    /// Loads the keys; an empty set if the configuration names none.
     ///
     /// # Errors
     /// [`BackupError::Keys`].
@@ -189,7 +189,7 @@ impl Server {
         Ok(keys)
     }
 
-    /// Files that hold keys, or what opens them.
+    /// Paths of the files with keys and their passwords.
     #[must_use]
     pub fn key_files(&self) -> Vec<PathBuf> {
         let named = [&self.keyring, &self.keyring_config, &self.mariadb_key_file, &self.mariadb_key_file_password_file];
@@ -197,31 +197,31 @@ impl Server {
     }
 }
 
-/// Reads a file of age identities.
+/// Reads an age identity file.
 ///
 /// # Errors
 /// [`BackupError::Identity`], [`BackupError::Io`].
 pub fn identities(path: &Path) -> Result<Vec<Identity>, BackupError> {
     let text = fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(BackupError::io(path, "the identities cannot be read"))?;
+    let text = text.map_err(BackupError::io(path, "the identity file cannot be read"))?;
     Identity::parse_file(&text).map_err(|source| BackupError::Identity { path: path.to_owned(), source })
 }
 
 fn recipients(texts: &[String]) -> Result<Vec<Recipient>, String> {
     if texts.is_empty() {
-        return Err("data.recipients names nobody whom the backups are encrypted to".to_owned());
+        return Err("data.recipients is empty, so nobody could read the backups".to_owned());
     }
     let recipient = |text: &String| text.parse().map_err(|error| format!("data.recipients: {error}"));
     texts.iter().map(recipient).collect()
 }
 
-/// A directory, by its path or as `file://`.
+/// Parses the repository's URL: an absolute path, or `file://` and one.
 fn directory(url: &str) -> Result<PathBuf, String> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     if path.starts_with('/') {
         Ok(PathBuf::from(path))
     } else {
-        Err("repository.url has to be an absolute path".to_owned())
+        Err("repository.url must be an absolute path".to_owned())
     }
 }
 
@@ -230,11 +230,11 @@ fn level(text: Option<&str>) -> Result<i32, String> {
     match text.parse() {
         Ok(Compression::Fixed(Effort::Zstd(_))) if text == "zstd" => Ok(LEVEL),
         Ok(Compression::Fixed(Effort::Zstd(level))) => Ok(level),
-        _ => Err("data.compress has to be zstd, or zstd:1 to zstd:19".to_owned()),
+        _ => Err("data.compress must be zstd, or zstd:1 to zstd:19".to_owned()),
     }
 }
 
-/// A number with ms or s behind it.
+/// Parses a number with the unit ms or s.
 fn time(text: &str) -> Result<Duration, String> {
     let number = |digits: &str, unit: u64| digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
     let milliseconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
@@ -243,7 +243,7 @@ fn time(text: &str) -> Result<Duration, String> {
         (None, None) => None,
     };
     let milliseconds = milliseconds.filter(|time| (1..=60_000).contains(time));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "data.max_freeze has to be 1ms to 60s".to_owned())
+    milliseconds.map(Duration::from_millis).ok_or_else(|| "data.max_freeze must be 1ms to 60s".to_owned())
 }
 
 #[cfg(test)]

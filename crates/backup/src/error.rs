@@ -1,4 +1,4 @@
-//! What can go wrong with a backup or a restore.
+//! Errors of backup and restore.
 
 use std::{io, path::PathBuf};
 
@@ -6,162 +6,162 @@ use archive::{ArchiveError, names::Number, sshsig::SshError};
 use store::StoreError;
 use transfer::TransferError;
 
-/// Why there is no backup, or no restored directory.
+/// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// The configuration cannot be used.
+    /// The configuration is not valid.
     #[error("{path}: {reason}")]
     Config {
-        /// The file.
+        /// Path of the configuration.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
-    /// A file of this host cannot be read or written.
+    /// A file on this host cannot be read or written.
     #[error("{path}: {doing}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What failed.
+        /// The operation that failed: "cannot be …".
         doing: &'static str,
-        /// How.
+        /// The system's error.
         source: io::Error,
     },
-    /// The signing key, a signature or the list of signers cannot be used.
+    /// The signing key, a signature or the allowed signers file cannot be used.
     #[error("{path}: {source}")]
     Key {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: SshError,
     },
-    /// A file of identities cannot be used.
+    /// An identity file cannot be used.
     #[error("{path}: {source}")]
     Identity {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: agefile::IdentityFileError,
     },
-    /// It is no repository.
-    #[error("{location}: it is no repository of backups: there is no {}", archive::names::REPOSITORY)]
+    /// The directory or bucket is not a repository.
+    #[error("{location}: not a backup repository: it has no {}", archive::names::REPOSITORY)]
     NoRepository {
-        /// Where it should be.
+        /// Location of the store.
         location: String,
     },
-    /// Another version made it, or it is damaged.
+    /// The repository was made by an unsupported version, or is damaged.
     #[error("{location}: {} cannot be used: {reason}", archive::names::REPOSITORY)]
     Repository {
-        /// Where it is.
-        location: String,
-        /// Why.
-        reason: String,
-    },
-    /// Another run has the lock.
-    #[error("{path}: another run of this host is under way")]
-    Busy {
-        /// The lock.
-        path: PathBuf,
-    },
-    /// Somebody else writes backups of this host.
-    #[error("{location}: another machine writes as {host}: backup {number} is there, and is not of this one")]
-    OtherMachine {
-        /// Where the repository is.
-        location: String,
-        /// The name.
-        host: String,
-        /// The number that both took.
-        number: Number,
-    },
-    /// There is no such backup.
-    #[error("{location}: there is no backup {wanted} of {host}")]
-    NoBackup {
-        /// Where the repository is.
-        location: String,
-        /// Name of the host.
-        host: String,
-        /// What was asked for.
-        wanted: String,
-    },
-    /// There are several hosts, or none.
-    #[error("{location}: {reason}")]
-    Host {
-        /// Where the repository is.
+        /// Location of the repository.
         location: String,
         /// What is wrong.
         reason: String,
     },
-    /// A signature does not hold, or is of somebody who may not sign.
-    #[error("{object}: {reason}")]
-    Untrusted {
-        /// The receipt.
-        object: String,
-        /// Why.
-        reason: String,
-    },
-    /// An object is not what its receipt says.
-    #[error("{object}: {source}")]
-    Object {
-        /// Its name.
-        object: String,
-        /// What is wrong with it.
-        source: ArchiveError,
-    },
-    /// The keys at hand do not seal what the backup holds opened.
-    #[error("{path}: its pages are opened in the backup, and the keys at hand do not seal them again{needed}")]
-    Sealing {
-        /// The file.
-        path: String,
-        /// Which key is needed, if that is known.
-        needed: String,
-    },
-    /// What is on disk is not what was backed up.
-    #[error("{path}: what was read back from the disk is not what was backed up")]
-    ReadBack {
-        /// The file.
+    /// Another run holds the lock.
+    #[error("{path}: another backup of this host is running")]
+    Busy {
+        /// Path of the lock file.
         path: PathBuf,
     },
-    /// Keys cannot be read.
+    /// Another machine writes backups under the same host name.
+    #[error("{location}: another machine writes as {host}: backup {number} exists and is not from this machine")]
+    OtherMachine {
+        /// Location of the repository.
+        location: String,
+        /// Name of the host.
+        host: String,
+        /// Number that both machines used.
+        number: Number,
+    },
+    /// The requested backup does not exist.
+    #[error("{location}: there is no backup {wanted} of {host}")]
+    NoBackup {
+        /// Location of the repository.
+        location: String,
+        /// Name of the host.
+        host: String,
+        /// The requested backup, as given.
+        wanted: String,
+    },
+    /// No host was named, and the repository has several or none.
+    #[error("{location}: {reason}")]
+    Host {
+        /// Location of the repository.
+        location: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A signature is not valid, or its signer is not allowed.
+    #[error("{object}: {reason}")]
+    Untrusted {
+        /// Name of the receipt.
+        object: String,
+        /// The reason.
+        reason: String,
+    },
+    /// An object differs from its receipt.
+    #[error("{object}: {source}")]
+    Object {
+        /// Name of the object.
+        object: String,
+        /// The difference.
+        source: ArchiveError,
+    },
+    /// The given keys cannot encrypt pages that the backup has decrypted.
+    #[error("{path}: the backup has its pages decrypted, and the given keys cannot encrypt them again{needed}")]
+    Sealing {
+        /// Path of the file.
+        path: String,
+        /// The key that is needed, if known.
+        needed: String,
+    },
+    /// The restored file differs from the backup.
+    #[error("{path}: what was read back from disk differs from the backup")]
+    ReadBack {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// Keys cannot be loaded.
     #[error(transparent)]
     Keys(#[from] verify::KeysError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A part of the backup cannot be written.
+    /// A part of the backup cannot be read or written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The data directory cannot be read or written.
     #[error(transparent)]
     Transfer(#[from] TransferError),
-    /// No copy could be taken.
+    /// No snapshot could be taken.
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
-    /// The copy is not of one instant.
-    #[error("the copy is void: {0}")]
+    /// The snapshot is not consistent.
+    #[error("the snapshot is not valid: {0}")]
     Void(String),
     /// The system has no random bytes.
-    #[error("the system gives no random bytes")]
+    #[error("the system has no random bytes")]
     Randomness,
     /// Another thread failed first.
-    #[error("ended because another part of the run failed")]
+    #[error("stopped because another part of the run failed")]
     Stopped,
 }
 
 impl BackupError {
-    /// What a file could not be used for.
+    /// Makes an [`Self::Io`] of a system error.
     pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, doing, source }
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoRepository { .. } => "`sealant backup init` makes one".to_owned(),
-            Self::OtherMachine { .. } => "give each machine a name of its own under [host]".to_owned(),
-            Self::NoBackup { .. } => "`sealant backup list` shows which there are".to_owned(),
+            Self::NoRepository { .. } => "create it with `sealant backup init`".to_owned(),
+            Self::OtherMachine { .. } => "give each machine its own name under [host]".to_owned(),
+            Self::NoBackup { .. } => "list the backups with `sealant backup list`".to_owned(),
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }
@@ -169,7 +169,7 @@ impl BackupError {
                 "the receipt names the recipients; `sealant backup show` lists them".to_owned()
             }
             Self::Object { source: ArchiveError::Digest { .. }, .. } => {
-                "`sealant backup check all --objects` finds all that are damaged".to_owned()
+                "`sealant backup check all --objects` finds all damaged objects".to_owned()
             }
             _ => return None,
         })

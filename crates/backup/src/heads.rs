@@ -1,4 +1,4 @@
-//! Which key each file needs: its first bytes say so, of MySQL's redo log those of another file of the log.
+//! Heads: the first bytes of each file, which name its key. For MySQL's redo files another file of the log names it.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,15 +11,15 @@ use innodb::{
     verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
 };
 
-/// What of a log says which key it needs, in the longest header: that of MariaDB since 10.8.
+/// Length of the head of a log: the longest header, that of MariaDB since 10.8.
 const LOG_HEAD_BYTES: usize = 16 << 10;
 
-/// What redo logs say, by their directories.
+/// Key information of redo logs, by directory.
 #[derive(Debug, Default)]
 pub(crate) struct Logs(BTreeMap<Vec<u8>, RedoKeyInfo>);
 
 impl Logs {
-    /// From files and their heads.
+    /// Parses the heads of files.
     pub(crate) fn new<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Self {
         let mut newest: BTreeMap<Vec<u8>, RedoKeyInfo> = BTreeMap::new();
         for (path, head) in heads.filter(|(path, _)| is_redo(path.as_path())) {
@@ -32,24 +32,24 @@ impl Logs {
         Self(newest)
     }
 
-    /// What the keys at hand open of a file.
+    /// The encryption of a file with the given keys; `None` if it is not encrypted or no key fits.
     pub(crate) fn space(&self, path: &RelativePath, head: &[u8], keys: &dyn KeySource) -> Option<SpaceKeys> {
         SpaceKeys::of(head, keys, KeyFileKeys::Travel, || self.0.get(&directory(path)).cloned())
     }
 }
 
-/// How much of a file's beginning is kept in the manifest.
+/// Length of the head that the manifest keeps.
 pub(crate) fn head_bytes(unit_bytes: usize, is_tablespace: bool) -> usize {
     if is_tablespace { unit_bytes } else { LOG_HEAD_BYTES }
 }
 
-/// The newest checkpoint of all redo logs.
+/// Newest checkpoint of all redo logs.
 pub(crate) fn newest_checkpoint<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Option<u64> {
     let redo = heads.filter(|(path, _)| is_redo(path.as_path()));
     redo.filter_map(|(_, head)| checkpoint_lsn(head)).map(|lsn| lsn.0).max()
 }
 
-/// Names since MySQL 8.0.30, and before.
+/// Names since MySQL 8.0.30, and older ones.
 fn is_redo(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     [&b"#ib_redo"[..], b"ib_logfile"].iter().any(|begin| name.starts_with(begin))

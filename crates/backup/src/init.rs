@@ -1,4 +1,4 @@
-//! Making a repository, and the key by which a host signs.
+//! Creates a repository and a host's signing key.
 
 use std::{fs, io::ErrorKind, path::PathBuf};
 
@@ -8,20 +8,20 @@ use store::Directory;
 
 use crate::{BackupError, Config, Repository};
 
-/// What was made, and what was there.
+/// Result of [`init`].
 #[derive(Debug)]
 pub struct Init {
-    /// The repository.
+    /// The opened repository.
     pub repository: Repository,
-    /// Whether it is new.
+    /// Whether the repository was created.
     pub made_repository: bool,
-    /// Whether the signing key is new.
+    /// Whether the signing key was created.
     pub made_key: bool,
-    /// The line for a file of allowed signers.
+    /// The line to add to an allowed signers file.
     pub signer: String,
 }
 
-/// Makes the repository and the signing key, where they are not there.
+/// Creates the repository and the signing key, unless they exist.
 ///
 /// # Errors
 /// [`BackupError`].

@@ -1,4 +1,4 @@
-//! What verification says of a directory, as a backup counts it.
+//! Verification of a directory, in the terms of a backup.
 
 use std::{
     fs::File,
@@ -10,31 +10,31 @@ use std::{
 use innodb::verify::Verdict;
 use verify::{Depth, FileResult, Keys, Plan, Progress, Report, Settings};
 
-/// What a file is worth.
+/// Result for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Worth {
-    /// Opened with the keys at hand, or clear; sound.
+pub(crate) enum FileVerdict {
+    /// Sound: in clear, or decrypted with the given keys.
     Sound,
-    /// So many pages are damaged.
+    /// Number of damaged pages.
     Damaged(u64),
-    /// So many pages cannot be proven.
+    /// Number of pages that cannot be proven.
     Unproven(u64),
 }
 
-/// Opens and checks every page below a directory with the keys at hand.
+/// Verifies every page below a directory with the given keys.
 pub(crate) fn verify(root: &Path, keys: &Keys, jobs: u16, progress: &(dyn Fn(&Progress) + Sync)) -> Report {
     let jobs = NonZeroUsize::new(usize::from(jobs)).unwrap_or(NonZeroUsize::MIN);
-    verify::run(&Plan::of(&[root.to_path_buf()]), keys, &Settings { jobs, depth: Depth::EveryPage, progress })
+    verify::run(&Plan::scan(&[root.to_path_buf()]), keys, &Settings { jobs, depth: Depth::EveryPage, progress })
 }
 
-/// What a file of a report is worth.
-pub(crate) fn worth(file: &FileResult) -> Worth {
+/// Classifies a verified file.
+pub(crate) fn classify(file: &FileResult) -> FileVerdict {
     match file.verdict {
-        Verdict::Ok | Verdict::Clear => Worth::Sound,
-        Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => Worth::Damaged(file.units.bad.max(1)),
-        // A table that was made since the last checkpoint: all that there is of it is in the redo log.
-        Verdict::Unidentified if is_zero(&file.path).unwrap_or(false) => Worth::Sound,
-        _ => Worth::Unproven(file.units.encrypted.max(1)),
+        Verdict::Ok | Verdict::Clear => FileVerdict::Sound,
+        Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => FileVerdict::Damaged(file.units.bad.max(1)),
+        // A table created after the last checkpoint: its pages are only in the redo log.
+        Verdict::Unidentified if is_zero(&file.path).unwrap_or(false) => FileVerdict::Sound,
+        _ => FileVerdict::Unproven(file.units.encrypted.max(1)),
     }
 }
 

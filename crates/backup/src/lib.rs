@@ -5,9 +5,9 @@
 //!            -> pack -> age -> store  ==>  verify every page -> manifest -> signature -> receipt
 //! ```
 //!
-//! A backup is the image that a power cut could leave: the files of one instant, which the server's own recovery opens. Every
-//! backup has a full map of all files; only pages that changed are stored, and the others are where an earlier backup put
-//! them. The receipt is the commit: before it is there, there is no backup. `docs/formats/backup.md` is the format.
+//! A backup is a crash-consistent image: the files of one instant, which the server's own recovery opens. Every backup
+//! maps all files completely; only changed pages are stored, and the map refers to earlier packs for the others.
+//! Writing the receipt commits the backup. `docs/formats/backup.md` is the format.
 #![forbid(unsafe_code)]
 
 pub mod check;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use archive::{
-    ArchiveError, Digest, Receipt, Summing,
+    ArchiveError, Digest, HashingStream, Receipt,
     chain::Link,
     names::{self, Number},
     receipt::{self, NAMESPACE, Object},
@@ -18,22 +18,22 @@ use store::{Name, Store};
 
 use crate::BackupError;
 
-/// Schema of this version's repositories.
+/// Schema that this version writes.
 const SCHEMA: &str = "sealant.repository/1";
-/// Random bytes of an id.
+/// Length of an id in random bytes.
 const ID_BYTES: usize = 16;
-/// The longest description that is read.
+/// Maximum length of a description.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// A repository, open.
+/// An opened repository.
 #[derive(Debug)]
 pub struct Repository {
     store: Box<dyn Store>,
-    /// Its id.
+    /// Random id of the repository, in hexadecimal.
     pub id: String,
 }
 
-/// What a repository says of itself. It never changes.
+/// The object [`archive::names::REPOSITORY`]. It never changes.
 #[derive(Serialize, Deserialize)]
 struct Description {
     schema: String,
@@ -42,7 +42,7 @@ struct Description {
 }
 
 impl Repository {
-    /// Opens one.
+    /// Opens a repository.
     ///
     /// # Errors
     /// [`BackupError::NoRepository`], [`BackupError::Repository`], [`BackupError::Store`].
@@ -52,21 +52,21 @@ impl Repository {
             return Err(BackupError::NoRepository { location });
         };
         let unusable = |reason: &str| BackupError::Repository { location: location.clone(), reason: reason.to_owned() };
-        let description: Description = serde_json::from_slice(&bytes).map_err(|_| unusable("it is not as written"))?;
+        let description: Description = serde_json::from_slice(&bytes).map_err(|_| unusable("it is malformed"))?;
         if description.schema != SCHEMA {
-            return Err(unusable(&format!("it is {}, and this release knows {SCHEMA}", description.schema)));
+            return Err(unusable(&format!("it is {}, this release supports {SCHEMA}", description.schema)));
         }
         let is_id = description.id.len() == 2 * ID_BYTES && description.id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
-            return Err(unusable("its id is none"));
+            return Err(unusable("its id is not valid"));
         }
         Ok(Self { store, id: description.id })
     }
 
-    /// Makes one, or opens the one that is there. Returns whether it was made.
+    /// Creates a repository, or opens the existing one. Returns whether it was created.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`BackupError::Randomness`].
+    /// Those of [`open`](Self::open), and [`BackupError::Randomness`].
     pub fn init(store: Box<dyn Store>) -> Result<(Self, bool), BackupError> {
         let mut id = [0; ID_BYTES];
         aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
@@ -77,13 +77,13 @@ impl Repository {
         Ok((Self::open(store)?, put == store::Put::New))
     }
 
-    /// Where the objects are.
+    /// The store with the objects.
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// Names of hosts that have a receipt.
+    /// Names of the hosts that have receipts.
     ///
     /// # Errors
     /// [`BackupError::Store`].
@@ -98,7 +98,7 @@ impl Repository {
         Ok(hosts)
     }
 
-    /// The host that is meant: the one that is named, or the only one there is.
+    /// Resolves a host: the named one, or the only one in the repository.
     ///
     /// # Errors
     /// [`BackupError::Host`].
@@ -109,19 +109,19 @@ impl Repository {
         let unclear = |reason: String| BackupError::Host { location: self.store.location(), reason };
         match self.hosts()?.as_slice() {
             [only] => Ok(only.clone()),
-            [] => Err(unclear("there is no backup in it".to_owned())),
+            [] => Err(unclear("it has no backups".to_owned())),
             several => Err(unclear(format!("it has backups of several hosts, so name one: {}", several.join(", ")))),
         }
     }
 
-    /// Numbers of a host's receipts, and the highest number that anything is there of.
+    /// Numbers of a host's receipts, and the highest number in use.
     ///
     /// # Errors
     /// [`BackupError::Store`].
     pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, Number), BackupError> {
         let listed = self.store.list(&names::receipts(host))?;
         let found: Vec<_> = listed.iter().filter_map(|of| names::receipt_number(host, of.name.as_str())).collect();
-        // A run that was cut off may have left its manifest.
+        // An interrupted run may have left a manifest without a receipt.
         let manifests = self.store.list(&names::manifests(host))?;
         let manifests = manifests.iter().filter_map(|of| names::manifest_number(host, of.name.as_str()));
         let highest = found.iter().map(|(number, _)| *number).chain(manifests).max().unwrap_or(0);
@@ -129,7 +129,7 @@ impl Repository {
         Ok((numbers.into_keys().collect(), highest))
     }
 
-    /// A receipt as it is stored; `None` if there is none.
+    /// A receipt and its stored bytes; `None` if it does not exist.
     ///
     /// # Errors
     /// [`BackupError::Object`], [`BackupError::Store`].
@@ -139,13 +139,13 @@ impl Repository {
         let unusable = |source| BackupError::Object { object: object.clone(), source };
         let receipt = Receipt::parse(&bytes).map_err(unusable)?;
         if (receipt.repo.as_str(), receipt.host.as_str(), receipt.number) != (self.id.as_str(), host, number) {
-            let reason = "it was written for another name, host or repository, and put here".to_owned();
+            let reason = "it was written for another name, host or repository".to_owned();
             return Err(BackupError::Untrusted { object, reason });
         }
-        Ok(Some((Link { sha256: Digest::of(&bytes), receipt }, bytes)))
+        Ok(Some((Link { sha256: Digest::compute(&bytes), receipt }, bytes)))
     }
 
-    /// Makes sure that a receipt was signed by somebody who may sign for its host.
+    /// Verifies that an allowed signer of the host has signed the receipt.
     ///
     /// # Errors
     /// [`BackupError::Untrusted`].
@@ -165,19 +165,19 @@ impl Repository {
         signers.allow(key, host, NAMESPACE).map_err(|error| untrusted(error.to_string()))
     }
 
-    /// An object of a receipt, to be read.
+    /// Opens an object for reading.
     ///
     /// # Errors
     /// [`BackupError::Store`].
-    pub fn object(&self, object: &str) -> Result<Summing<Box<dyn Read + Send>>, BackupError> {
-        Ok(Summing::new(self.store.get(&name(object)?, None)?))
+    pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, BackupError> {
+        Ok(HashingStream::new(self.store.get(&name(object)?, None)?))
     }
 }
 
-/// Makes sure that what was read to its end is the object of the receipt.
+/// Compares an object that was read completely with its receipt.
 pub(crate) fn check_sum(
     object: &str,
-    read: Summing<Box<dyn Read + Send>>,
+    read: HashingStream<Box<dyn Read + Send>>,
     expected: Object,
 ) -> Result<(), BackupError> {
     let mut read = read;
@@ -191,12 +191,12 @@ pub(crate) fn check_sum(
     Err(BackupError::Object { object: object.to_owned(), source })
 }
 
-/// A name that this program made.
+/// Converts a name that this program built.
 pub(crate) fn name(text: &str) -> Result<Name, BackupError> {
-    text.parse().map_err(|error: store::NoName| BackupError::Archive(ArchiveError::Io(io::Error::other(error))))
+    text.parse().map_err(|error: store::InvalidName| BackupError::Archive(ArchiveError::Io(io::Error::other(error))))
 }
 
-/// An object of at most so many bytes; `None` if there is none.
+/// Reads an object of at most `most_bytes` bytes; `None` if it does not exist.
 pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, BackupError> {
     let input = match store.get(&name(object)?, None) {
         Err(store::StoreError::Missing { .. }) => return Ok(None),

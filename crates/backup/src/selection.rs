@@ -1,4 +1,4 @@
-//! Which files go into a backup, and which never do.
+//! Selects the files of a backup.
 
 use std::{
     fs::File,
@@ -15,13 +15,13 @@ use transfer::{
 
 use crate::BackupError;
 
-/// Of one server, and not of its data: a restored one makes its own.
+/// Belongs to one server and not to its data; a restored server creates its own.
 const IDENTITY: &str = "auto.cnf";
-/// The longest file that is looked through for a private key.
+/// Maximum length of a file that is searched for a private key.
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
-/// Looks at a data directory; with the plan comes what is left out of it, and why.
-pub(crate) fn plan(root: &Path, given: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
+/// Scans a data directory; also returns the files left out, with reasons.
+pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
     let patterns = snapshot::LEFT_OUT.into_iter().map(snapshot::LeftOut::pattern);
     let exclude = patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect();
     let mut plan = Plan::of(root, &Selection { include: Vec::new(), exclude })?;
@@ -29,16 +29,16 @@ pub(crate) fn plan(root: &Path, given: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>
     let mut leave_out = |path: &codec::path::RelativePath, why: &str| {
         left_out.push((path.as_bytes().to_vec(), LeftOut { path: path.to_string(), why: why.to_owned() }));
     };
-    for file in key_files(&plan, given)? {
+    for file in key_files(&plan, extra_key_files)? {
         leave_out(&file.path, file.holds);
     }
     for (number, planned) in plan.entries.iter().enumerate() {
         let path = &planned.entry.path;
         if path.as_path() == Path::new(IDENTITY) {
-            leave_out(path, "the identity of one server; a restored server makes one of its own");
+            leave_out(path, "the identity of one server; a restored server creates its own");
         } else if path.parent().is_none() && path.as_path().extension().is_some_and(|ending| ending == "pem") {
-            // Without one of them a server makes none of the others.
-            leave_out(path, "a certificate or key of one server; a restored server makes its own");
+            // If one of them exists, a server creates none of the others.
+            leave_out(path, "a certificate or key of one server; a restored server creates its own");
         } else if planned.file_bytes().is_some_and(|bytes| bytes <= MAX_KEY_BYTES) && is_private_key(&plan, number)? {
             leave_out(path, "a private key");
         }
@@ -54,7 +54,7 @@ pub(crate) fn plan(root: &Path, given: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>
     Ok((plan, left_out))
 }
 
-/// Whether a small file is, or has in it, a private key in PEM (RFC 7468).
+/// Whether a small file contains a private key in PEM (RFC 7468).
 fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
     let Some(planned) = plan.entries.get(number) else { return Ok(false) };
     let ending = planned.entry.path.as_path().extension().unwrap_or_default();
@@ -67,7 +67,7 @@ fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
 
 const PRIVATE: &[u8] = b"PRIVATE KEY-----";
 
-/// The id of a MySQL server, from its `auto.cnf`.
+/// The UUID of a MySQL server, from its `auto.cnf`.
 pub(crate) fn server_uuid(root: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(root.join(IDENTITY)).ok()?.take(4096).read_to_string(&mut text).ok()?;

@@ -1,4 +1,4 @@
-//! What this host remembers of its last backup: the map, and 8 bytes of hash for each page.
+//! The state: what this host remembers of its last backup, with 8 bytes of hash for each page.
 //!
 //! ```text
 //! STATE/REPOSITORY/HOST/lock
@@ -10,9 +10,8 @@
 //!                              pages         the hashes
 //! ```
 //!
-//! A directory is written whole before the receipt is put into the repository, so that a run that was cut off between the two
-//! is finished by the next one. All of it is a cache: without it, or if it does not fit the repository, the next backup is a
-//! full one.
+//! A directory is complete before the receipt is stored, so that the next run can finish one that was interrupted in
+//! between. The state is a cache: without it, or if it does not match the repository, the next backup is full.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -36,12 +35,12 @@ const SIGNATURE: &str = "receipt.json.sig";
 const MANIFEST: &str = "manifest.zst";
 const FILES: &str = "files.json";
 const PAGES: &str = "pages";
-/// Ends the name of a directory that is being written.
+/// Suffix of a directory that is being written.
 const PART: &str = ".part";
-/// Bytes that are remembered of a page.
+/// Length of a page's hash.
 pub(crate) const PAGE_HASH_BYTES: u64 = 8;
 
-/// The state of one host in one repository, locked.
+/// The state of one host for one repository, locked.
 #[derive(Debug)]
 pub(crate) struct State {
     directory: PathBuf,
@@ -49,20 +48,20 @@ pub(crate) struct State {
     pub(crate) secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
-/// What is remembered of a file.
+/// State of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileState {
-    /// Bytes of a page.
+    /// Length of a page.
     pub(crate) unit_bytes: u32,
-    /// What its key is made of, hashed; 0 without one.
+    /// Hash of the secret that its key derives from; 0 without a key.
     pub(crate) context: u64,
-    /// Where its hashes begin.
+    /// Position of its hashes.
     pub(crate) pages_at: u64,
 }
 
-/// What is remembered of a backup.
+/// State of one backup.
 #[derive(Debug)]
-pub(crate) struct Remembered {
+pub(crate) struct SavedState {
     pub(crate) receipt: Receipt,
     pub(crate) sha256: Digest,
     pub(crate) receipt_bytes: Vec<u8>,
@@ -70,7 +69,7 @@ pub(crate) struct Remembered {
     directory: PathBuf,
 }
 
-/// All of it, to compare with.
+/// State of the last backup, to compare with.
 #[derive(Debug)]
 pub(crate) struct Base {
     pub(crate) manifest: Manifest,
@@ -79,11 +78,11 @@ pub(crate) struct Base {
 }
 
 impl State {
-    /// Opens the state below `root`, and locks it.
+    /// Opens the state below `root` and locks it.
     pub(crate) fn open(root: &Path, repository: &str, host: &str) -> Result<Self, BackupError> {
         let directory = root.join(repository).join(host);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-        made.map_err(BackupError::io(&directory, "the directory for the state of this host cannot be made"))?;
+        made.map_err(BackupError::io(&directory, "the state directory of this host cannot be created"))?;
         let path = directory.join(LOCK);
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let lock = lock.map_err(BackupError::io(&path, "cannot be opened"))?;
@@ -96,8 +95,8 @@ impl State {
         Ok(state)
     }
 
-    /// What is remembered of the newest backup; `None` if nothing is, or it cannot be read.
-    pub(crate) fn newest(&self) -> Result<Option<Remembered>, BackupError> {
+    /// State of the newest backup; `None` if there is none, or it cannot be read.
+    pub(crate) fn newest(&self) -> Result<Option<SavedState>, BackupError> {
         let mut numbers: Vec<Number> = self.names()?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();
         let Some(number) = numbers.last() else { return Ok(None) };
@@ -105,21 +104,21 @@ impl State {
         let read = |name: &str| fs::read(directory.join(name)).ok();
         let (Some(receipt_bytes), Some(signature)) = (read(RECEIPT), read(SIGNATURE)) else { return Ok(None) };
         let Ok(receipt) = Receipt::parse(&receipt_bytes) else { return Ok(None) };
-        let sha256 = Digest::of(&receipt_bytes);
-        Ok(Some(Remembered { receipt, sha256, receipt_bytes, signature, directory }))
+        let sha256 = Digest::compute(&receipt_bytes);
+        Ok(Some(SavedState { receipt, sha256, receipt_bytes, signature, directory }))
     }
 
-    /// Begins to write what is to be remembered of a backup.
+    /// Starts writing the state of a backup.
     pub(crate) fn begin(&self, number: Number) -> Result<Draft, BackupError> {
         let target = self.directory.join(directory_name(number));
         let directory = self.directory.join(format!("{}{PART}", directory_name(number)));
         let made = DirBuilder::new().mode(0o700).create(&directory);
-        made.map_err(BackupError::io(&directory, "cannot be made"))?;
+        made.map_err(BackupError::io(&directory, "cannot be created"))?;
         let pages = create(&directory.join(PAGES), true)?;
         Ok(Draft { directory, target, pages })
     }
 
-    /// Forgets all backups but one.
+    /// Removes the state of all other backups.
     pub(crate) fn forget_others(&self, number: Number) -> Result<(), BackupError> {
         self.remove(|name| name.parse::<Number>().is_ok_and(|other| other != number))
     }
@@ -138,8 +137,8 @@ impl State {
     }
 }
 
-impl Remembered {
-    /// All that is remembered; `None` if something of it is damaged.
+impl SavedState {
+    /// The complete state; `None` if a part is damaged.
     pub(crate) fn base(&self) -> Option<Base> {
         let manifest = zstd::Decoder::new(File::open(self.directory.join(MANIFEST)).ok()?).ok()?;
         let manifest = Manifest::read(&mut BufReader::new(manifest)).ok()?;
@@ -150,7 +149,7 @@ impl Remembered {
     }
 }
 
-/// What is to be remembered, while it is written.
+/// State that is being written.
 #[derive(Debug)]
 pub(crate) struct Draft {
     directory: PathBuf,
@@ -159,14 +158,14 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A file to write something to that goes on to the repository.
+    /// Creates a temporary file for data that is sent to the repository.
     pub(crate) fn scratch(&self, name: &str) -> Result<(PathBuf, File), BackupError> {
         let path = self.directory.join(name);
         let file = create(&path, true)?;
         Ok((path, file))
     }
 
-    /// Writes the rest, and brings all of it to disk under its name.
+    /// Writes the remaining files, syncs and renames the directory.
     pub(crate) fn finish(
         self,
         manifest: &Manifest,
@@ -188,7 +187,7 @@ impl Draft {
             file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed(&path))?;
         }
         self.pages.sync_all().map_err(failed(&self.directory))?;
-        // Of a run that never came to its end, in a repository that does not know of it.
+        // Left by a run that never finished; the repository does not have it.
         if self.target.exists() {
             fs::remove_dir_all(&self.target).map_err(failed(&self.target))?;
         }
@@ -207,14 +206,14 @@ fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), BackupError> {
 
 fn create(path: &Path, read: bool) -> Result<File, BackupError> {
     let created = OpenOptions::new().write(true).read(read).create_new(true).mode(0o600).open(path);
-    created.map_err(BackupError::io(path, "cannot be made"))
+    created.map_err(BackupError::io(path, "cannot be created"))
 }
 
 fn directory_name(number: Number) -> String {
     format!("{number:06}")
 }
 
-/// The secret of this state, made when it is first needed.
+/// The secret of this state; created at first use.
 fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, BackupError> {
     let mut made = Zeroizing::new([0; SECRET_BYTES]);
     aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| BackupError::Randomness)?;

@@ -252,5 +252,5 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
 fn look(datadir: &Path, keys: &Keys) -> Report {
     let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-    verify::run(&Plan::of_server(&[datadir.to_owned()]), keys, &settings)
+    verify::run(&Plan::scan_server(&[datadir.to_owned()]), keys, &settings)
 }

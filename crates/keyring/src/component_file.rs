@@ -1,6 +1,6 @@
 //! `component_keyring_file`: JSON with keys in clear hexadecimal.
 //!
-//! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
+//! Source: formats, "Keyring stores"; confirmed on MySQL 9.7.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -26,15 +26,15 @@ struct Element<'a> {
     user: Text,
     data_id: Text,
     data_type: Text,
-    /// Raw, because a string would be copied to unescape it, and the copy never wiped.
+    /// Raw: serde would copy a string with escapes, and the copy would not be wiped.
     #[serde(borrow)]
     data: Option<&'a RawValue>,
 }
 
-/// Takes a file apart.
+/// Parses a file.
 ///
 /// # Errors
-/// Whatever is no JSON of this form. The error's text may quote the file and must not be shown.
+/// Anything that is not JSON of this form. Do not show the error: its text may quote the file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
     let file: File<'_> = serde_json::from_slice(bytes)?;
     let known = file.version.as_deref() == Some("1.0");
@@ -67,7 +67,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// The digits between the quotes. The server writes no escapes here, so none are read.
+/// The digits between the quotes. The server writes no escapes, so none are supported.
 fn digits(data: &RawValue) -> Option<Hex<'_>> {
     Hex::new(data.get().as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }

@@ -1,4 +1,4 @@
-//! JSON files that configure keyring components, and lenient reading of JSON.
+//! Configuration files of keyring components (JSON), and lenient parsing of JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::{
     store::{Damage, StoreKind, StoreSummary, recognise},
 };
 
-/// The component whose keys can be read, and the ending of configurations.
+/// The component whose keys can be read.
 const FILE_COMPONENT: &str = "component_keyring_file";
 const COMPONENTS: &str = "component_keyring_";
 const CONFIG_ENDING: &str = ".cnf";
-/// Which components a server loads before anything else.
+/// The manifest, which names the components a server loads before anything else.
 const MANIFEST: &str = "mysqld.my";
 
 /// `component_keyring_*.cnf`.
@@ -22,20 +22,20 @@ const MANIFEST: &str = "mysqld.my";
 /// Source: formats, "Keyring stores", confirmed on MySQL 9.7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentConfig {
-    /// Where the keys are.
+    /// Path of the keyring file.
     pub path: Option<String>,
-    /// Whether the server may write them.
+    /// Whether the server must not write the keyring.
     pub read_only: Option<bool>,
-    /// The configuration is in the data directory instead.
+    /// Whether the effective configuration is in the data directory instead.
     pub read_local_config: bool,
 }
 
 /// `mysqld.my`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Components the server loads, e.g. `file://component_keyring_file`.
+    /// The components to load, e.g. `file://component_keyring_file`.
     pub components: Option<String>,
-    /// The manifest is in the data directory instead.
+    /// Whether the effective manifest is in the data directory instead.
     pub read_local_manifest: bool,
 }
 
@@ -71,17 +71,17 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
     summary
 }
 
-/// Finds the keyring file of a server from `component_keyring_file.cnf`, as the server does: if that
-/// says `read_local_config`, from the file of the same name in the data directory `datadir`, to which a
-/// relative path belongs, too. The keyring file is not looked at.
+/// Finds the keyring file named by `component_keyring_file.cnf`, as the server does. With `read_local_config` the file
+/// of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
+/// opened.
 ///
-/// Source: formats, "Keyring stores", confirmed on MySQL 9.7; that the server works in its data
-/// directory, and follows `read_local_config` once, from its source.
+/// Source: formats, "Keyring stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
+/// directory, and follows `read_local_config` once.
 ///
 /// # Errors
-/// What [`read_file`] says; [`KeyringError::ManifestGiven`], [`KeyringError::OtherComponent`] and
-/// [`KeyringError::WrongKind`] name what was given instead, [`KeyringError::NeedsDatadir`] and
-/// [`KeyringError::NoPath`] what is missing.
+/// Those of [`read_file`]; [`KeyringError::ManifestNotConfig`], [`KeyringError::OtherComponent`] and
+/// [`KeyringError::WrongKind`] for another file; [`KeyringError::NeedsDatadir`] and [`KeyringError::NoPath`] for
+/// missing information.
 pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBuf, KeyringError> {
     let name = Path::new(config_path.file_name().unwrap_or_default());
     let in_datadir = |wanted: &Path| match datadir {
@@ -99,21 +99,21 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     if found.is_absolute() { Ok(found) } else { in_datadir(&found) }
 }
 
-/// A file at the top of a data directory that says which keyring its server opens.
+/// A file in a data directory that determines which keyring the server opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamesKeyring {
-    /// The configuration of the component whose keys can be read.
+pub enum KeyringConfigFile {
+    /// The configuration of `component_keyring_file`.
     Configuration,
-    /// That of another keyring component.
+    /// The configuration of another keyring component.
     OtherConfiguration,
-    /// Which components are loaded.
+    /// The manifest, which names the components to load.
     Manifest,
 }
 
-impl NamesKeyring {
-    /// By the name that servers give it.
+impl KeyringConfigFile {
+    /// Recognises a file by its name.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_suffix(CONFIG_ENDING) {
             Some(FILE_COMPONENT) => Some(Self::Configuration),
             Some(component) if component.starts_with(COMPONENTS) => Some(Self::OtherConfiguration),
@@ -122,15 +122,15 @@ impl NamesKeyring {
     }
 }
 
-/// The text of `component_keyring_file.cnf` for a keyring file; `None` if its path is no text.
+/// The text of a `component_keyring_file.cnf` for this keyring file; `None` if the path is not UTF-8.
 #[must_use]
 pub fn configuration_of(keyring: &Path) -> Option<String> {
     let path = serde_json::to_string(keyring.to_str()?).ok()?;
     Some(format!("{{\"path\":{path},\"read_only\":false}}\n"))
 }
 
-/// The text of a manifest that loads `component_keyring_file` in place of other keyring components; `None` if `before`
-/// loads none of these.
+/// The text of a manifest that loads `component_keyring_file` instead of other keyring components; `None` if `before`
+/// loads none.
 #[must_use]
 pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     const FILE: &str = "file://";
@@ -147,7 +147,7 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     Some(format!("{}\n", serde_json::json!({ "components": components })))
 }
 
-/// Whether a configuration says that the keyring is not to be written.
+/// Whether a configuration makes the keyring read-only.
 pub(crate) fn is_read_only(bytes: &[u8]) -> bool {
     inspect_component(bytes).config.and_then(|config| config.read_only) == Some(true)
 }
@@ -166,7 +166,7 @@ fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     match recognise(&bytes, &name, file_bytes) {
         Some(StoreKind::Manifest) => Err(manifest_given(&bytes)),
-        // A configuration with nothing but a path has no mark of its own.
+        // A configuration with only a path has no distinctive field.
         None | Some(StoreKind::ComponentConfig) => {
             inspect_component(&bytes).config.ok_or(KeyringError::NotConfiguration)
         }
@@ -174,13 +174,13 @@ fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
     }
 }
 
-/// What to say of a manifest: it may name a component whose keys cannot be read at all.
+/// The error for a manifest; it may name a component whose keys cannot be read.
 fn manifest_given(bytes: &[u8]) -> KeyringError {
     let components = inspect_manifest(bytes).manifest.and_then(|manifest| manifest.components).unwrap_or_default();
     let mut names = components.split(',').map(|part| part.trim().trim_start_matches("file://"));
     match names.find(|name| name.contains("keyring") && !name.ends_with(FILE_COMPONENT)) {
         Some(component) => KeyringError::OtherComponent { component: component.to_owned() },
-        None => KeyringError::ManifestGiven,
+        None => KeyringError::ManifestNotConfig,
     }
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn json_damage(error: &serde_json::Error) -> Damage {
     }
 }
 
-/// The methods of a visitor that take everything but strings for `$value`.
+/// Visitor methods that yield `$value` for everything except strings.
 macro_rules! anything_else {
     ($value:expr) => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
@@ -226,7 +226,7 @@ macro_rules! anything_else {
 }
 pub(crate) use anything_else;
 
-/// A string; anything else reads as "not there" instead of spoiling the whole file.
+/// A string; a value of another type counts as missing and is not an error.
 #[derive(Default)]
 pub(crate) struct Text(pub(crate) Option<String>);
 
@@ -262,7 +262,7 @@ impl<'de> serde::de::Visitor<'de> for TextVisitor {
     anything_else!(Text(None));
 }
 
-/// A boolean, also written as a string.
+/// A boolean, or a boolean written as a string.
 #[derive(Default)]
 struct Flag(Option<bool>);
 
@@ -309,13 +309,13 @@ mod tests {
     #[test]
     fn what_names_a_keyring_is_known_and_written_for_another() {
         for (name, names) in [
-            (CONFIG, Some(NamesKeyring::Configuration)),
-            ("component_keyring_kmip.cnf", Some(NamesKeyring::OtherConfiguration)),
-            ("mysqld.my", Some(NamesKeyring::Manifest)),
+            (CONFIG, Some(KeyringConfigFile::Configuration)),
+            ("component_keyring_kmip.cnf", Some(KeyringConfigFile::OtherConfiguration)),
+            ("mysqld.my", Some(KeyringConfigFile::Manifest)),
             ("component_keyring_file", None),
             ("my.cnf", None),
         ] {
-            assert_eq!(NamesKeyring::of(name), names, "{name}");
+            assert_eq!(KeyringConfigFile::from_name(name), names, "{name}");
         }
         let directory = tempfile::tempdir().unwrap();
         let (config, keyring) = (directory.path().join(CONFIG), Path::new("/keys/\"of this\" host"));
@@ -343,10 +343,10 @@ mod tests {
             keyring_path(&path, None).unwrap_err()
         };
         let manifest = given("mysqld.my", r#"{"components":"file://component_keyring_file"}"#);
-        assert!(matches!(&manifest, KeyringError::ManifestGiven));
+        assert!(matches!(&manifest, KeyringError::ManifestNotConfig));
         assert!(manifest.to_string().contains(CONFIG), "{manifest}");
         let local = given("mysqld.my", r#"{"read_local_manifest":true}"#);
-        assert!(matches!(local, KeyringError::ManifestGiven));
+        assert!(matches!(local, KeyringError::ManifestNotConfig));
         let other = given("mysqld.my", r#"{"components":"file://component_keyring_kmip"}"#);
         assert!(matches!(other, KeyringError::OtherComponent { component } if component == "component_keyring_kmip"));
         let encrypted = given("component_keyring_encrypted_file.cnf", r#"{"path":"k","password":"x"}"#);

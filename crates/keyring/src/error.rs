@@ -1,4 +1,4 @@
-//! Why a key store cannot be read.
+//! Errors of reading and writing key stores.
 
 use std::{
     io::{self, ErrorKind},
@@ -6,169 +6,169 @@ use std::{
 };
 
 use crate::{
-    salted::MAX_ROUNDS,
+    openssl_enc::MAX_ROUNDS,
     store::{InvalidReason, StoreKind},
 };
 
-/// A key store cannot be read.
+/// Why a key store cannot be read or written.
 ///
-/// [`inspect`](crate::inspect) reports damage inside a recognised store as
-/// [`StoreSummary::damage`](crate::StoreSummary::damage); the loaders refuse what is damaged as a whole.
-/// No message holds key bytes or a password, nor the path of the file, which its reader knows.
+/// [`inspect`](crate::inspect) reports damage in a recognised store as
+/// [`StoreSummary::damage`](crate::StoreSummary::damage); the loaders refuse a store that is damaged as a whole. No
+/// message contains key bytes, a password, or the path of the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// No bytes. For MySQL's file keyrings that means "no keys".
+    /// The file is empty. For MySQL's file keyrings that means "no keys".
     #[error("the key store is empty")]
     Empty,
-    /// None of the known stores.
+    /// Not a known kind of store.
     #[error(
-        "not a keyring or key file this program knows; if it is an encrypted keyring of MySQL Enterprise, \
+        "not a supported keyring or key file; if it is an encrypted keyring of MySQL Enterprise, \
          migrate a copy of its keys to component_keyring_file and give that"
     )]
     NotRecognised,
-    /// Larger than any key store.
+    /// The file is larger than any key store.
     #[error("larger than {limit} bytes, not a key store")]
     TooLarge {
         /// The limit in bytes.
         limit: u64,
     },
-    /// A known store that holds no keys, or none of the wanted kind.
-    #[error("{}", instead(*.kind))]
+    /// A known store without keys, or without keys of the wanted kind.
+    #[error("{}", wrong_kind(*.kind))]
     WrongKind {
-        /// What it is.
+        /// Kind of the store.
         kind: StoreKind,
     },
-    /// The end, or the mark there, is missing.
+    /// The end of the file, or its end mark, is missing.
     #[error("damaged: its end is missing; take another copy")]
     Truncated,
-    /// Text that is no JSON of the component's form.
+    /// The text is not JSON of the component's form.
     #[error("damaged: not in its format at line {line}, column {column}; take another copy")]
     NotJson {
-        /// From 1.
+        /// Line, from 1.
         line: u64,
-        /// From 1.
+        /// Column, from 1.
         column: u64,
     },
-    /// Records that do not follow on each other.
+    /// The records are not contiguous.
     #[error("damaged: not in its format from byte {offset} on; take another copy")]
     Malformed {
-        /// From the start of the file.
+        /// Offset of the first bad byte.
         offset: u64,
     },
-    /// The SHA-256 at the end does not match.
+    /// The SHA-256 at the end of the file does not match.
     #[error("damaged: its checksum does not match its keys; take another copy")]
     Checksum,
-    /// A version this program does not know.
-    #[error("a keyring of a version this program does not know")]
+    /// An unsupported version of the format.
+    #[error("a keyring of an unsupported version")]
     UnknownVersion,
-    /// Text without a key, where a MariaDB key file was wanted.
-    #[error("no line is a key (number;hexadecimal), so this is no key file of MariaDB")]
+    /// The text has no key, where a MariaDB key file was expected.
+    #[error("no line is a key (number;hexadecimal), so this is not a key file of MariaDB")]
     NoKeyLine,
     /// A line of a MariaDB key file that is neither key nor comment.
-    #[error("line {line} of the key file is invalid ({}); the server refuses the whole file, too", invalid(*.reason))]
+    #[error("line {line} of the key file is invalid ({}); the server refuses the whole file, too", invalid_line(*.reason))]
     InvalidLine {
-        /// From 1.
+        /// Line, from 1.
         line: u64,
-        /// Why.
+        /// What is wrong with it.
         reason: InvalidReason,
     },
-    /// An encrypted MariaDB key file.
+    /// The MariaDB key file is encrypted, and no password was given.
     #[error("the key file is encrypted; give its password too (file_key_management_filekey)")]
     NeedsPassword,
-    /// An encrypted MariaDB key file that is no text once opened.
+    /// The decrypted content of a MariaDB key file is not text.
     #[error(
-        "the password does not open the key file, or the file is damaged, or more than {MAX_ROUNDS} rounds of PBKDF2 \
-         were used and not told"
+        "the password does not open the key file, or the file is damaged, or it uses more than {MAX_ROUNDS} rounds of PBKDF2 \
+         and their number was not given"
     )]
     WrongPassword,
-    /// A password that the server would not read.
+    /// The server would not accept the password.
     #[error("the password of the key file is longer than {limit} bytes")]
     PasswordTooLong {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A configuration that does not say where the keyring is.
+    /// The configuration does not name the keyring file.
     #[error("names no keyring file (\"path\")")]
     NoPath,
-    /// A configuration that points into the data directory.
+    /// The configuration refers to the data directory, which was not given.
     #[error("refers to the data directory; give that too, or {} from there", .wanted.display())]
     NeedsDatadir {
-        /// What would do instead.
+        /// The file that can be given instead.
         wanted: PathBuf,
     },
     /// The configuration in the data directory, to which the given one refers, cannot be used.
     #[error("refers to {}: {source}", .path.display())]
     LocalConfig {
-        /// The configuration in the data directory.
+        /// Path of the configuration in the data directory.
         path: PathBuf,
-        /// Why.
+        /// Its error.
         source: Box<Self>,
     },
-    /// A manifest where a component's configuration was wanted.
+    /// A manifest, where a component's configuration was expected.
     #[error(
         "only names the keyring component; give component_keyring_file.cnf from the server's plug-in or data \
          directory instead"
     )]
-    ManifestGiven,
-    /// The configuration of a component that keeps its keys elsewhere or encrypted.
+    ManifestNotConfig,
+    /// A component that stores its keys encrypted or on another host.
     #[error("keys of {component} cannot be read; migrate a copy of them to component_keyring_file and give that")]
     OtherComponent {
-        /// The component.
+        /// Name of the component.
         component: String,
     },
-    /// Not a configuration of a keyring component.
+    /// The file is not the configuration of a keyring component.
     #[error("not the configuration of a keyring component")]
     NotConfiguration,
-    /// No such file.
+    /// The file does not exist.
     #[error("does not exist")]
     NotFound,
-    /// The system forbids it.
+    /// The system denies permission.
     #[error("no permission to read it; run as a user who has it, such as the server's")]
     NotPermitted,
-    /// Neither a file nor an open descriptor.
+    /// Neither a regular file nor an open descriptor.
     #[error("{found}, not a file; copy its content into a file and give that")]
     NotAFile {
-        /// What it is.
+        /// What the path leads to.
         found: &'static str,
     },
-    /// The configuration says that the keyring is not to be written.
+    /// The configuration makes the keyring read-only.
     #[error("is configured to be read-only, so no key can be added")]
     ReadOnly,
-    /// A keyring that a server with components does not load, or that is damaged.
+    /// A plug-in keyring where the server loads components, or a damaged one.
     #[error(
-        "is a keyring of the older plug-in, to which no keys can be added for this server; migrate it to \
+        "is a keyring of the older plug-in, to which keys for this server cannot be added; migrate it to \
          component_keyring_file"
     )]
     CannotAdd,
-    /// A keyring that MySQL 5.7 does not load.
+    /// A component keyring where MySQL 5.7 loads a plug-in.
     #[error(
         "is a keyring of component_keyring_file, which MySQL 5.7 does not load; give that of its plug-in keyring_file, \
-         or a file that is not there yet"
+         or the name of a new file"
     )]
     NotForPlugin,
     /// A server was interrupted while it wrote the keyring.
     #[error("has a .backup beside it, which the server will put in its place; start and stop the server first")]
     Backup,
-    /// A symbolic link whose target is not there.
-    #[error("is a link to nothing; is the disk mounted that it leads to?")]
+    /// A symbolic link whose target does not exist.
+    #[error("is a link to a file that does not exist; is the disk of that file mounted?")]
     LinkToNothing,
-    /// The keyring could not be replaced.
+    /// The keyring could not be written.
     #[error("cannot be written: {0}")]
     CannotWrite(io::Error),
-    /// The operating system refused.
+    /// The system could not read the file.
     #[error("cannot be read: {0}")]
     Io(io::Error),
-    /// No memory to keep keys in.
+    /// No memory for keys could be allocated.
     #[error("no memory for keys: {0}")]
     Memory(io::Error),
-    /// The cipher library refused what it never refuses.
+    /// The cipher library failed.
     #[error("the cipher library refused a key")]
     Cipher,
 }
 
-/// What a store is that was given in the wrong place, and what to give.
-const fn instead(kind: StoreKind) -> &'static str {
+/// The kind of store that was given for another, and what to give instead.
+const fn wrong_kind(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => {
             "a keyring of MySQL; give it as the keyring"
@@ -192,7 +192,7 @@ const fn instead(kind: StoreKind) -> &'static str {
     }
 }
 
-const fn invalid(reason: InvalidReason) -> &'static str {
+const fn invalid_line(reason: InvalidReason) -> &'static str {
     match reason {
         InvalidReason::Id => "it does not begin with the number of a key and a semicolon",
         InvalidReason::Type => "it names no type",

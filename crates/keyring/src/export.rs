@@ -8,12 +8,12 @@ use crate::{
     store::{StoreKind, kind_of},
 };
 
-/// Bytes of each of the three parts.
+/// Length of each of the three parts.
 const PART_BYTES: usize = 32;
 
-/// What opens one exported tablespace without a keyring.
+/// Key and initialisation vector of one exported tablespace.
 ///
-/// Source: formats, "Export key file", confirmed on MySQL 8.0 and 9.7.
+/// Source: formats, "Export key file"; confirmed on MySQL 8.0 and 9.7.
 #[derive(Debug)]
 pub struct ExportKey {
     key: Key,
@@ -21,13 +21,13 @@ pub struct ExportKey {
 }
 
 impl ExportKey {
-    /// Reads a `.cfp`, all bytes of which are given: the length of a key (BE4, 32), the transfer key, and
-    /// under it, block by block, the tablespace's key and initialisation vector.
+    /// Parses a `.cfp` file: the length of a key (32, 4 bytes big-endian), the transfer key, and, encrypted under it in
+    /// ECB mode, the tablespace's key and initialisation vector.
     ///
-    /// Nothing in the file tells whether it is damaged; only the tablespace does.
+    /// Damage to the file cannot be detected here; the tablespace then does not decrypt.
     ///
     /// # Errors
-    /// [`KeyringError::NotRecognised`] if the file has not the form of a transfer key, and
+    /// [`KeyringError::NotRecognised`] if the file does not have the form of a transfer key;
     /// [`KeyringError::WrongKind`] if it is another key store.
     pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
         let kind = kind_of(bytes)?;
@@ -48,7 +48,7 @@ impl ExportKey {
         &self.key
     }
 
-    /// The tablespace's initialisation vector, 32 bytes of which pages use the first 16.
+    /// The tablespace's initialisation vector, 32 bytes; pages use the first 16.
     #[must_use]
     pub const fn iv(&self) -> &Key {
         &self.iv
@@ -56,10 +56,10 @@ impl ExportKey {
 }
 
 fn unwrap(arena: &mut Arena, transfer: &[u8], wrapped: &[u8]) -> Result<Slot, KeyringError> {
-    let (slot, room) = arena.room(wrapped.len()).ok_or(KeyringError::Cipher)?;
-    room.copy_from_slice(wrapped);
+    let (slot, memory) = arena.allocate(wrapped.len()).ok_or(KeyringError::Cipher)?;
+    memory.copy_from_slice(wrapped);
     let unbound = UnboundCipherKey::new(&AES_256, transfer).map_err(|_| KeyringError::Cipher)?;
     let cipher = DecryptingKey::ecb(unbound).map_err(|_| KeyringError::Cipher)?;
-    cipher.decrypt(room, DecryptionContext::None).map_err(|_| KeyringError::Cipher)?;
+    cipher.decrypt(memory, DecryptionContext::None).map_err(|_| KeyringError::Cipher)?;
     Ok(slot)
 }

@@ -1,4 +1,4 @@
-//! Reading files of keys and passwords into memory that is wiped.
+//! Reads files of keys and passwords into memory that is wiped.
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,14 +13,13 @@ use zeroize::Zeroizing;
 
 use crate::{error::KeyringError, store::MAX_STORE_BYTES};
 
-/// What is read at first from a source of unknown length.
+/// Size of the first buffer for a source of unknown length.
 const FIRST_BYTES: usize = 64 << 10;
 
 /// Reads a whole key store, configuration or password file.
 ///
-/// An open descriptor under its `/dev` or `/proc` name may also be a pipe, as the shell's `<(…)` gives;
-/// other pipes and devices are refused, because reading them may wait for ever or take what belongs to
-/// another reader.
+/// A path in `/dev` or `/proc` that names an open descriptor may also be a pipe, as from the shell's `<(…)`. Other
+/// pipes and devices are refused: reading them may block for ever, or take data from another reader.
 ///
 /// # Errors
 /// [`KeyringError::NotFound`], [`KeyringError::NotPermitted`], [`KeyringError::NotAFile`],
@@ -37,20 +36,20 @@ pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
 }
 
-/// A pipe that this process has open; `None` for any other path.
+/// Opens a pipe that is a descriptor of this process; `None` for any other path.
 fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     if !is_descriptor(path) || !std::fs::metadata(path)?.file_type().is_fifo() {
         return Ok(None);
     }
-    // Without waiting: the open of a pipe would, for someone to write.
+    // Non-blocking, because opening a pipe waits for a writer.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     wait_again(&file)?;
     Ok(Some(file))
 }
 
-/// Reads a key store into memory that is wiped when dropped. `file_bytes` is the length it is expected
-/// to have; it may have grown.
+/// Reads a key store into memory that is wiped when dropped. `file_bytes` is the expected length; the file may have
+/// grown.
 ///
 /// # Errors
 /// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
@@ -61,7 +60,7 @@ pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>
     if expected > limit {
         return Err(too_large());
     }
-    // One byte more than expected, so that the end shows without growing.
+    // One byte more than expected, so that the end is found without reallocation.
     let first = if expected == 0 { FIRST_BYTES } else { expected.saturating_add(1) };
     let mut bytes = Zeroizing::new(vec![0; first]);
     let mut done = 0_usize;
@@ -78,7 +77,7 @@ pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>
     }
 }
 
-/// Reads until `bytes` is full or the source ends; returns where that is.
+/// Reads until `bytes` is full or the source ends; returns the number of bytes.
 fn fill(source: &mut impl Read, bytes: &mut [u8], mut done: usize) -> io::Result<usize> {
     while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match source.read(rest) {
@@ -91,15 +90,15 @@ fn fill(source: &mut impl Read, bytes: &mut [u8], mut done: usize) -> io::Result
     Ok(done)
 }
 
-/// A copy with twice the room: a vector that grows by itself leaves its old bytes behind.
+/// Copies into a buffer of twice the size: a vector that reallocates by itself does not wipe the old memory.
 fn doubled(bytes: &[u8], limit: usize) -> Zeroizing<Vec<u8>> {
-    let room = bytes.len().saturating_mul(2).min(limit.saturating_add(1));
-    let mut larger = Zeroizing::new(vec![0; room]);
+    let capacity = bytes.len().saturating_mul(2).min(limit.saturating_add(1));
+    let mut larger = Zeroizing::new(vec![0; capacity]);
     larger.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     larger
 }
 
-/// Whether the path names a descriptor that this process has open.
+/// Whether the path names an open descriptor of this process.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory))
 }

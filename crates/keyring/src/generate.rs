@@ -1,45 +1,45 @@
-//! New keys for MariaDB's `file_key_management`, in a file that is encrypted as the server expects it
-//! without further options: as by `openssl enc -aes-256-cbc -md sha1`.
+//! Generates keys for MariaDB's `file_key_management`, encrypted as the server expects by default: like `openssl enc
+//! -aes-256-cbc -md sha1`.
 
 use std::fmt::Write as _;
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
-use crate::{error::KeyringError, salted};
+use crate::{error::KeyringError, openssl_enc};
 
-/// Bytes of a key.
+/// Length of a key.
 const KEY_BYTES: usize = 32;
-/// Random bytes of a password, which is written in twice as many digits: the server takes 256.
+/// Random bytes of a password. It has twice as many digits; the server accepts 256.
 const PASSWORD_BYTES: usize = 64;
-/// Characters of a line besides the key: number, semicolon, line end.
+/// Length of a line without the key: number, semicolon, line end.
 const LINE_BYTES: usize = 16;
 
-/// A random password, in digits that every editor shows.
+/// A random password in hexadecimal digits.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system gives no random bytes.
+/// [`KeyringError::Cipher`] if the system has no random bytes.
 pub fn new_password() -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     let mut digits = Zeroizing::new(String::with_capacity(2 * PASSWORD_BYTES));
     add_random(&mut digits, PASSWORD_BYTES)?;
     Ok(Zeroizing::new(digits.as_bytes().to_vec()))
 }
 
-/// A key file with random keys 1 to `keys`, encrypted with a password.
+/// A key file with the random keys 1 to `keys`, encrypted with a password.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system gives no random bytes.
+/// [`KeyringError::Cipher`] if the system has no random bytes.
 pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, KeyringError> {
     let lines = usize::try_from(keys).unwrap_or(usize::MAX);
-    // Room from the start: a text that grows leaves keys behind.
-    let room = lines.saturating_mul(2 * KEY_BYTES + LINE_BYTES);
-    let mut text = Zeroizing::new(String::with_capacity(room));
+    // Allocated once: reallocation would leave keys in memory.
+    let capacity = lines.saturating_mul(2 * KEY_BYTES + LINE_BYTES);
+    let mut text = Zeroizing::new(String::with_capacity(capacity));
     for id in 1..=keys {
         let _ = write!(text, "{id};");
         add_random(&mut text, KEY_BYTES)?;
         text.push('\n');
     }
-    salted::seal(text.as_bytes(), password)
+    openssl_enc::seal(text.as_bytes(), password)
 }
 
 fn add_random(text: &mut String, bytes: usize) -> Result<(), KeyringError> {

@@ -1,4 +1,4 @@
-//! Hexadecimal that is decoded straight to where a key is kept.
+//! Hexadecimal, decoded directly into the memory of a key.
 
 /// An even number of hexadecimal digits, of either case.
 #[derive(Clone, Copy)]
@@ -6,16 +6,16 @@ pub(crate) struct Hex<'a>(&'a [u8]);
 
 impl<'a> Hex<'a> {
     pub(crate) fn new(digits: &'a [u8]) -> Option<Self> {
-        let whole = digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit);
-        whole.then_some(Self(digits))
+        let valid = digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit);
+        valid.then_some(Self(digits))
     }
 
-    /// Bytes that the digits stand for.
+    /// Number of bytes that the digits encode.
     pub(crate) const fn bytes(self) -> usize {
         self.0.len() / 2
     }
 
-    /// Writes as many bytes as `out` takes.
+    /// Decodes as many bytes as `out` holds.
     pub(crate) fn decode(self, out: &mut [u8]) {
         let (pairs, _) = self.0.as_chunks::<2>();
         for (byte, [high, low]) in out.iter_mut().zip(pairs) {
@@ -24,7 +24,7 @@ impl<'a> Hex<'a> {
     }
 }
 
-/// The value of a hexadecimal digit, without a branch or a table that depends on it.
+/// The value of a hexadecimal digit, in constant time.
 const fn value(digit: u8) -> u8 {
     (digit & 0x0f).wrapping_add((digit >> 6).wrapping_mul(9))
 }

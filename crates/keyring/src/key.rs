@@ -1,11 +1,11 @@
-//! Keys in memory that is locked where the system allows it, and wiped.
+//! Keys in memory that is wiped, and locked where the system permits.
 
 use std::{fmt, ops::Range, sync::Arc};
 
 use crate::{error::KeyringError, locked::Locked};
 
-/// One key. `Debug` shows nothing of it, not even its length; its bytes are wiped when the last
-/// key that was loaded with it is dropped. A clone shares the bytes.
+/// One key. A clone shares the bytes; they are wiped when the last key from the same store is dropped. `Debug` shows
+/// neither the bytes nor their number.
 #[derive(Clone)]
 pub struct Key {
     memory: Arc<Locked>,
@@ -13,13 +13,13 @@ pub struct Key {
 }
 
 impl Key {
-    /// The bytes. A copy of them is the caller's to wipe.
+    /// The bytes. The caller wipes copies.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.memory.bytes().get(self.at.clone()).unwrap_or_default()
     }
 
-    /// Whether the system keeps the bytes out of swap; it refuses beyond `RLIMIT_MEMLOCK`.
+    /// Whether the memory is locked against swapping; the system refuses beyond `RLIMIT_MEMLOCK`.
     #[must_use]
     pub fn is_locked(&self) -> bool {
         self.memory.is_locked()
@@ -32,39 +32,39 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Memory that the keys of one store are written into. One mapping for all: pages and locked
-/// memory are scarce, and a store may hold thousands of keys.
+/// Memory for the keys of one store, in a single mapping: pages and locked memory are scarce, and a store may have
+/// thousands of keys.
 pub(crate) struct Arena {
     memory: Locked,
     used: usize,
 }
 
-/// Where in its arena a key is.
+/// Position of a key in its arena.
 pub(crate) struct Slot(Range<usize>);
 
 impl Arena {
-    /// Room for `bytes` bytes of keys, which the caller bounds by the size of the file.
+    /// Maps memory for `bytes` bytes of keys; the caller limits them by the size of the file.
     pub(crate) fn new(bytes: usize) -> Result<Self, KeyringError> {
         let memory = Locked::new(bytes).map_err(KeyringError::Memory)?;
         Ok(Self { memory, used: 0 })
     }
 
-    /// Room for one key, zero; `None` if the arena is full.
-    pub(crate) fn room(&mut self, bytes: usize) -> Option<(Slot, &mut [u8])> {
+    /// Zeroed memory for one key; `None` if the arena is full.
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Option<(Slot, &mut [u8])> {
         let end = self.used.checked_add(bytes)?;
         let at = self.used..end;
-        let room = self.memory.bytes_mut().get_mut(at.clone())?;
+        let memory = self.memory.bytes_mut().get_mut(at.clone())?;
         self.used = end;
-        Some((Slot(at), room))
+        Some((Slot(at), memory))
     }
 
-    /// Ends writing.
+    /// Makes the arena read-only.
     pub(crate) fn freeze(self) -> Keys {
         Keys(Arc::new(self.memory))
     }
 }
 
-/// An arena that is only read.
+/// A read-only arena.
 pub(crate) struct Keys(Arc<Locked>);
 
 impl Keys {
@@ -87,12 +87,12 @@ mod tests {
         let slots: Vec<Slot> = [(16, 1), (32, 2)]
             .into_iter()
             .map(|(bytes, value)| {
-                let (slot, room) = arena.room(bytes).unwrap();
-                room.fill(value);
+                let (slot, memory) = arena.allocate(bytes).unwrap();
+                memory.fill(value);
                 slot
             })
             .collect();
-        assert!(arena.room(1).is_none());
+        assert!(arena.allocate(1).is_none());
         let keys = arena.freeze();
         let keys: Vec<Key> = slots.into_iter().map(|slot| keys.key(slot)).collect();
         assert_eq!(keys[0].as_bytes(), [1; 16]);
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn debug_is_blank() {
         let mut arena = Arena::new(32).unwrap();
-        let (slot, _) = arena.room(32).unwrap();
+        let (slot, _) = arena.allocate(32).unwrap();
         let key = arena.freeze().key(slot);
         assert_eq!(format!("{key:?} {key:#?}"), "Key Key");
     }

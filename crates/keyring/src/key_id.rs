@@ -4,44 +4,44 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a key's name says.
+/// The parts of a key's name.
 ///
 /// Source: formats, "Encryption info on page 0" (`INNODBKey-…`) and "Keyring stores"
 /// (`MySQLReplicationKey_…`), confirmed on MySQL 9.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum KeyName {
-    /// Master key of tablespaces.
+    /// Master key of tablespaces and redo logs.
     InnodbMaster {
-        /// Server uuid; the numeric server id in keyrings of 5.7.11.
+        /// Server UUID; the numeric server id in keyrings of 5.7.11.
         owner: String,
         /// Number of the key, from 1.
         number: u32,
     },
     /// Master key of binary and relay logs.
     Replication {
-        /// Server uuid.
+        /// Server UUID.
         owner: String,
         /// Number of the key.
         number: u32,
     },
-    /// Bookkeeping of the rotation of binary log keys, no key.
+    /// A bookkeeping entry of binary log key rotation, not a key.
     ReplicationMarker,
-    /// Any other.
+    /// Any other name.
     Other,
 }
 
 /// InnoDB master keys of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterKeys {
-    /// Server uuid; the numeric server id in keyrings of 5.7.11.
+    /// Server UUID; the numeric server id in keyrings of 5.7.11.
     pub owner: String,
-    /// Numbers of its keys, ascending; the last is the newest.
+    /// Numbers of its keys, ascending; the last one is the newest.
     pub numbers: Vec<u32>,
 }
 
 impl KeyName {
-    /// Reads a name.
+    /// Parses a name.
     #[must_use]
     pub fn parse(id: &str) -> Self {
         Self::innodb(id).or_else(|| Self::replication(id)).unwrap_or(Self::Other)
@@ -61,7 +61,7 @@ impl KeyName {
     }
 }
 
-/// InnoDB master keys by server, in order of the servers' names.
+/// InnoDB master keys by server, sorted by the servers' names.
 pub(crate) fn master_keys<'i>(ids: impl Iterator<Item = &'i str>) -> Vec<MasterKeys> {
     let mut by_owner: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for id in ids {

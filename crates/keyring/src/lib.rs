@@ -1,16 +1,15 @@
-//! MySQL keyring files and MariaDB key files: recognise, judge, and read keys into memory that is
-//! locked where possible and wiped.
+//! MySQL keyring files and MariaDB key files: recognised, judged, and loaded into memory that is wiped and, where
+//! possible, locked.
 //!
-//! [`recognise`] and [`inspect`] answer what a key file is, which keys it names, whether anyone who can
-//! read it can use them, and whether it is damaged, without keeping a key. [`MysqlKeyring`],
-//! [`MariaDbKeys`] and [`ExportKey`] read the keys themselves. [`opens()`] and [`opens_page()`] try one on
-//! a tablespace. [`read_file`] reads a file into memory that is wiped.
+//! [`recognise`] and [`inspect`] tell the kind of a key file, the names of its keys, whether anyone who can read it can
+//! use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
+//! keys. [`opens()`] and [`opens_page()`] test whether a key opens a tablespace. [`read_file`] reads a file into memory
+//! that is wiped.
 //!
-//! Input is untrusted: nothing here panics, and nothing is allocated that is larger than
-//! a small multiple of the input.
+//! Input is untrusted: nothing panics, and allocations are at most a small multiple of the input.
 //!
-//! Source: formats, "Keyring stores" and "Key files"; component file and both versions of
-//! the plug-in file, plain and password-protected MariaDB files confirmed on testdata.
+//! Source: formats, "Keyring stores" and "Key files". The component file, both versions of the plug-in file, and plain
+//! and encrypted MariaDB files are confirmed on testdata.
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
@@ -30,15 +29,15 @@ mod mariadb_file;
 mod mysql;
 mod opens;
 mod opens_page;
-mod own;
+mod openssl_enc;
 mod plugin_file;
 mod record;
-mod salted;
 mod store;
 mod vault;
+mod writable;
 
 pub use crate::config::{
-    ComponentConfig, Manifest, NamesKeyring, configuration_of, keyring_path, manifest_of_file_component,
+    ComponentConfig, KeyringConfigFile, Manifest, configuration_of, keyring_path, manifest_of_file_component,
 };
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;
@@ -50,7 +49,7 @@ pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
-pub use crate::own::{LoadedBy, OwnKey, OwnKeyring, Purpose};
-pub use crate::salted::{Derivation, Digest};
+pub use crate::openssl_enc::{Derivation, Digest};
 pub use crate::store::{Damage, InvalidReason, KeyEntry, MAX_STORE_BYTES, StoreKind, StoreSummary, inspect, recognise};
 pub use crate::vault::{VaultConfig, VaultIssue};
+pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};

@@ -1,15 +1,14 @@
-//! Memory that is neither swapped out nor written into core dumps: the only unsafe code of
-//! this crate.
+//! Memory that is neither swapped out nor written into core dumps. The only unsafe code of this crate.
 //!
-//! A mapping of its own, because locks and dump advice work on whole pages: on the heap they
-//! would cover other data too, and outlive the allocation.
+//! It is a mapping of its own, because `mlock` and `madvise` work on whole pages: on the heap they would affect other
+//! data, and outlive the allocation.
 
 use std::{io, ptr, ptr::NonNull, slice};
 
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use zeroize::Zeroize;
 
-/// Bytes, first all zero, wiped before the system gets them back.
+/// Bytes, initially zero, wiped before they are unmapped.
 pub(crate) struct Locked {
     start: NonNull<u8>,
     len: usize,
@@ -17,10 +16,11 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Maps `len` bytes. A refused lock (`RLIMIT_MEMLOCK`) is no error, see [`Self::is_locked`].
+    /// Maps `len` bytes. If the system refuses to lock them (`RLIMIT_MEMLOCK`), that is not an error; see
+    /// [`Self::is_locked`].
     pub(crate) fn new(len: usize) -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // The system maps no empty range.
+        // The system does not map empty ranges.
         let mapped = len.max(1);
         // SAFETY: a new mapping of no file, at an address the system chooses, touches no other memory.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), mapped, protection, MapFlags::PRIVATE) }?;
@@ -33,7 +33,7 @@ impl Locked {
         Ok(Self { start, len, locked })
     }
 
-    /// Whether the system keeps these bytes out of swap.
+    /// Whether the memory is locked against swapping.
     pub(crate) const fn is_locked(&self) -> bool {
         self.locked
     }

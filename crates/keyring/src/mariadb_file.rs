@@ -1,11 +1,10 @@
 //! MariaDB `file_key_management`: lines `id;hex`, or `id;version;hex`.
 //!
-//! Lines are read as the server reads them, which refuses a whole file for one invalid line: blanks
-//! may stand before the number and nowhere else, what follows the digits of the key is ignored, and a
-//! NUL ends the file.
+//! Parsed as the server does, which refuses a whole file for one invalid line. Blanks are permitted only before the
+//! number, everything after the key's digits is ignored, and a NUL ends the file.
 //!
-//! Source: formats, "Key files (file_key_management)", confirmed on MariaDB 10.11; lines with a version
-//! (Enterprise Server 11.8) from its documentation, no sample file.
+//! Source: formats, "Key files (file_key_management)"; confirmed on MariaDB 10.11. Lines with a version (Enterprise
+//! Server 11.8) are from its documentation, without a sample.
 
 use crate::{
     hex::Hex,
@@ -13,10 +12,10 @@ use crate::{
     store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
 };
 
-/// The version of keys whose line names none.
+/// The version of keys on lines without one.
 pub(crate) const FIRST_VERSION: u32 = 1;
 
-/// The key that the server needs for itself.
+/// The key that the server needs for its own files.
 pub(crate) const SYSTEM_KEY: u32 = 1;
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
@@ -43,13 +42,13 @@ pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     summary
 }
 
-/// Whether the first line that is no comment is a key with a length it can have.
+/// Whether the first line that is not a comment has a key of valid length.
 pub(crate) fn is_key_file(bytes: &[u8]) -> bool {
     let first = lines(bytes).map(|(_, line)| line).find(|line| !matches!(line, Line::Blank));
     matches!(first, Some(Line::Key(key)) if key.hex().is_ok())
 }
 
-/// The lines with their numbers, from 1.
+/// The lines, numbered from 1.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Line<'_>)> {
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     (1_u64..).zip(text.split(|byte| *byte == b'\n').map(Line::parse))
@@ -81,7 +80,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> KeyLine<'a> {
-    /// The key, or why it is none.
+    /// The key's digits, or why they are not valid.
     pub(crate) fn hex(&self) -> Result<Hex<'a>, InvalidReason> {
         match Hex::new(self.digits) {
             Some(hex) if matches!(hex.bytes(), 16 | 24 | 32) => Ok(hex),
@@ -106,7 +105,7 @@ impl<'a> KeyLine<'a> {
     }
 }
 
-/// A number from 1 that a semicolon ends, and what follows.
+/// Splits off a number of at least 1 that ends with a semicolon.
 fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (digits, rest) = split_while(bytes, u8::is_ascii_digit);
     let number = str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number > 0)?;

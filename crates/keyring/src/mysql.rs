@@ -11,10 +11,10 @@ use crate::{
     store::{Damage, StoreKind, kind_of},
 };
 
-/// The keys of a file of `component_keyring_file` or of the `keyring_file` plug-in.
+/// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
 ///
-/// Source: formats, "Keyring stores": a key is identified by its name and its user together, and the
-/// server's own keys have an empty user. Confirmed on testdata.
+/// Source: formats, "Keyring stores": name and user together identify a key, and the server's own keys have an empty
+/// user. Confirmed on testdata.
 #[derive(Debug, Default)]
 pub struct MysqlKeyring {
     /// By user, then by name.
@@ -24,16 +24,14 @@ pub struct MysqlKeyring {
 }
 
 impl MysqlKeyring {
-    /// Reads a keyring, all bytes of which are given and stay the caller's to wipe. No bytes mean no
-    /// keys, as for the server.
+    /// Parses a keyring. The caller wipes `bytes`. An empty file has no keys, as for the server.
     ///
-    /// A key that cannot be used is left out and listed by [`Self::damage`].
+    /// Unusable keys are omitted and listed by [`Self::damage`].
     ///
     /// # Errors
-    /// [`KeyringError::WrongKind`] and [`KeyringError::NotRecognised`] for anything else;
-    /// [`KeyringError::Truncated`], [`KeyringError::NotJson`], [`KeyringError::Malformed`],
-    /// [`KeyringError::Checksum`] and [`KeyringError::UnknownVersion`] for a file that may have lost
-    /// keys: half of a keyring looks like missing keys.
+    /// [`KeyringError::WrongKind`] and [`KeyringError::NotRecognised`] for other files; [`KeyringError::Truncated`],
+    /// [`KeyringError::NotJson`], [`KeyringError::Malformed`], [`KeyringError::Checksum`] and
+    /// [`KeyringError::UnknownVersion`] for a file that may have lost keys: they would otherwise count as missing.
     pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -44,12 +42,12 @@ impl MysqlKeyring {
             kind => return Err(KeyringError::WrongKind { kind }),
         };
         match parsed.damage.first() {
-            Some(damage) => Err(whole(damage)),
-            None => Self::keep(&parsed),
+            Some(damage) => Err(damage_error(damage)),
+            None => Self::from_parsed(&parsed),
         }
     }
 
-    fn keep(parsed: &Parsed<'_>) -> Result<Self, KeyringError> {
+    fn from_parsed(parsed: &Parsed<'_>) -> Result<Self, KeyringError> {
         let materials = || parsed.records.iter().filter_map(|record| record.usable().ok());
         let bytes = materials().fold(0, |sum: usize, material| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
@@ -58,8 +56,8 @@ impl MysqlKeyring {
         for (index, record) in (0_u64..).zip(&parsed.records) {
             match record.usable() {
                 Ok(material) => {
-                    if let Some((slot, room)) = arena.room(material.bytes()) {
-                        material.write(room);
+                    if let Some((slot, memory)) = arena.allocate(material.bytes()) {
+                        material.write(memory);
                         slots.push((record, slot));
                     }
                 }
@@ -82,8 +80,8 @@ impl MysqlKeyring {
         keyring
     }
 
-    /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. Of two keys of one
-    /// name, which [`Self::damage`] lists, it is the first.
+    /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. If the name occurs twice, which
+    /// [`Self::damage`] lists, the first one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Key> {
         self.of_user(name, "")
@@ -95,23 +93,23 @@ impl MysqlKeyring {
         self.keys.get(user)?.get(name)
     }
 
-    /// The server's own keys and their names, in the order of the names.
+    /// The server's own keys with their names, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Key)> {
         self.keys.get("").into_iter().flatten().map(|(name, key)| (name.as_str(), key))
     }
 
-    /// Names of the server's own keys, in order.
+    /// Names of the server's own keys, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// Keys that were left out or stand there twice.
+    /// Keys that were omitted, or that occur twice.
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// Whether the system keeps all keys out of swap.
+    /// Whether all keys are locked against swapping.
     #[must_use]
     pub const fn locked(&self) -> bool {
         !self.unlocked
@@ -126,8 +124,8 @@ fn not_json(error: &serde_json::Error) -> KeyringError {
     KeyringError::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
 }
 
-/// The error for damage to the file as a whole.
-const fn whole(damage: &Damage) -> KeyringError {
+/// The error for damage to the whole file.
+const fn damage_error(damage: &Damage) -> KeyringError {
     match damage {
         Damage::Checksum => KeyringError::Checksum,
         Damage::Malformed { at } => KeyringError::Malformed { offset: *at },

@@ -1,19 +1,19 @@
-//! Whether a master key opens a tablespace. The tablespace's key is unwrapped in memory that is
-//! wiped, and only the answer leaves.
+//! Tests whether a master key opens a tablespace. The tablespace's key is unwrapped in memory that is wiped; only the
+//! result leaves it.
 //!
-//! Source: formats, "Encryption info on page 0": 64 bytes, AES-256-ECB under the master key;
-//! the CRC-32C of what is inside tells whether the key was right. Confirmed on MySQL 9.7.
+//! Source: formats, "Encryption info on page 0": 64 bytes, AES-256-ECB under the master key; their CRC-32C shows
+//! whether the key was right. Confirmed on MySQL 9.7.
 
 use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
 use zeroize::Zeroizing;
 
 use crate::key::Key;
 
-/// Bytes of a tablespace's key and initialisation vector, wrapped.
+/// Length of the wrapped key and initialisation vector of a tablespace.
 pub const WRAPPED_BYTES: usize = 64;
 
-/// Tries a master key on a tablespace's wrapped key, whose CRC-32C is `checksum`; `None` if it is no
-/// key of 256 bits.
+/// Tries a master key on a wrapped tablespace key with the CRC-32C `checksum`; `None` if `master` does not have 256
+/// bits.
 #[must_use]
 pub fn opens(master: &Key, wrapped: &[u8; WRAPPED_BYTES], checksum: u32) -> Option<bool> {
     let unbound = UnboundCipherKey::new(&AES_256, master.as_bytes()).ok()?;
@@ -23,7 +23,7 @@ pub fn opens(master: &Key, wrapped: &[u8; WRAPPED_BYTES], checksum: u32) -> Opti
     Some(crc32c(inside.as_slice()) == checksum)
 }
 
-/// Castagnoli's CRC, bit by bit: 64 bytes do not deserve a table.
+/// CRC-32C (Castagnoli), bit by bit: a table would not pay off for 64 bytes.
 fn crc32c(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let step = |crc: u32, _: u32| (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg());
@@ -39,8 +39,8 @@ mod tests {
 
     fn key(bytes: &[u8]) -> Key {
         let mut arena = Arena::new(bytes.len()).unwrap();
-        let (slot, room) = arena.room(bytes.len()).unwrap();
-        room.copy_from_slice(bytes);
+        let (slot, memory) = arena.allocate(bytes.len()).unwrap();
+        memory.copy_from_slice(bytes);
         arena.freeze().key(slot)
     }
 

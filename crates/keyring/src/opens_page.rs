@@ -1,7 +1,7 @@
-//! Whether a key of MariaDB's key file opens a page. Only the answer leaves.
+//! Tests whether a key of MariaDB's key file opens a page. Only the result leaves this module.
 //!
-//! Source: formats, "Page encryption"; its vector is a test below. Only pages of the format full_crc32 say something in their first block: the space's
-//! number, which stands inside what is encrypted.
+//! Source: formats, "Page encryption"; its vector is a test below. Only the format full_crc32 has known plain text in
+//! the first encrypted block: the space id.
 
 use aws_lc_rs::cipher::{
     AES_128, AES_192, AES_256, Algorithm, DecryptingKey, DecryptionContext, EncryptingKey, UnboundCipherKey,
@@ -10,35 +10,35 @@ use zeroize::Zeroizing;
 
 use crate::{mariadb::MariaDbKeys, mariadb_file::FIRST_VERSION};
 
-/// Bytes of one block of AES.
+/// Length of an AES block.
 const BLOCK: usize = 16;
-/// Where the space's number stands in the first encrypted block: it begins at byte 26 of the page.
+/// Offset of the space id in the first encrypted block, which begins at byte 26 of the page.
 const SPACE_AT: usize = 34 - 26;
 
-/// What a trial needs of one encrypted page of the format full_crc32 without page compression.
+/// The parts of an encrypted page that a test needs; format full_crc32, no page compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSample {
     /// Initialisation vector of the tablespace, from page 0.
     pub space_iv: [u8; BLOCK],
-    /// Number of the tablespace, from page 0.
+    /// Space id, from page 0.
     pub space_id: u32,
-    /// Number of the page.
+    /// Page number.
     pub page_no: u32,
-    /// Log sequence number in the page's header.
+    /// Page LSN, from the page header.
     pub lsn: u64,
     /// Bytes 26 to 41 of the page.
     pub sealed: [u8; BLOCK],
 }
 
-/// Tries version 1 of key `id`, which is all that the samples can be of, on pages of one tablespace:
-/// whether one of them opens. `None` if there is nothing to try: no sample, or no such key.
+/// Tries version 1 of key `id`, the only one that samples can have, on pages of one tablespace; returns whether it
+/// opens one of them. `None` without samples or without that key.
 #[must_use]
 pub fn opens_page(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> Option<bool> {
     let key = keys.get(id, FIRST_VERSION).filter(|_| !samples.is_empty())?;
     Some(samples.iter().any(|sample| fits(key.as_bytes(), sample) == Some(true)))
 }
 
-/// Whether the first block holds the space's number once it is open, by CBC or by CTR.
+/// Whether the first block, decrypted by CBC or by CTR, contains the space id.
 fn fits(key: &[u8], sample: &PageSample) -> Option<bool> {
     let algorithm: &Algorithm = match key.len() {
         16 => &AES_128,
@@ -86,7 +86,7 @@ mod tests {
         bytes.try_into().unwrap()
     }
 
-    /// Page 4 of `demo/enc.ibd` of the formats' vectors.
+    /// Page 4 of `demo/enc.ibd`, from the formats' vectors.
     fn page() -> PageSample {
         PageSample {
             space_iv: hex("8e10d01aef75db581092f15f8ae03fd8"),

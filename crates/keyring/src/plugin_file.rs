@@ -1,8 +1,8 @@
 //! `keyring_file` plug-in (MySQL 5.7.11 to 8.3): records of binary lengths, keys XORed
 //! with a public constant.
 //!
-//! Source: formats, "`keyring_file` plugin data file": 64-bit little-endian confirmed on
-//! testdata, the other widths and orders from the plug-in's source.
+//! Source: formats, "`keyring_file` plugin data file". 64-bit little-endian is confirmed on testdata; other widths and
+//! byte orders are from the plug-in's source.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use zeroize::Zeroizing;
@@ -14,14 +14,14 @@ use crate::{
 
 const HEADER_BYTES: usize = 24;
 const END: &[u8] = b"EOF";
-/// One without keys, as MySQL 5.7 writes it.
+/// A keyring without keys, as MySQL 5.7 writes it.
 const EMPTY: &[u8] = b"Keyring file version:1.0EOF";
 const HASH_BYTES: usize = 32;
 
-/// Constant that keys are hidden with; it is in the server's source.
+/// The constant that obfuscates keys, from the server's source.
 const OBFUSCATION: &[u8; 24] = b"*305=Ljt0*!@$Hnm(*-9-w;:";
 
-/// Takes a file apart, also one that is damaged: then the records before the damage.
+/// Parses a file; of a damaged one, the records before the damage.
 pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
     let body = bytes.get(HEADER_BYTES..).unwrap_or_default();
     let tail_bytes = match kind {
@@ -50,8 +50,8 @@ pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
     Parsed { records: found, damage, checksum_ok }
 }
 
-/// The file with one more key, which belongs to the server; a new one as MySQL 5.7 writes it if `before` is empty. `None`
-/// if it is damaged, or of a machine of another word size or byte order.
+/// The file with one more key of the server; a new file, as MySQL 5.7 writes it, if `before` is empty. `None` if the
+/// file is damaged, or from a machine with another word size or byte order.
 pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let before = if before.is_empty() { EMPTY } else { before };
     let (header, body) = before.split_at_checked(HEADER_BYTES)?;
@@ -59,10 +59,10 @@ pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -
     let tail_bytes = if has_hash { END.len().saturating_add(HASH_BYTES) } else { END.len() };
     let records = body.get(..body.len().checked_sub(tail_bytes)?)?;
     let is_sound = parse(before, kind).damage.is_empty() && Layout::SERVERS.records(records).1 == records.len();
-    let record = record_of(name, key).filter(|_| is_sound)?;
-    // Room from the start: a vector that grows leaves keys behind.
-    let room = before.len().saturating_add(record.len());
-    let mut after = Zeroizing::new(Vec::with_capacity(room));
+    let record = new_record(name, key).filter(|_| is_sound)?;
+    // Allocated once: reallocation would leave keys in memory.
+    let capacity = before.len().saturating_add(record.len());
+    let mut after = Zeroizing::new(Vec::with_capacity(capacity));
     after.extend(header);
     after.extend(records);
     after.extend(record.iter());
@@ -74,8 +74,8 @@ pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -
     Some(after)
 }
 
-/// A record of the server's own, padded to a length.
-fn record_of(name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+/// A record of the server's own, padded to the word size.
+fn new_record(name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     const TYPE: &[u8] = b"AES";
     const WIDTH: usize = 8;
     let parts = [name.len(), TYPE.len(), 0, key.len()];
@@ -111,7 +111,7 @@ impl Layout {
         Self { wide: false, little: false },
     ];
 
-    /// The records that can be read, and where the first one that cannot begins.
+    /// The readable records, and the offset of the first unreadable one.
     fn records(self, bytes: &[u8]) -> (Vec<Record<'_>>, usize) {
         let mut records = Vec::new();
         let mut at = 0;
@@ -134,7 +134,7 @@ impl Layout {
         let (id, rest) = content.split_at_checked(id)?;
         let (key_type, rest) = rest.split_at_checked(key_type)?;
         let (user, rest) = rest.split_at_checked(user)?;
-        // Nothing else tells damage in version 1.0: a record is as long as its parts, padded to a length.
+        // Version 1.0 has no other check: the record's length is that of its parts, padded.
         let parts = [id.len(), key_type.len(), user.len(), key].into_iter().try_fold(fields, usize::checked_add)?;
         if parts.checked_next_multiple_of(width)? != total {
             return None;

@@ -1,4 +1,4 @@
-//! What both formats of MySQL keyring files hold: named keys.
+//! Named keys, in the form that both formats of MySQL keyring files share.
 
 use crate::{
     hex::Hex,
@@ -6,25 +6,25 @@ use crate::{
     store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
 };
 
-/// One key as it stands in the file.
+/// A key in the file.
 pub(crate) struct Record<'a> {
     pub(crate) id: String,
     pub(crate) user: String,
     pub(crate) key_type: String,
-    /// `None` if it is not what the format wants.
+    /// `None` if the format does not permit it.
     pub(crate) material: Option<Material<'a>>,
 }
 
-/// Key bytes as they stand in the file.
+/// Key bytes as stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Material<'a> {
     Hex(Hex<'a>),
-    /// Each byte XORed with the mask, which begins anew for each key.
+    /// Each byte XORed with the mask, which restarts with each key.
     Masked(&'a [u8], &'static [u8; 24]),
 }
 
 impl Material<'_> {
-    /// Length of the key.
+    /// Length of the key in bytes.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Hex(hex) => hex.bytes(),
@@ -32,7 +32,7 @@ impl Material<'_> {
         }
     }
 
-    /// Writes the clear key.
+    /// Writes the decoded key to `out`.
     pub(crate) fn write(self, out: &mut [u8]) {
         match self {
             Self::Hex(hex) => hex.decode(out),
@@ -56,7 +56,7 @@ impl Record<'_> {
         }
     }
 
-    /// The key, or why it cannot be used.
+    /// The key material, or why it cannot be used.
     pub(crate) fn usable(&self) -> Result<Material<'_>, InvalidReason> {
         match (self.entry().judge(), self.material) {
             (None, Some(material)) => Ok(material),
@@ -65,17 +65,17 @@ impl Record<'_> {
     }
 }
 
-/// A MySQL keyring file, taken apart.
+/// A parsed MySQL keyring file.
 pub(crate) struct Parsed<'a> {
     pub(crate) records: Vec<Record<'a>>,
-    /// What is wrong with the file as a whole.
+    /// Damage to the file as a whole.
     pub(crate) damage: Vec<Damage>,
-    /// Whether its checksum matches, if it has one.
+    /// Whether the checksum matches, if the file has one.
     pub(crate) checksum_ok: Option<bool>,
 }
 
 impl Parsed<'_> {
-    /// Without the keys.
+    /// A summary, without key bytes.
     pub(crate) fn summary(self, kind: StoreKind) -> StoreSummary {
         let mut summary = StoreSummary::new(kind, true);
         summary.checksum_ok = self.checksum_ok;

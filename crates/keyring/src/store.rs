@@ -1,4 +1,4 @@
-//! What a key store is, and what is in it.
+//! Kinds of key stores, and their contents without key bytes.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,7 @@ use crate::{
     vault::{self, VaultConfig},
 };
 
-/// Stores larger than this are none: MariaDB's limit is 1 MiB, and 16 MiB hold more than
-/// 50,000 keys in MySQL's formats.
+/// Larger files are not key stores: MariaDB's limit is 1 MiB, and 16 MiB hold more than 50,000 keys in MySQL's formats.
 pub const MAX_STORE_BYTES: u64 = 16 << 20;
 
 /// The kinds of key stores and of the files that configure them.
@@ -23,70 +22,70 @@ pub const MAX_STORE_BYTES: u64 = 16 << 20;
 pub enum StoreKind {
     /// `component_keyring_file`: JSON, keys in clear hexadecimal.
     ComponentFile,
-    /// `component_keyring_*.cnf`: where the component keeps its keys.
+    /// `component_keyring_*.cnf`: location of the component's keys.
     ComponentConfig,
-    /// `mysqld.my`: which components the server loads.
+    /// `mysqld.my`: the components that the server loads.
     Manifest,
     /// `keyring_file` plug-in, version 1.0: obfuscated with a public constant.
     PluginFileV1,
-    /// `keyring_file` plug-in, version 2.0: the same with a SHA-256 at the end.
+    /// `keyring_file` plug-in, version 2.0: like 1.0, with a SHA-256 at the end.
     PluginFileV2,
     /// MariaDB `file_key_management`: lines `id;hex`.
     #[serde(rename = "mariadb-plain")]
     MariaDbPlain,
-    /// `openssl enc` with a password, as MariaDB uses it; content unknown.
+    /// Written by `openssl enc` with a password, as MariaDB uses it; content unknown.
     OpensslSalted,
-    /// `keyring_aws` plug-in: wrapped keys or ids.
+    /// `keyring_aws` plug-in: wrapped keys or key ids.
     AwsPlugin,
     /// Address and credentials of a HashiCorp Vault.
     VaultConfig,
-    /// `<table>.cfp`: transfer key of an exported table, opens it without a keyring.
+    /// `<table>.cfp`: transfer key of an exported table; opens the table without a keyring.
     CfpExportKey,
 }
 
-/// One key, without its bytes.
+/// A key, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyEntry {
-    /// Its name; the number of the key in MariaDB's files.
+    /// Name; in MariaDB's files the key id.
     pub id: String,
-    /// What the name says.
+    /// The parsed name.
     pub name: KeyName,
     /// Owner; empty for the server's own keys.
     pub user: String,
-    /// Type as stored (`AES`); empty in MariaDB's files.
+    /// Stored type (`AES`); empty in MariaDB's files.
     pub key_type: String,
-    /// Bytes of the key; `None` if they cannot be counted.
+    /// Length of the key in bytes; `None` if it cannot be determined.
     pub key_bytes: Option<u64>,
 }
 
-/// Something wrong with a recognised store.
+/// Damage to a recognised store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Damage {
-    /// Ends before its end.
+    /// The end of the file is missing.
     Truncated,
-    /// Not in its format from this byte (or, for text, line) on.
+    /// The format is violated from this position on.
     Malformed {
-        /// Offset in bytes, or line from 1 in text formats.
+        /// Byte offset; in text formats the line, from 1.
         at: u64,
     },
     /// A key that cannot be used.
     InvalidElement {
-        /// Number of the element, from 0; line from 1 in MariaDB's files.
+        /// Number of the key, from 0; in MariaDB's files the line, from 1.
         index: u64,
-        /// Why.
+        /// Why it cannot be used.
         reason: InvalidReason,
     },
-    /// Two keys of one name and owner.
+    /// Two keys have the same name and owner.
     Duplicate {
         /// The name.
         id: String,
     },
     /// The SHA-256 at the end does not match.
     Checksum,
-    /// A version this program does not know.
+    /// The version is not supported.
     UnknownVersion,
-    /// MariaDB: key 1, which the server needs, is missing.
+    /// MariaDB's key 1, which the server needs, is missing.
     NoSystemKey,
 }
 
@@ -94,23 +93,23 @@ pub enum Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InvalidReason {
-    /// No name, or none of the right form.
+    /// The name is missing or malformed.
     Id,
-    /// No type.
+    /// The type is missing.
     Type,
-    /// No key bytes, or not in hexadecimal.
+    /// The key bytes are missing, or not hexadecimal.
     Data,
-    /// A length this kind of key cannot have.
+    /// The length is not valid for this type of key.
     Length,
 }
 
-/// What a key store holds. No key bytes.
+/// Contents of a key store, without key bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreSummary {
-    /// What it is.
+    /// Kind of the store.
     pub kind: StoreKind,
-    /// Whether reading the file is enough to use what it protects: keys in the clear or
-    /// only obfuscated, an inline Vault token, a transfer key.
+    /// Whether the file alone gives access to what it protects: keys in clear or only obfuscated, an inline Vault
+    /// token, a transfer key.
     pub readable_without_password: bool,
     /// The keys, in the order of the file.
     pub entries: Vec<KeyEntry>,
@@ -120,13 +119,13 @@ pub struct StoreSummary {
     pub replication_keys: Vec<String>,
     /// Plug-in file version 2.0: whether its SHA-256 matches.
     pub checksum_ok: Option<bool>,
-    /// What is wrong with it.
+    /// Damage that was found.
     pub damage: Vec<Damage>,
-    /// For [`StoreKind::ComponentConfig`].
+    /// Content of a [`StoreKind::ComponentConfig`].
     pub config: Option<ComponentConfig>,
-    /// For [`StoreKind::Manifest`].
+    /// Content of a [`StoreKind::Manifest`].
     pub manifest: Option<Manifest>,
-    /// For [`StoreKind::VaultConfig`].
+    /// Content of a [`StoreKind::VaultConfig`].
     pub vault: Option<VaultConfig>,
 }
 
@@ -146,13 +145,13 @@ impl StoreSummary {
         }
     }
 
-    /// Whether it holds InnoDB master key `number` of server `owner`.
+    /// Whether the store has InnoDB master key `number` of server `owner`.
     #[must_use]
     pub fn has_master_key(&self, owner: &str, number: u32) -> bool {
         self.master_keys.iter().any(|keys| keys.owner.eq_ignore_ascii_case(owner) && keys.numbers.contains(&number))
     }
 
-    /// Adds what follows from the entries.
+    /// Fills in the fields that derive from the entries.
     fn complete(mut self) -> Self {
         self.master_keys = master_keys(self.entries.iter().map(|entry| entry.id.as_str()));
         self.replication_keys = self
@@ -172,8 +171,7 @@ impl StoreSummary {
 }
 
 impl KeyEntry {
-    /// A key of a MySQL keyring, and what is wrong with it. Lengths: AES keys have 16, 24
-    /// or 32 bytes, InnoDB's master keys 32.
+    /// What is wrong with a key of a MySQL keyring. AES keys have 16, 24 or 32 bytes, InnoDB's master keys 32.
     pub(crate) fn judge(&self) -> Option<InvalidReason> {
         let master = matches!(self.name, KeyName::InnodbMaster { .. } | KeyName::Replication { .. });
         if self.id.is_empty() {
@@ -193,8 +191,8 @@ impl KeyEntry {
     }
 }
 
-/// What a file is, from its beginning (4 KiB suffice), the last part of its path and its
-/// length; `None` if it is no key store. The name decides only where the content does not.
+/// Recognises a file by its first bytes (4 KiB suffice), its name and its length; `None` if it is not a key store. The
+/// name counts only where the content is ambiguous.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> {
     if file_bytes > MAX_STORE_BYTES {
@@ -209,7 +207,7 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
     })
 }
 
-/// Looks into a key store, all bytes of which are given.
+/// Summarises a key store.
 ///
 /// # Errors
 /// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
@@ -228,7 +226,7 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
     Ok(summary.complete())
 }
 
-/// What a store is, all bytes of which are given.
+/// The kind of a key store.
 ///
 /// # Errors
 /// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
@@ -265,7 +263,7 @@ fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {
     mariadb_file::is_key_file(bytes).then_some(StoreKind::MariaDbPlain)
 }
 
-/// By the fields the servers write; the text may be cut off, so it is not parsed.
+/// Looks for the fields that servers write. The text may be cut off, so it is not parsed.
 fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
     let fields = [
         ("\"data_id\"", StoreKind::ComponentFile),

@@ -1,7 +1,7 @@
 //! Configuration of keyrings that keep keys in a HashiCorp Vault.
 //!
-//! Source: documentation of Percona's `keyring_vault` plug-in (lines `name = value`) and
-//! component (JSON, the same names); no sample file.
+//! Source: documentation of Percona's `keyring_vault` plug-in (lines `name = value`) and component (JSON, same names);
+//! no sample file.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,32 +10,32 @@ use crate::{
     store::{StoreKind, StoreSummary, contains},
 };
 
-/// What the configuration says. The token is not kept.
+/// The configuration, without its token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultConfig {
-    /// Scheme and host of the Vault, without credentials and path.
+    /// Scheme, host and port of the Vault; no credentials, no path.
     pub address: Option<String>,
-    /// Where in the Vault the keys are.
+    /// Mount point of the keys in the Vault.
     pub mount_point: Option<String>,
-    /// File of the certification authority.
+    /// File with the certificate authority.
     pub ca_file: Option<String>,
-    /// Whether a token stands in the file.
+    /// Whether the file contains a token.
     pub token_inline: bool,
-    /// What is weak about it.
+    /// Weaknesses of the configuration.
     pub issues: Vec<VaultIssue>,
 }
 
-/// A weakness.
+/// A weakness of a Vault configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VaultIssue {
-    /// Keys and token travel in the clear.
+    /// Keys and token are sent in clear text.
     PlainHttp,
     /// The Vault's certificate is checked only against the system's authorities, if at all.
     NoCa,
-    /// Whoever reads the file can fetch the keys.
+    /// Anyone who can read the file can fetch the keys.
     TokenInline,
-    /// No address.
+    /// The address is missing.
     NoUrl,
 }
 
@@ -126,7 +126,7 @@ fn address(url: &str) -> String {
     if scheme.is_empty() { host.to_owned() } else { format!("{scheme}://{host}") }
 }
 
-/// Whether a string is there and not empty; the string itself is dropped.
+/// Whether a non-empty string is present; its content is dropped.
 #[derive(Default)]
 struct Present(bool);
 

@@ -1,4 +1,4 @@
-//! Keys of the real stores in testdata/, whole and damaged.
+//! Loads the real stores in testdata/, intact and damaged.
 
 use std::{fs, path::PathBuf};
 
@@ -45,7 +45,7 @@ fn mysql_keys_are_those_of_the_vectors() {
         assert_eq!(newest, "02000000000000000000000000000000", "{name}");
         assert_eq!((keyring.names().count(), keyring.damage()), (if name.contains("plugin") { 6 } else { 5 }, &[][..]));
     }
-    // As 5.7.11 named it, and only in the plug-in's files.
+    // The name that 5.7.11 used; only in the plug-in's files.
     let by_server_id = mysql(MYSQL_STORES[1]);
     assert_eq!(by_server_id.get("INNODBKey-951-2").map(|key| hex(key.as_bytes())).as_deref(), Some(MASTER));
 }
@@ -169,7 +169,7 @@ fn a_cut_keyring_is_never_half_loaded() {
 
 #[test]
 fn a_flipped_bit_is_found_where_the_format_can_tell() {
-    // All of the records and the checksum itself.
+    // The records and the checksum itself.
     let whole = sample("keyring/synthetic-plugin-file-v2.0");
     let end = whole.len() - 32 - 3;
     for at in (24..end).chain(end + 3..whole.len()) {
@@ -181,7 +181,7 @@ fn a_flipped_bit_is_found_where_the_format_can_tell() {
     bytes[end] ^= 1;
     assert!(matches!(MysqlKeyring::load(&bytes), Err(KeyringError::Truncated)));
 
-    // Version 1.0 has no checksum: only the lengths must fit.
+    // Version 1.0 has no checksum: only inconsistent lengths are found.
     let mut bytes = sample("keyring/synthetic-plugin-file-v1.0");
     bytes[24 + 0x80] ^= 8;
     assert!(matches!(MysqlKeyring::load(&bytes), Err(KeyringError::Malformed { offset: 152 })));
@@ -217,12 +217,12 @@ fn passwords_of_key_files() {
     assert!(matches!(known(&[b'x'; 257], &sealed), Err(KeyringError::PasswordTooLong { limit: 256 })));
     assert!(matches!(known(&[&[b'x'; 256][..], b"\r\n"].concat(), &sealed), Err(KeyringError::WrongPassword)));
     assert!(matches!(known(&password(), &sealed[..sealed.len() - 1]), Err(KeyringError::Truncated)));
-    // Whole blocks are missing: the padding is gone.
+    // Whole blocks are missing, and with them the padding.
     assert!(matches!(known(&password(), &sealed[..sealed.len() - 16]), Err(KeyringError::WrongPassword)));
     let mut flipped = sealed;
     flipped[100] ^= 1;
     assert!(matches!(known(&password(), &flipped), Err(KeyringError::InvalidLine { line: 2, .. })));
-    // A plain file ignores it.
+    // A plain file ignores the password.
     assert!(known(b"wrong", &sample("keyring/mariadb1011-keyfile")).is_ok());
 }
 
@@ -308,7 +308,7 @@ proptest! {
         let _ = MariaDbKeys::load_derived(&bytes, Some(&password()), Derivation::default());
     }
 
-    /// What was written in the component's format is read back.
+    /// A file written in the component's format parses to the same keys.
     #[test]
     fn component_files_round_trip(keys in proptest::collection::btree_map("[A-Za-z0-9_-]{1,40}", any::<[u8; 32]>(), 0..20)) {
         let elements: Vec<_> = keys

@@ -1,4 +1,4 @@
-//! The real key stores in testdata/, whole and damaged.
+//! Inspects the real key stores in testdata/, intact and damaged.
 
 use std::{fs, path::PathBuf};
 
@@ -51,7 +51,7 @@ fn keys_of_mysql_stores() {
         "keyring/synthetic-plugin-file-v2.0",
     ] {
         let found = summary(name);
-        // The plug-in files also hold a key named by server id, as 5.7.11 did.
+        // The plug-in files also have a key named by server id, as in 5.7.11.
         let plugin = name.contains("plugin");
         assert_eq!(found.master_keys.len(), if plugin { 2 } else { 1 }, "{name}");
         assert_eq!(found.has_master_key("951", 2), plugin, "{name}");

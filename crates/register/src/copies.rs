@@ -1,4 +1,4 @@
-//! Copies of a keyring or key file that were proven, and whether they are still what was proven.
+//! Proven copies of keyrings and key files, and whether they have changed since.
 
 use std::{
     io::ErrorKind,
@@ -12,46 +12,46 @@ use server::certificate::sha256_hex;
 
 use crate::{Error, Fingerprints};
 
-/// No copy of a keyring has more: twice the largest keyring that is read.
-const MOST_BYTES: u64 = 128 << 20;
+/// Largest copy that is read: twice the largest keyring.
+const MAX_BYTES: u64 = 128 << 20;
 
-/// A proven copy, as it was when it was proven.
+/// A copy, as it was when it was proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyRecord {
     /// When it was proven.
     pub proven: Timestamp,
-    /// Hash of the file, as `sha256sum` prints it.
+    /// SHA-256 of the file in hexadecimal digits.
     pub sha256: String,
-    /// The keys in it.
+    /// Fingerprints of the keys in it.
     pub keys: Fingerprints,
-    /// The file of the password that opens it, if there is one, and its hash.
+    /// The password file that opens the copy, and its SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<(PathBuf, String)>,
 }
 
-/// What is left of a proven copy.
+/// State of a copy that was proven earlier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum CopyState {
-    /// It is, byte for byte, what was proven.
+    /// Unchanged, byte for byte.
     Stands,
-    /// There is no such file any more, or none of its password.
+    /// The file or its password file is missing.
     Gone,
-    /// The file has other bytes, or that of its password.
+    /// The file or its password file has other content.
     Changed,
-    /// It is what was proven, but the key store has another key of this name now.
+    /// The file is unchanged, but the key store has another key of this name now.
     OtherKey,
-    /// It cannot be read from here.
+    /// The file cannot be read.
     Unread {
-        /// Why.
+        /// What failed.
         reason: String,
     },
-    /// The register was written by a version that did not note the hash of copies.
+    /// An earlier version wrote the record, without a hash.
     NoHash,
 }
 
 impl CopyRecord {
-    /// What is left of it at this path. Reads the file.
+    /// Compares the file at `path` with this record.
     #[must_use]
     pub fn state(&self, path: &Path) -> CopyState {
         let password = self.password.as_ref().map(|(path, hash)| (path.as_path(), hash));
@@ -67,12 +67,12 @@ impl CopyRecord {
     }
 }
 
-/// The hash of a file; `None` if there is none.
+/// SHA-256 of a file in hexadecimal digits; `None` if the file does not exist.
 ///
 /// # Errors
 /// [`Error::Copy`].
 pub fn sha256_of(path: &Path) -> Result<Option<String>, Error> {
-    match regular::read(path, Links::Followed, MOST_BYTES) {
+    match regular::read(path, Links::Followed, MAX_BYTES) {
         Ok(bytes) => Ok(Some(sha256_hex(&bytes))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Copy { path: path.to_owned(), source }),

@@ -1,4 +1,4 @@
-//! What the register says.
+//! The register's content.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,95 +15,94 @@ use crate::{CopyRecord, CopyState, Error, SCHEMA, sha256_of};
 pub struct Register {
     /// Name and version of the document, `sealant.key-register/1`.
     pub schema: String,
-    /// The server.
+    /// The server's UUID; on MariaDB, [`crate::server_name`].
     pub server_uuid: String,
-    /// How it was reached last.
+    /// Address of the last connection.
     pub server: String,
-    /// The keys, by name.
+    /// Keys by name.
     pub keys: BTreeMap<String, KeyRecord>,
-    /// When a run that proved it rotated a key last, by the option that asked for it.
+    /// For each rotate option, when a run last rotated that key and proved it.
     #[serde(default)]
     pub last_rotated: BTreeMap<String, Timestamp>,
-    /// Backups of data that were looked at, by their directories.
+    /// Inspected backups of data, by directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backups: BTreeMap<PathBuf, BackupRecord>,
-    /// Copies of the keyring that were proven. Registers of earlier versions name them with the keys only.
+    /// Proven copies of the keyring, by path. Registers of earlier versions have only the keys' references to them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub copies: BTreeMap<PathBuf, CopyRecord>,
-    /// A run that has begun and not ended.
+    /// A run that started and did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
 }
 
-/// What is known of a backup of data.
+/// What is known about a backup of data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupRecord {
-    /// When it was looked at last.
+    /// Time of the last inspection.
     pub seen: Timestamp,
-    /// Names of the keys that its files ask for.
+    /// Names of the keys that its files need.
     pub keys: BTreeSet<String>,
 }
 
-/// What is known of one key.
+/// What is known about one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// When it was seen first.
+    /// When a run first saw it.
     pub first_seen: Option<Timestamp>,
-    /// When a rotation put another in its place.
+    /// When a rotation replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotated: Option<Timestamp>,
-    /// Whether the keyring had it when it was looked at last. Servers remove binary log keys that
-    /// they do not need any more.
+    /// Whether the keyring had it at the last look. Servers remove binary log keys that they no longer need.
     pub in_keyring: bool,
-    /// When it was proven that a backup holds it.
+    /// When a copy was last proven to contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_proven: Option<Timestamp>,
-    /// That backup.
+    /// Path of that copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<PathBuf>,
-    /// Files that ask for it, by kind, when they were looked at last.
+    /// Number of files that need it, by kind, at the last look.
     #[serde(default)]
     pub needed_by: BTreeMap<String, u64>,
 }
 
-/// A run that has begun and not ended.
+/// A run that started and did not finish.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// The backup it was to make.
+    /// Path of the key backup that the user asked for.
     pub file: PathBuf,
-    /// When it began.
+    /// Start of the run.
     pub started: Timestamp,
-    /// The newest InnoDB master key then.
+    /// Newest InnoDB master key at the start.
     pub master_key: Option<String>,
-    /// The newest binary log key then.
+    /// Newest binary log key at the start.
     pub binlog_key: Option<String>,
-    /// Backups that it has made, or was about to make.
+    /// Key backups that the run wrote, or was about to write.
     pub backups: Vec<Written>,
-    /// Fingerprints of the keys that tablespaces had then, where those are to be new.
+    /// Fingerprints of the tablespace keys at the start, of files whose key the run replaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data_keys: BTreeMap<PathBuf, u32>,
 }
 
-/// A backup of an unfinished run.
+/// A key backup written by an unfinished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// The age file.
+    /// Path of the age file.
     pub path: PathBuf,
-    /// Its hash, by which it is told from what others put there.
+    /// Its SHA-256, to distinguish it from other files at that path.
     pub sha256: String,
     /// Names of the keys in it.
     pub keys: BTreeSet<String>,
 }
 
 impl Register {
-    /// One that knows nothing yet.
+    /// An empty register.
     #[must_use]
-    pub fn begin(server_uuid: &str) -> Self {
+    pub fn new(server_uuid: &str) -> Self {
         Self { schema: SCHEMA.to_owned(), server_uuid: server_uuid.to_owned(), ..Self::default() }
     }
 
-    /// Notes which keys the keyring holds and which files ask for, by kind, as seen now.
-    pub fn sighted(&mut self, held: &BTreeSet<String>, needed: &BTreeMap<String, BTreeMap<String, u64>>) {
+    /// Records the keys in the keyring and the number of files, by kind, that need each key.
+    pub fn record_seen(&mut self, held: &BTreeSet<String>, needed: &BTreeMap<String, BTreeMap<String, u64>>) {
         let now = Timestamp::now();
         for name in held.iter().chain(needed.keys()).filter(|name| !name.is_empty()) {
             self.keys.entry(name.clone()).or_default().first_seen.get_or_insert(now);
@@ -114,19 +113,19 @@ impl Register {
         }
     }
 
-    /// Names of the keys that the keyring had when it was looked at last.
+    /// Names of the keys that the keyring had at the last look.
     #[must_use]
     pub fn in_keyring(&self) -> BTreeSet<String> {
         self.keys.iter().filter(|(_, record)| record.in_keyring).map(|(name, _)| name.clone()).collect()
     }
 
-    /// What is left of a copy that a key is said to be in. Reads the file.
+    /// State of the copy at `path`. Reads the file.
     #[must_use]
     pub fn copy_state(&self, path: &Path) -> CopyState {
         self.copies.get(path).map_or(CopyState::NoHash, |copy| copy.state(path))
     }
 
-    /// Takes out copies in which no key is looked for any more.
+    /// Removes copies that no key refers to.
     pub fn forget_unused_copies(&mut self) {
         let keys = &self.keys;
         self.copies.retain(|path, _| keys.values().any(|key| key.copy.as_ref() == Some(path)));
@@ -134,9 +133,9 @@ impl Register {
 }
 
 impl Unfinished {
-    /// Whether what stands at `path` may be replaced by a backup of keys with these names: nothing is
-    /// there, or what this run left, and each of its keys is among them or in a backup of before the
-    /// rotation that stays. The backup that was asked for does not count as such: it is replaced, too.
+    /// Whether a key backup with the keys `names` may be written to `path`: either nothing exists there, or this run
+    /// wrote what exists, and each of its keys is in `names` or in another backup of this run. The backup the user
+    /// asked for does not count as another: it is replaced, too.
     ///
     /// # Errors
     /// [`Error::Copy`].
@@ -146,7 +145,7 @@ impl Unfinished {
         let Some(own) = self.backups.iter().find(own) else { return Ok(false) };
         let mut lost: BTreeSet<&String> = own.keys.difference(names).collect();
         for other in self.backups.iter().filter(|other| other.path != path && other.path != self.file) {
-            if !lost.is_empty() && other.stands()? {
+            if !lost.is_empty() && other.is_unchanged()? {
                 lost.retain(|name| !other.keys.contains(*name));
             }
         }
@@ -155,11 +154,11 @@ impl Unfinished {
 }
 
 impl Written {
-    /// Whether it is still what was written.
+    /// Whether the file is still what the run wrote.
     ///
     /// # Errors
     /// [`Error::Copy`].
-    pub fn stands(&self) -> Result<bool, Error> {
+    pub fn is_unchanged(&self) -> Result<bool, Error> {
         Ok(sha256_of(&self.path)?.as_ref() == Some(&self.sha256))
     }
 }

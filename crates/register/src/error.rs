@@ -1,4 +1,4 @@
-//! Why the register could not be used.
+//! Errors of the register.
 
 use std::{io, path::PathBuf};
 
@@ -6,35 +6,35 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be read or written, or is another server's or another version's.
+    /// The register cannot be read or written, or belongs to another server or version.
     #[error("{}: the register of keys: {reason}", path.display())]
     Unusable {
-        /// The file.
+        /// The register's file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
-    /// Another run is at work on the same server.
+    /// Another run holds the server's lock.
     #[error("{}: another run is at work on this server", path.display())]
     Busy {
-        /// The lock.
+        /// The lock file.
         path: PathBuf,
     },
     /// A copy of keys cannot be read.
     #[error("{}: {source}", path.display())]
     Copy {
-        /// The copy.
+        /// Path of the copy.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// No directory can be thought of.
-    #[error("there is no directory to keep state in")]
+    /// No directory for state is known: no `--state-dir`, and the user has no home directory.
+    #[error("no directory for state is known")]
     NoStateDir,
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {

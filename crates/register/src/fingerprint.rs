@@ -1,30 +1,30 @@
-//! By which keys are recognised without being written down.
+//! Fingerprints: recognise a key without storing it.
 
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use keyring::{MariaDbKeys, MysqlKeyring};
 
-/// Fingerprints of keys, by their names.
+/// Fingerprints by key name.
 ///
-/// A fingerprint is 32 bits of a hash of name and key, from which nobody gets the key. Another key of the same name
-/// has another one, but for one case in four thousand million.
+/// A fingerprint is 32 bits of a hash over name and key; the key cannot be derived from it. Two keys of one name share
+/// a fingerprint with a probability of 1 in 2^32.
 pub type Fingerprints = BTreeMap<String, String>;
 
-/// Those of the server's keys in a keyring.
+/// Fingerprints of the server's keys in a keyring.
 #[must_use]
 pub fn of_keyring(keyring: &MysqlKeyring) -> Fingerprints {
     keyring.iter().map(|(name, key)| (name.to_owned(), fingerprint(name, key.as_bytes()))).collect()
 }
 
-/// Those of the keys of MariaDB's key file.
+/// Fingerprints of the keys in MariaDB's key file.
 #[must_use]
 pub fn of_key_file(keys: &MariaDbKeys) -> Fingerprints {
     let named = keys.ids().filter_map(|(id, version)| Some((mariadb_name(id, version), keys.get(id, version)?)));
     named.map(|(name, key)| (name.clone(), fingerprint(&name, key.as_bytes()))).collect()
 }
 
-/// How a key of MariaDB is called in reports and registers.
+/// Name of a MariaDB key in reports and registers.
 #[must_use]
 pub fn mariadb_name(id: u32, version: u32) -> String {
     format!("{id} version {version}")

@@ -14,21 +14,21 @@ use place::{
 
 use crate::{Error, Register, SCHEMA};
 
-/// No register has more: some hundred bytes a key.
-const MOST_BYTES: u64 = 64 << 20;
+/// Largest register that is read; a key takes some hundred bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// The register on disk, which no other run changes at the same time.
+/// The register's file, locked against other runs.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    /// What it says.
+    /// Content; [`Self::save`] writes it.
     pub register: Register,
-    /// Held until this value goes.
+    /// Locked until this value is dropped.
     _lock: Option<File>,
 }
 
 impl Ledger {
-    /// Opens the register of a server, by its [`crate::server_name`], for this run alone.
+    /// Opens the register of the server named [`crate::server_name`] and locks it.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Unusable`].
@@ -44,21 +44,21 @@ impl Ledger {
             Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
         Ok(Self {
-            register: read(&path, server_uuid)?.unwrap_or_else(|| Register::begin(server_uuid)),
+            register: read(&path, server_uuid)?.unwrap_or_else(|| Register::new(server_uuid)),
             path,
             _lock: Some(lock),
         })
     }
 
-    /// What a register says, without keeping others from it; `None` if there is none.
+    /// Reads a register without locking it; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Unusable`].
-    pub fn peek(directory: &Path, server_uuid: &str) -> Result<Option<Register>, Error> {
+    pub fn read_unlocked(directory: &Path, server_uuid: &str) -> Result<Option<Register>, Error> {
         read(&path(directory, server_uuid), server_uuid)
     }
 
-    /// Puts it on disk.
+    /// Writes the register to disk.
     ///
     /// # Errors
     /// [`Error::Unusable`].
@@ -70,7 +70,7 @@ impl Ledger {
     }
 }
 
-/// The register's file of a server.
+/// Path of a server's register.
 #[must_use]
 pub fn path(directory: &Path, server_uuid: &str) -> PathBuf {
     directory.join(format!("keys-{server_uuid}.json"))
@@ -78,7 +78,7 @@ pub fn path(directory: &Path, server_uuid: &str) -> PathBuf {
 
 fn read(path: &Path, server_uuid: &str) -> Result<Option<Register>, Error> {
     let failed = |reason: String| Error::Unusable { path: path.to_owned(), reason };
-    let bytes = match regular::read(path, Links::Followed, MOST_BYTES) {
+    let bytes = match regular::read(path, Links::Followed, MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error.to_string())),
@@ -112,15 +112,15 @@ mod tests {
     #[test]
     fn a_register_of_another_server_or_version_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(Ledger::peek(directory.path(), "u").unwrap(), None);
+        assert_eq!(Ledger::read_unlocked(directory.path(), "u").unwrap(), None);
         Ledger::open(directory.path(), "u").unwrap().save().unwrap();
-        assert!(Ledger::peek(directory.path(), "U".to_lowercase().as_str()).unwrap().is_some());
+        assert!(Ledger::read_unlocked(directory.path(), "U".to_lowercase().as_str()).unwrap().is_some());
         fs::copy(path(directory.path(), "u"), path(directory.path(), "v")).unwrap();
-        let foreign = Ledger::peek(directory.path(), "v").unwrap_err().to_string();
+        let foreign = Ledger::read_unlocked(directory.path(), "v").unwrap_err().to_string();
         assert!(foreign.contains("is of the server u, not of v"), "{foreign}");
         let text = fs::read_to_string(path(directory.path(), "u")).unwrap();
         fs::write(path(directory.path(), "u"), text.replace("key-register/1", "key-register/2")).unwrap();
-        let newer = Ledger::peek(directory.path(), "u").unwrap_err().to_string();
+        let newer = Ledger::read_unlocked(directory.path(), "u").unwrap_err().to_string();
         assert!(newer.contains("key-register/2"), "{newer}");
     }
 }

@@ -1,8 +1,7 @@
-//! The register: what is known of a server's keys over time, which copies of them were proven, and what an
-//! unfinished rotation left. It never holds a key.
+//! The register of a server's keys: when each was seen and rotated, which copies were proven, and what an unfinished
+//! rotation left. It never contains a key.
 //!
-//! `sealant rotate` and `sealant keys --record` write it; these and `sealant audit` read it, so that all say the
-//! same.
+//! `sealant rotate` and `sealant keys --record` write it; `sealant audit` reads it, too.
 
 mod copies;
 mod document;

@@ -1,4 +1,4 @@
-//! Where the register of a server is.
+//! Where registers are stored.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use server::{Identity, certificate::sha256_hex};
 
 use crate::Error;
 
-/// Where state is kept for the whole system.
+/// State directory of the whole system.
 const SYSTEM_STATE: &str = "/var/lib/sealant";
 
-/// The directory of registers and of other state: as given, or the system's for a user who may write there, or else
-/// the user's.
+/// The directory for registers and other state: the given one, else the system's if the user may write there, else the
+/// user's.
 ///
 /// # Errors
 /// [`Error::NoStateDir`] if the user has no home directory.
@@ -30,21 +30,21 @@ pub fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Error> {
     state.or_else(home).map(|state| state.join("sealant")).ok_or(Error::NoStateDir)
 }
 
-/// By which the register of a server is found: its uuid, or what stands for it on MariaDB, whose
-/// `server_uid` is the same for all servers of a host (seen on 10.11 and 11.8).
+/// Name of a server's register: its UUID. On MariaDB a hash of host name and data directory, because `server_uid` is the same for
+/// all servers of a host (seen on 10.11 and 11.8).
 #[must_use]
 pub fn server_name(identity: &Identity) -> String {
-    let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_of_name) && !uuid.is_empty());
+    let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_name_byte) && !uuid.is_empty());
     uuid.map_or_else(
         || {
-            let place = format!("{}\0{}", identity.hostname, identity.datadir.display());
-            let hash = sha256_hex(place.as_bytes());
+            let identity = format!("{}\0{}", identity.hostname, identity.datadir.display());
+            let hash = sha256_hex(identity.as_bytes());
             format!("mariadb-{}", hash.get(..32).unwrap_or(&hash))
         },
         str::to_owned,
     )
 }
 
-const fn is_of_name(byte: u8) -> bool {
+const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }

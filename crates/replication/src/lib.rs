@@ -1,9 +1,9 @@
 //! Positions, GTIDs and statements of replication, of MySQL and of MariaDB.
 //!
-//! - [`gtid`]: what a server has executed, and whether another server has it too;
-//! - [`statements`]: how a version spells what sets up a replica or a group member;
-//! - [`status`]: the channels of a replica and what stopped them;
-//! - [`Provision`]: makes a server that runs on a copy of another's data follow that other server.
+//! - [`gtid`]: which transactions a server has executed, and whether another server has them too;
+//! - [`statements`]: the statements that set up a replica or a group member, by version;
+//! - [`status`]: the channels of a replica, and the errors that stopped them;
+//! - [`Provision`]: turns a server that runs on a copy of the source's data into its replica.
 
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![warn(clippy::arithmetic_side_effects)]

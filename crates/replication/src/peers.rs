@@ -1,10 +1,10 @@
-//! The two ends of replication: a source, and the server that is to follow it.
+//! The two ends of replication: the source and the new server.
 
 use server::{Connection, Identity, Options, Rows, Target, describe};
 
 use crate::Error;
 
-/// A server that is asked.
+/// A connected server.
 #[derive(Debug)]
 pub struct Peer {
     connection: Connection,
@@ -13,7 +13,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Connects and asks which server it is.
+    /// Connects, and asks the server for its identity.
     ///
     /// # Errors
     /// [`Error::Connect`], [`Error::Server`].
@@ -25,13 +25,13 @@ impl Peer {
         Ok(Self { connection, name, identity })
     }
 
-    /// How messages name it: its address.
+    /// The server's address, for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which server it is.
+    /// UUID, version and family of the server.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -45,12 +45,12 @@ impl Peer {
         self.connection.query(sql).map_err(|source| Error::Server { server: self.name.clone(), source })
     }
 
-    /// The first value of the answer; nothing is the empty text.
+    /// The first value of the result; the empty text if there is none.
     pub(crate) fn value(&mut self, sql: &str) -> Result<String, Error> {
         Ok(self.rows(sql)?.scalar().unwrap_or_default().to_owned())
     }
 
-    /// The same, read as GTIDs.
+    /// The first value of the result, parsed as GTIDs.
     pub(crate) fn gtids<T>(&mut self, sql: &str) -> Result<T, Error>
     where
         T: std::str::FromStr<Err = crate::gtid::NotGtids>,
@@ -59,7 +59,7 @@ impl Peer {
         text.parse().map_err(|source| Error::NotGtids { server: self.name.clone(), source })
     }
 
-    /// Runs a statement that may hold a password.
+    /// Runs a statement that may contain a password.
     pub(crate) fn run(&mut self, statement: &str) -> Result<(), Error> {
         let server = || self.name.clone();
         self.connection.query(statement).map(drop).map_err(|error| match error {
@@ -74,12 +74,12 @@ impl Peer {
 pub struct Peers {
     /// The server whose data was copied.
     pub source: Peer,
-    /// The server that is to follow it.
+    /// The server that will replicate from it.
     pub new: Peer,
 }
 
 impl Peers {
-    /// Makes sure that one can follow the other at all.
+    /// Checks that `new` can replicate from `source`.
     ///
     /// # Errors
     /// [`Error::OtherFamily`], [`Error::SameId`], [`Error::SameUuid`].

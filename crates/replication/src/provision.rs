@@ -1,4 +1,4 @@
-//! Makes a server that runs on a copy of another's data follow that other server.
+//! Turns a server that runs on a copy of the source's data into a replica or a group member.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -7,58 +7,58 @@ use crate::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use crate::statements::{self, Source, Statements};
 use crate::{Error, Peers, status};
 
-/// What the new server is to become.
+/// Role of the new server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A replica, by GTID and TLS.
+    /// A replica, with GTIDs and TLS.
     Replica,
     /// A member of the source's replication group; MySQL only.
     GroupMember,
 }
 
-/// How far it has come.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Where the copy is.
+    /// The copy's replication position.
     Position(String),
-    /// It is in the group already, in this state: nothing is changed.
+    /// The server is in the group already, in this state; nothing is changed.
     AlreadyMember(String),
-    /// It follows the source and has all that the source had.
+    /// The replica has caught up with the source.
     CaughtUp,
-    /// It is a member of the group that takes part.
+    /// The member is ONLINE.
     Online,
 }
 
-/// Who says what comes next: the caller prints it.
+/// Receives the events; the caller prints them.
 pub type Report<'a> = &'a mut dyn FnMut(&Event);
 
-/// What is to be done.
+/// What to set up.
 #[derive(Clone, Debug)]
 pub struct Provision {
-    /// What the new server becomes.
+    /// Role of the new server.
     pub role: Role,
-    /// Where it gets changes from. Without a password, statements can be shown and not run.
+    /// The source and the account for it. Without a password, statements can be shown but not run.
     pub source: Source,
-    /// Permits a source without an authority to know it by: the new server logs in by itself, over and over again, and whoever
-    /// answers there can get the password.
+    /// Permits a source whose certificate no authority verifies. The new server then logs in again and again to whoever
+    /// answers at that address, who can obtain the password.
     pub allow_unverified: bool,
-    /// How long to wait until it has caught up.
+    /// How long to wait until the server has caught up.
     pub wait: Duration,
 }
 
-/// What a server is in its group; nothing if it is in none.
+/// State of a server in its group; no row if it is in none.
 const MEMBER_STATE: &str = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members \
                             WHERE MEMBER_ID = @@GLOBAL.server_uuid";
 
-/// How long one wait for a position takes, so that errors of replication are seen meanwhile.
+/// Length of one wait for a position, so that errors of replication are noticed in between.
 const WAIT_STEP_SECONDS: u32 = 2;
 
 impl Provision {
-    /// The statements that [`Self::run`] would run; none if the server is a member of its group already.
+    /// The statements that [`Self::run`] would execute; `None` if the server already is a member of its group.
     ///
     /// # Errors
-    /// The copy has no position, the source cannot be followed from there, or a server does not answer.
+    /// The copy has no position, the source cannot serve it from there, or a server does not answer.
     pub fn plan(&self, peers: &mut Peers, report: Report<'_>) -> Result<Option<Statements>, Error> {
         if self.is_member(peers, report)? {
             return Ok(None);
@@ -71,20 +71,20 @@ impl Provision {
         Ok(Some(statements))
     }
 
-    /// Sets replication up and waits until the new server has caught up, or is a member.
+    /// Sets up replication, and waits until the new server has caught up or is an ONLINE member.
     ///
     /// # Errors
-    /// As [`Self::plan`], before anything is changed; and: a statement was refused, replication stopped, or the time was not
-    /// enough.
+    /// Those of [`Self::plan`], before anything is changed. Then: a statement was refused, replication stopped, or the
+    /// time ran out.
     pub fn run(&self, peers: &mut Peers, report: Report<'_>) -> Result<(), Error> {
         if !self.is_member(peers, report)? {
             self.check_verified(peers)?;
             position(peers)?;
-            // As the texts in the statements are quoted.
+            // The quoting of texts in the statements requires it.
             peers.new.value("SET SESSION sql_mode = ''")?;
             let end = self.end_channels(peers)?;
             run_all(peers, &end)?;
-            // A server that was a replica until now may have gone on since.
+            // A server that was a replica until now may have advanced meanwhile.
             let position = position(peers)?;
             report(&Event::Position(position.clone()));
             let begin = self.begin(peers, &position)?;
@@ -98,8 +98,8 @@ impl Provision {
         Ok(())
     }
 
-    /// Whether it is in the group already, or on its way: then there is nothing to change, and it may have got ahead of
-    /// the source.
+    /// Whether the server is in the group, or joining it. Then nothing needs to be changed, and it may be ahead of the
+    /// source.
     fn is_member(&self, peers: &mut Peers, report: Report<'_>) -> Result<bool, Error> {
         if self.role != Role::GroupMember {
             return Ok(false);
@@ -113,7 +113,7 @@ impl Provision {
         Ok(is_member)
     }
 
-    /// Whether the new server is to know its source, by an authority given here or by its own options for recovery.
+    /// Whether the new server verifies its source: by a given authority, or by its own options for recovery.
     fn check_verified(&self, peers: &mut Peers) -> Result<(), Error> {
         const RECOVERY: &str = "SELECT @@GLOBAL.group_replication_recovery_ssl_verify_server_cert \
                                 AND @@GLOBAL.group_replication_recovery_ssl_ca <> ''";
@@ -124,7 +124,7 @@ impl Provision {
         Err(Error::Unverified)
     }
 
-    /// What ends the channels by which it follows others already, such as came with the copy of a replica.
+    /// The statements that remove existing channels, such as those copied from a replica.
     fn end_channels(&self, peers: &mut Peers) -> Result<Statements, Error> {
         if self.role == Role::GroupMember {
             return Ok(Statements::new());
@@ -150,7 +150,7 @@ fn run_all(peers: &mut Peers, statements: &Statements) -> Result<(), Error> {
     statements.iter().try_for_each(|statement| peers.new.run(statement))
 }
 
-/// Where the copy is, if it can go on from there.
+/// The copy's position, if the source can serve it from there.
 fn position(peers: &mut Peers) -> Result<String, Error> {
     if peers.new.is_mysql() { position_of_mysql(peers) } else { position_of_mariadb(peers) }
 }
@@ -164,7 +164,7 @@ fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
     if copied.is_empty() {
         return Err(Error::NoPosition { server: server(), variable: "gtid_executed" });
     }
-    // The source's set only grows: one that is read after the copy's holds all of it.
+    // The source's set only grows: read after the copy's set, it contains all of it.
     let executed: GtidSet = peers.source.gtids("SELECT @@GLOBAL.gtid_executed")?;
     if !copied.is_subset_of(&executed) {
         return Err(Error::Ahead { server: server(), transactions: copied.without(&executed).to_string() });
@@ -178,7 +178,7 @@ fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
 
 fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
     const LOGGED: &str = "SELECT @@GLOBAL.gtid_binlog_pos";
-    // Before the log's position: a replica that runs already goes on meanwhile, and what it applies it has logged.
+    // Read before the log's position: a running replica advances meanwhile, and logs what it applies.
     let applied: GtidPosition = peers.new.gtids("SELECT @@GLOBAL.gtid_slave_pos")?;
     let copied: GtidPosition = peers.new.gtids(LOGGED)?;
     let server = peers.new.name().to_owned();
@@ -198,15 +198,15 @@ fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
     Ok(copied.to_string())
 }
 
-/// Where the source's oldest binary log begins.
+/// Position at which the source's oldest binary log begins.
 fn oldest_of_mariadb(peers: &mut Peers) -> Result<GtidPosition, Error> {
-    /// Behind the magic number.
+    /// After the magic number.
     const FIRST_EVENT: u32 = 4;
     let oldest = statements::text(&peers.source.value("SHOW BINARY LOGS")?);
     peers.source.gtids(&format!("SELECT BINLOG_GTID_POS({oldest}, {FIRST_EVENT})"))
 }
 
-/// Group replication is MySQL's, and recovery goes over TLS only if that is said.
+/// Group replication needs MySQL, and TLS for recovery must be enabled explicitly.
 fn check_group(peers: &mut Peers) -> Result<(), Error> {
     if !peers.new.is_mysql() {
         return Err(Error::NoGroups);
@@ -225,7 +225,7 @@ fn check_group(peers: &mut Peers) -> Result<(), Error> {
     Err(Error::ClearRecovery { server })
 }
 
-/// Waits for what the source has now; what comes later comes by the same way.
+/// Waits for the transactions that the source has now; later ones follow by replication.
 fn wait_until_caught_up(peers: &mut Peers, wait: Duration) -> Result<(), Error> {
     let (newest, function) = if peers.new.is_mysql() {
         let executed: GtidSet = peers.source.gtids("SELECT @@GLOBAL.gtid_executed")?;

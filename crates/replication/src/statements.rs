@@ -1,4 +1,4 @@
-//! Statements that make a server follow another after its files were copied, by fork and version.
+//! Statements that make a server replicate from another after its files were copied, by fork and version.
 //!
 //! Sources: "CHANGE REPLICATION SOURCE TO" of the MySQL manual (from 8.0.23; `CHANGE MASTER TO` and `START
 //! SLAVE` are gone in 8.4), "CHANGE MASTER TO" of the MariaDB documentation; both run on real servers.
@@ -9,28 +9,28 @@ use zeroize::Zeroizing;
 
 use server::{Password, ServerVersion};
 
-/// Where the changes come from.
+/// The source and the account for it.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Name or address.
+    /// Host name or address.
     pub host: String,
-    /// Port.
+    /// TCP port.
     pub port: u16,
     /// Account for replication.
     pub user: String,
-    /// Its password; statements to be shown hold dots in its place.
+    /// Password of the account; shown statements contain dots instead.
     pub password: Option<Password>,
-    /// Authorities that the source's certificate has to come from, on the replica's host. Without, the link is
-    /// encrypted and the source is not known for sure.
+    /// File on the replica's host with the authorities that must have signed the source's certificate. Without it the
+    /// link is encrypted, but the source is not authenticated.
     pub ca: Option<PathBuf>,
 }
 
-/// Statements in order. They may hold a password, so that they are wiped.
+/// Statements in order. They may contain a password, so they are wiped.
 pub type Statements = Vec<Zeroizing<String>>;
 
-/// What makes a MySQL server or a MariaDB follow `source` from the position that its copied files are at.
+/// Makes a server replicate from `source`, starting at the position of its copied files.
 ///
-/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL knows its own from the copied binary log.
+/// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL reads its own from the copied binary log.
 #[must_use]
 pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
     if version.flavor.is_mysql_like() {
@@ -47,7 +47,7 @@ pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Stat
     ])
 }
 
-/// What ends the channels of these names and forgets them.
+/// Stops these channels and removes their settings.
 #[must_use]
 pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements {
     statements(channels.iter().flat_map(|channel| end_channel(version, channel)))
@@ -62,14 +62,14 @@ fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
     [format!("STOP SLAVE {channel}"), format!("RESET SLAVE {channel} ALL")]
 }
 
-/// What makes a copy of a member of a replication group join it; MySQL only. `failed` is whether it tried that before and
-/// the group has let it go since, of which it has to be told to let go as well.
+/// Makes a copy of a group member join the group; MySQL only. `failed`: the server tried before and was expelled, so it
+/// must leave the group first.
 #[must_use]
 pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
     let terms = Terms::by_version(version);
     let password = shown(source);
     let (change, prefix) = (terms.change, terms.prefix);
-    // Later recoveries are to verify, too.
+    // Later recoveries verify as well.
     let set = if version.at_least(8, 0, 0) { "SET PERSIST" } else { "SET GLOBAL" };
     let verified = source.ca.iter().flat_map(|ca| {
         [
@@ -89,7 +89,7 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
     statements(left.into_iter().chain(verified).chain(join))
 }
 
-/// How a version spells it.
+/// The words that a version uses.
 struct Terms {
     change: &'static str,
     replica: &'static str,
@@ -106,7 +106,7 @@ impl Terms {
     }
 }
 
-/// Host, account and TLS; there is no link without TLS.
+/// Host, account and TLS. Every link uses TLS.
 fn link(prefix: &str, source: &Source) -> Zeroizing<String> {
     let (host, port, user, password) = (text(&source.host), source.port, text(&source.user), shown(source));
     let mut clauses = Zeroizing::new(format!(
@@ -130,7 +130,7 @@ fn shown(source: &Source) -> Zeroizing<String> {
     }
 }
 
-/// A text literal for a session whose `sql_mode` is empty.
+/// A text literal, for a session whose `sql_mode` is empty.
 pub(crate) fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

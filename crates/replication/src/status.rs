@@ -5,7 +5,7 @@
 
 use server::{Rows, ServerVersion};
 
-/// What lists the channels of a replica, a row for each.
+/// The statement that lists the channels of a replica, one row each.
 #[must_use]
 pub fn query(version: &ServerVersion) -> &'static str {
     match version.flavor.is_mysql_like() {
@@ -15,8 +15,8 @@ pub fn query(version: &ServerVersion) -> &'static str {
     }
 }
 
-/// Names of the channels by which a server follows others, from the answer to [`query`]. Those of a replication group are
-/// left out: the group itself makes and ends them.
+/// Names of the replica's channels, from the result of [`query`]. The channels of group replication are omitted: the
+/// group manages them.
 #[must_use]
 pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     let column = if version.flavor.is_mysql_like() { "Channel_Name" } else { "Connection_name" };
@@ -24,7 +24,7 @@ pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     names.filter(|name| !name.starts_with("group_replication_")).collect()
 }
 
-/// What stopped the first channel, if something did, from the answer to [`query`].
+/// The first error that stopped a channel, from the result of [`query`].
 #[must_use]
 pub fn last_error(status: &Rows) -> Option<String> {
     let text = |column: &str| status.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);

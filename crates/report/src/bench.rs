@@ -15,19 +15,19 @@ use crate::text::{columns, count, pad, visible};
 
 pub use html::write_bench_html;
 
-/// Writes the document of scripts, schema `sealant.bench/1`.
+/// Writes the JSON for scripts, schema `sealant.bench/1`.
 ///
 /// # Errors
-/// [`Error`] if `out` refuses.
+/// [`Error::Write`].
 pub fn write_bench_json(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     serde_json::to_writer_pretty(&mut *out, record)?;
     Ok(writeln!(out)?)
 }
 
-/// Writes every sample as JSON, one a line; the first line is the environment.
+/// Writes every sample as a line of JSON; the first line is the environment.
 ///
 /// # Errors
-/// [`Error`] if `out` refuses.
+/// [`Error::Write`].
 pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &mut dyn Write) -> Result<(), Error> {
     serde_json::to_writer(&mut *out, &serde_json::json!({ "environment": environment }))?;
     writeln!(out)?;
@@ -38,10 +38,10 @@ pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &
     Ok(())
 }
 
-/// Writes the table: the machine, the experiments, what other programs say.
+/// Writes the table: the machine, the experiments, and the verdicts of other programs.
 ///
 /// # Errors
-/// [`Error`] if `out` refuses.
+/// [`Error::Write`].
 pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     environment(&record.environment, out)?;
     subject(&record.subject, out)?;
@@ -51,7 +51,7 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
         experiment(one, out)?;
     }
     if !record.opinions.is_empty() {
-        writeln!(out, "\nWhat other programs say of these files, with which nothing is known to be wrong:")?;
+        writeln!(out, "\nVerdicts of other programs on these files, which are sound as far as known:")?;
     }
     for one in &record.opinions {
         opinion(one, out)?;
@@ -114,12 +114,12 @@ fn program_names(record: &Record) -> Vec<String> {
 const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
 
-/// How what is counted is shown.
+/// How a unit is displayed.
 pub(super) struct Shown {
-    /// Heading of the rate.
+    /// Column heading of the rate.
     pub(super) rate: &'static str,
     rate_scale: f64,
-    /// Heading of the time.
+    /// Column heading of the time.
     time: &'static str,
 }
 
@@ -133,18 +133,18 @@ pub(super) const fn shown(unit: Unit) -> Shown {
 }
 
 impl Shown {
-    /// The rate, in the unit of its heading.
+    /// The rate, in the unit of its column heading.
     pub(super) fn rate_of(&self, arm: &ArmRecord) -> Interval {
         scaled(&arm.rate, self.rate_scale)
     }
 }
 
-/// What the times of an experiment are of.
+/// Column heading of the times of an experiment.
 pub(super) fn time_heading(experiment: &ExperimentRecord) -> &'static str {
     if experiment.block_bytes.is_some() { "NS EACH" } else { shown(experiment.unit).time }
 }
 
-/// The time of a run, or of each of the many that a run has.
+/// Seconds of a run, or of one of its operations if a run has many.
 pub(super) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
     if let Some(bytes) = experiment.block_bytes {
         #[allow(clippy::cast_precision_loss, reason = "bytes of a sector")]
@@ -156,7 +156,7 @@ pub(super) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
     }
 }
 
-/// Digits that say something: three of them.
+/// Three significant digits.
 pub(super) fn figure(value: f64) -> String {
     match value {
         ..10.0 => format!("{value:.2}"),
@@ -183,7 +183,7 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
     notes(&experiment.notes, "  ", out)
 }
 
-/// What arms know of single operations: percentiles in milliseconds, and processors that were busy.
+/// Latency of single operations, as percentiles in milliseconds, and the number of busy processors.
 fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
     let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.detail.as_ref()?))).collect();
     if arms.is_empty() {
@@ -199,7 +199,7 @@ fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Percentiles in milliseconds, and processors.
+/// Percentiles in milliseconds, and the number of busy processors.
 pub(super) fn latency_columns(detail: &DetailRecord) -> [String; 4] {
     let ms = |seconds: &Interval| format!("{:.3}", seconds.estimate * 1e3);
     let cores = format!("{:.2}", detail.cores.estimate);
@@ -210,7 +210,7 @@ fn experiment_rounds(experiment: &ExperimentRecord) -> String {
     let rounds = count(usize::try_from(experiment.rounds).unwrap_or(usize::MAX), "round");
     let stop = match experiment.stopped {
         Stop::Narrow => "intervals narrow",
-        Stop::Rounds => "as asked for",
+        Stop::Rounds => "as requested",
         Stop::Budget => "time over",
     };
     format!("{rounds}, {stop}")

@@ -1,4 +1,4 @@
-//! What the table of checks says of a finding's check, also if this release does not know it.
+//! The table of checks, with defaults for checks that this release does not have.
 
 use audit::check::Check;
 use audit::checks;
@@ -14,19 +14,19 @@ const fn more() -> &'static [Check] {
     &[]
 }
 
-/// A check that only this crate's tests know, as if somebody had just added it.
+/// A check that exists only in this crate's tests, as if it had just been added.
 #[cfg(test)]
 fn more() -> &'static [Check] {
     std::slice::from_ref(&crate::new_check::CHECK)
 }
 
-/// The check's row; none for a finding of another release.
+/// The definition of a check; `None` for a check of another release.
 #[must_use]
 pub(crate) fn row(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)
 }
 
-/// One line that says what is wrong when the check fails.
+/// One line about what is wrong when the check fails.
 #[must_use]
 pub(crate) fn title(finding: &Finding) -> &str {
     row(&finding.id).map_or(finding.id.as_str(), |check| check.title)

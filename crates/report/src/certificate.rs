@@ -1,4 +1,4 @@
-//! Certificates that were installed, or would be.
+//! Reports of installed certificates.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use change::{Outcome, tls::Report};
 
 use crate::{Error, json, text::visible};
 
-/// Writes the contract for scripts, schema `sealant.cert-install/1`.
+/// Writes the JSON for scripts, schema `sealant.cert-install/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -14,7 +14,7 @@ pub fn write_certificate_json(report: &Report, out: &mut dyn Write) -> Result<()
     json::pretty(report, out)
 }
 
-/// Writes what was done, or would be.
+/// Writes what was done, or would be done, for people.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -1,4 +1,4 @@
-//! Plans and runs of changes to a server.
+//! Plans and runs of `sealant encrypt`.
 
 use std::io::Write;
 
@@ -9,10 +9,10 @@ use crate::{
     text::{count, visible},
 };
 
-/// Leftovers of one check that the table lists.
+/// Maximum number of leftovers of one check in the table.
 const MOST: usize = 12;
 
-/// Writes the contract for scripts, schema `sealant.encrypt/1`.
+/// Writes the JSON for scripts, schema `sealant.encrypt/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -20,7 +20,7 @@ pub fn write_encrypt_json(report: &encrypt::Report, out: &mut dyn Write) -> Resu
     json::pretty(report, out)
 }
 
-/// Writes what would be done.
+/// Writes the plan for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -40,7 +40,7 @@ pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Resu
     leftovers("Not closed by this:", &report.leftovers, out)
 }
 
-/// A copy exists beside its table until it is whole.
+/// The space that the largest copy needs: it exists next to its table until it is complete.
 fn room(room: Option<encrypt::Room>) -> String {
     let Some(room) = room else { return ".".to_owned() };
     let needed = format!("; {} of room are needed for the largest copy", size(room.needed_bytes));
@@ -61,7 +61,7 @@ fn waits(step: &StepReport) -> String {
     }
 }
 
-/// Writes what was done.
+/// Writes the result of a run for people.
 ///
 /// # Errors
 /// [`Error::Write`].

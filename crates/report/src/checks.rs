@@ -1,4 +1,4 @@
-//! The checks themselves, for `sealant checks [ID]`; all from their table.
+//! Descriptions of the checks, for `sealant checks [ID]`.
 
 use audit::check::Check;
 use audit::checks::{self, AREAS};
@@ -30,10 +30,10 @@ fn list_line(check: &Check, widest: usize, options: &RenderOptions) -> String {
     format!("{lead}{}\n", lines.join(&format!("\n{indent}")))
 }
 
-/// All that is known of one check.
+/// Everything known about one check.
 ///
 /// # Errors
-/// [`Error::UnknownCheck`], with the ids that look like it.
+/// [`Error::UnknownCheck`], with the most similar ids.
 pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> {
     let Some(check) = catalogue::row(id) else {
         return Err(Error::UnknownCheck { id: id.to_owned(), near: near(id) });
@@ -60,7 +60,7 @@ pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> 
     Ok(text)
 }
 
-/// What a failure gives away and to whom, in one line.
+/// What a failure reveals, and to whom, in one line.
 #[must_use]
 pub(crate) fn exposed(check: &Check) -> String {
     match (check.exposes.text(), check.exposes.attacker()) {
@@ -81,7 +81,7 @@ fn bold(text: &str, options: &RenderOptions) -> String {
     if options.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Ids that share most of their words with `id`, best first.
+/// Ids that share words with `id`, the most similar first.
 fn near(id: &str) -> Vec<&'static str> {
     let words: Vec<&str> = id.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
     let shared =

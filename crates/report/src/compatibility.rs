@@ -1,11 +1,11 @@
-//! `docs/compatibility.md`: what was run on which server, from the list that the tests are held against.
+//! `docs/compatibility.md`: what was run on which server, from the list that the tests must match.
 
 use std::fmt::Write;
 
-/// Verb, server, how, and the test that does it.
+/// Columns: verb, server, method, and the test.
 const LIST: &str = include_str!("compatibility.txt");
 
-/// The servers, in the order of the columns.
+/// The servers, in column order.
 const SERVERS: [&str; 11] = [
     "MySQL 5.6",
     "MySQL 5.7",
@@ -20,7 +20,7 @@ const SERVERS: [&str; 11] = [
     "MariaDB 11.8",
 ];
 
-/// One line of the list.
+/// An entry of the list.
 struct Line<'t> {
     verb: &'t str,
     server: &'t str,
@@ -34,7 +34,7 @@ fn lines() -> impl Iterator<Item = Line<'static>> {
     })
 }
 
-/// In the order of the list.
+/// The verbs, in the order of the list.
 fn verbs() -> Vec<&'static str> {
     let mut verbs = Vec::new();
     for line in lines() {
@@ -45,7 +45,7 @@ fn verbs() -> Vec<&'static str> {
     verbs
 }
 
-/// What is not in the list was not run.
+/// The table's cell; a verb that is not listed was not run.
 fn cell(verb: &str, server: &str) -> &'static str {
     match lines().find(|line| line.verb == verb && line.server == server).map(|line| line.how) {
         Some("none") => "–",

@@ -1,4 +1,4 @@
-//! RFC 4180: one line per finding, for spreadsheets.
+//! CSV (RFC 4180) for spreadsheets: one line for each finding.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -9,11 +9,10 @@ use audit::outcome::{Outcome, Server};
 use crate::Error;
 use crate::text::visible;
 
-/// Names of the columns; columns are only ever added, at the end.
+/// Column names. Columns are only ever added, at the end.
 const HEAD: &str = "server,id,status,severity,artefact,grade,message,remediation,cost,standards,waiver,fingerprint\r\n";
 
-/// Writes the head and a line per finding; a server that could not be audited has one line
-/// without an id.
+/// Writes the header and a line for each finding; a server that could not be audited gets one line without an id.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -56,8 +55,8 @@ fn fields(values: &[&str], out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// A field on one line, in quotes if it must be. A value that a spreadsheet would take for a
-/// formula begins with an apostrophe (CWE-1236).
+/// A field on one line, quoted if necessary. A value that a spreadsheet would take for a formula gets an apostrophe
+/// before it (CWE-1236).
 fn field(value: &str) -> String {
     let formula = value.trim_start().starts_with(['=', '+', '-', '@']) || value.starts_with(['\t', '\r', '\n']);
     let safe: Cow<'_, str> = if formula { format!("'{}", visible(value)).into() } else { visible(value) };

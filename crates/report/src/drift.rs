@@ -1,4 +1,4 @@
-//! What changed between two audits.
+//! Differences between two audits.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use audit::diff::{Change, Drift};
 use crate::text::{collect, count, visible};
 use crate::{Error, Format, RenderOptions, json};
 
-/// Writes the changes, as table or JSON.
+/// Writes the differences as table or JSON.
 ///
 /// # Errors
 /// [`Error::NotForDrift`] for the other formats, [`Error::Write`].
@@ -19,15 +19,15 @@ pub fn write_drift(format: Format, drift: &Drift, options: &RenderOptions, out: 
     }
 }
 
-/// The same as [`write_drift`], into a text.
+/// Like [`write_drift`], into a text.
 ///
 /// # Errors
-/// As [`write_drift`].
+/// Those of [`write_drift`].
 pub fn render_drift(format: Format, drift: &Drift, options: &RenderOptions) -> Result<String, Error> {
     collect(|out| write_drift(format, drift, options, out))
 }
 
-/// Changes of one kind that the table lists, unless it is to list all.
+/// Maximum number of changes of one kind in the table, unless `verbose`.
 const MOST: usize = 25;
 
 fn table(drift: &Drift, options: &RenderOptions, out: &mut dyn Write) -> Result<(), Error> {

@@ -1,35 +1,35 @@
-//! What can go wrong while rendering.
+//! Errors of rendering.
 
 use std::io;
 
-/// Why nothing, or not all, was rendered.
+/// Why a report was not rendered, or only in part.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The writer failed; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
     #[error("cannot write the report: {0}")]
     Write(#[from] io::Error),
-    /// No format has this name.
+    /// There is no format of this name.
     #[error("there is no format {name}; there are table, json, sarif, junit, csv, markdown, html, prometheus")]
     UnknownFormat {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// A comparison has fewer formats than an audit.
+    /// Comparisons have fewer formats than audits.
     #[error("a comparison cannot be rendered as {name}; use table or json")]
     NotForDrift {
-        /// What was asked for.
+        /// The requested format.
         name: &'static str,
     },
-    /// No check has this id.
+    /// There is no check with this id.
     #[error("there is no check {id}")]
     UnknownCheck {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// Ids that look like it, nearest first.
+        /// Similar ids, the most similar first.
         near: Vec<&'static str>,
     },
-    /// A template failed, which is a fault of ours.
+    /// A template failed, which is a bug.
     #[error("the report's template failed: {0}")]
     Template(#[from] askama::Error),
 }

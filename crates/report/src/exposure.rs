@@ -1,4 +1,4 @@
-//! What a stolen disk shows and what a listener on the network hears, in plain sentences.
+//! What a stolen disk and network traffic reveal, in sentences.
 
 use std::collections::BTreeSet;
 
@@ -10,29 +10,29 @@ use crate::catalogue::{area, row, title};
 use crate::group::by_check;
 use crate::text::{capital, first_names, number, visible};
 
-/// How a place looks to an attacker.
+/// What an attacker can read at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposure {
-    /// Something there can be read.
+    /// Something is readable.
     Open,
-    /// Nothing readable was found, and not all was seen.
+    /// Nothing readable was found, but not everything was checked.
     Unseen,
-    /// All of it was seen, and nothing can be read.
+    /// Everything was checked, and nothing is readable.
     Closed,
 }
 
-/// One thing given away.
+/// One kind of exposed data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Leak<'a> {
-    /// The check behind it.
+    /// The check that found it.
     pub(crate) id: &'a str,
-    /// How much it matters.
+    /// Severity of the worst finding.
     pub(crate) severity: Severity,
-    /// One sentence.
+    /// The sentence.
     pub(crate) sentence: String,
 }
 
-/// What somebody at `place` gets to see, worst first.
+/// What an attacker at `place` can read, worst first.
 #[must_use]
 pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: Place) -> Vec<Leak<'a>> {
     let groups = by_check(findings, Status::Fail);
@@ -41,7 +41,7 @@ pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: Plac
         .collect()
 }
 
-/// Names given in one sentence.
+/// Maximum number of names in one sentence.
 const MOST_NAMES: usize = 3;
 
 fn sentence(id: &str, findings: &[&Finding]) -> String {
@@ -57,8 +57,8 @@ fn sentence(id: &str, findings: &[&Finding]) -> String {
     if names.is_empty() { format!("{words}.") } else { format!("{words}: {names}.") }
 }
 
-/// What a failure of the check gives away. A check of another release is told by its area, and rather taken for
-/// open than passed over; it has no words.
+/// What a failure of the check exposes. An unknown check of another release counts by its area, rather as exposed than
+/// not; it has no sentence.
 fn exposes(id: &str) -> Exposes {
     match (row(id), area(id)) {
         (Some(check), _) => check.exposes,
@@ -68,13 +68,13 @@ fn exposes(id: &str) -> Exposes {
     }
 }
 
-/// Whether a failure of the check matters to somebody at `place`.
+/// Whether a failure of the check is relevant at `place`.
 fn concerns(id: &str, place: Place) -> bool {
     exposes(id).place() == Some(place)
 }
 
-/// How one server looks at one place: what fails there. The map shows where data is clear, also where that is
-/// accepted, or where it holds nothing; checks know, it does not.
+/// What an attacker can read at one place of one server. Only findings decide: the map also shows clear data where that
+/// was accepted, or where there is nothing to read.
 #[must_use]
 pub(crate) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> Exposure {
     if opened(findings.clone(), Status::Fail, place) {
@@ -86,19 +86,19 @@ pub(crate) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place:
     }
 }
 
-/// Whether something there can be read, and somebody accepted it.
+/// Whether something is readable there, but was accepted by a waiver.
 #[must_use]
 pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> bool {
     opened(findings, Status::Waived, place)
 }
 
-/// Whether a check that matters there could not be judged, or none was.
+/// Whether a relevant check has no verdict, or there is no relevant check.
 fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, place: Place) -> bool {
     let mut here = findings.filter(|f| concerns(&f.id, place)).peekable();
     here.peek().is_none() || here.any(|f| f.status == Status::Unknown)
 }
 
-/// Readable keys on the disk of the data open what is encrypted there.
+/// Whether readable keys on the same disk open what is encrypted there.
 fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, place: Place) -> bool {
     let here = findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.place() == Some(place));
     let has = |flaw| here.clone().any(|exposes| matches!(exposes, Exposes::Keys(is, _) if is == flaw));

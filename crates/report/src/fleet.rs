@@ -1,4 +1,4 @@
-//! Many servers as one: the coverage maps merged, and how each server stands.
+//! Several servers: their coverage maps merged, and the standing of each.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,24 +9,24 @@ use audit::outcome::{Outcome, Server};
 use crate::text::{count, number};
 use crate::words;
 
-/// One row of the map, of one server or of many.
+/// A row of the coverage map, of one server or of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
-    /// At rest, in flight.
+    /// At rest or in flight.
     pub(crate) place: Place,
-    /// Kind of artefact or name of the channel.
+    /// Kind of artefact, or name of the channel.
     pub(crate) artefact: &'a str,
-    /// Encrypted or not; of many servers, what holds for all of them taken together.
+    /// State, combined over all servers.
     pub(crate) state: CoverageState,
-    /// By which layer.
+    /// The encrypting layer.
     pub(crate) layer: Layer,
-    /// The weakest grade among the servers.
+    /// The weakest grade of evidence among the servers.
     pub(crate) grade: Option<Grade>,
-    /// One clause.
+    /// Explanation in a few words.
     pub(crate) detail: String,
 }
 
-/// The map of all servers together, in the order of the first server that has the row.
+/// The combined map of all servers, in the order in which rows first occur.
 #[must_use]
 pub(crate) fn map(outcome: &Outcome) -> Vec<Row<'_>> {
     let mut places: BTreeMap<(Place, &str), usize> = BTreeMap::new();
@@ -63,7 +63,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
     Row { place: first.place, artefact: &first.artefact, state, layer, grade, detail: tally(same) }
 }
 
-/// What holds of several states taken together; absent ones do not count.
+/// The combination of several states; absent ones do not count.
 pub(crate) fn together(states: impl Iterator<Item = CoverageState>) -> CoverageState {
     use CoverageState::{Absent, Clear, Encrypted, Partly, Unknown};
     states.filter(|state| *state != Absent).fold(Absent, |all, one| match (all, one) {
@@ -90,41 +90,41 @@ fn tally(same: &[&Coverage]) -> String {
     }
 }
 
-/// How one server stands.
+/// The results of one server.
 #[derive(Debug)]
 pub(crate) struct Standing<'a> {
     /// The server.
     pub(crate) server: &'a Server,
-    /// Its rows of the map.
+    /// Its rows of the coverage map.
     pub(crate) coverage: Vec<&'a Coverage>,
     /// Its findings, in the outcome's order.
     pub(crate) findings: Vec<&'a Finding>,
 }
 
 impl Standing<'_> {
-    /// What holds of everything at that place.
+    /// Combined state of everything at this place.
     pub(crate) fn state(&self, place: Place) -> CoverageState {
         together(self.coverage.iter().filter(|c| c.place == place).map(|c| c.state))
     }
 
-    /// Failures of that severity.
+    /// Number of failures of this severity.
     pub(crate) fn failures(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|f| f.status == Status::Fail && f.severity == severity).count()
     }
 
-    /// What could not be judged.
+    /// Number of checks without a verdict.
     pub(crate) fn unknown(&self) -> usize {
         self.findings.iter().filter(|f| f.status == Status::Unknown).count()
     }
 
-    /// Unreachable before all, then by the number of failures from the worst severity down.
+    /// Sort key: unreachable servers first, then by number of failures, the worst severity first.
     fn rank(&self) -> impl Ord + use<> {
         let by_severity: Vec<usize> = Severity::ALL.iter().rev().map(|severity| self.failures(*severity)).collect();
         std::cmp::Reverse((self.server.error.is_some(), by_severity, self.unknown()))
     }
 }
 
-/// Every server with what is known of it, worst first.
+/// Every server, the worst first.
 #[must_use]
 pub(crate) fn standings(outcome: &Outcome) -> Vec<Standing<'_>> {
     let new = |server| Standing { server, coverage: Vec::new(), findings: Vec::new() };

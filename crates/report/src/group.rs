@@ -1,4 +1,4 @@
-//! Findings brought together, so that 10,000 clear tables are one thing to read.
+//! Groups findings, so that 10,000 clear tables are one entry.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -10,36 +10,36 @@ use audit::remedy::Step;
 use crate::catalogue;
 use crate::text::visible;
 
-/// Findings of one check with one status and severity.
+/// Findings of one check with the same status and severity.
 #[derive(Debug)]
 pub(crate) struct Group<'a> {
     /// The check.
     pub(crate) id: &'a str,
-    /// Severity of all of them.
+    /// Their severity.
     pub(crate) severity: Severity,
     /// The findings, at least one, in the outcome's order.
     pub(crate) findings: Vec<&'a Finding>,
 }
 
 impl<'a> Group<'a> {
-    /// What is wrong, in one line.
+    /// One line about what is wrong.
     pub(crate) fn title(&self) -> &'a str {
         catalogue::title(self.first())
     }
 
-    /// The finding that speaks for all.
+    /// The finding that represents the group.
     pub(crate) fn first(&self) -> &'a Finding {
         self.findings.first().expect("a group begins with a finding")
     }
 
-    /// On how many servers.
+    /// Number of servers concerned.
     pub(crate) fn servers(&self) -> usize {
         let servers: BTreeSet<&str> = self.findings.iter().map(|f| f.server.as_str()).collect();
         servers.len()
     }
 }
 
-/// The findings of `status`, one group for each check and severity, worst first.
+/// Groups the findings of `status` by check and severity, the worst first.
 #[must_use]
 pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: Status) -> Vec<Group<'a>> {
     let mut places: HashMap<(&str, Severity), usize> = HashMap::new();
@@ -52,35 +52,35 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
             None => groups.push(Group { id: key.0, severity: key.1, findings: vec![finding] }),
         }
     }
-    // What only repeats the other checks comes after them.
+    // Summaries of other checks come after those.
     groups.sort_by_key(|group| (Reverse(group.severity), catalogue::area(group.id) == "ev", group.id));
     groups
 }
 
-/// Things that could not be seen for want of the same grant, file or option.
+/// Facts that could not be read for lack of the same grant, file or option.
 #[derive(Debug)]
 pub(crate) struct Blind<'a> {
-    /// What would show them.
+    /// The remedy.
     pub(crate) remedy: &'a str,
-    /// Whether that can be pasted, rather than read.
+    /// Whether the remedy is a command.
     pub(crate) is_command: bool,
-    /// What was looked for and why it was not seen, each once.
+    /// The missing facts with the reasons, without duplicates.
     pub(crate) reasons: Vec<&'a str>,
-    /// The checks that wait for it, each once.
+    /// The checks without a verdict because of it, without duplicates.
     pub(crate) checks: Vec<&'a str>,
-    /// How many findings wait for it.
+    /// Number of findings without a verdict because of it.
     pub(crate) findings: usize,
     /// Servers concerned.
     pub(crate) servers: BTreeSet<&'a str>,
 }
 
-/// Whether what mends a finding can be pasted, rather than read, as far as its first step tells.
+/// Whether a finding's remedy is a command, judged by its first step.
 #[must_use]
 pub(crate) fn begins_with_command(finding: &Finding) -> bool {
     finding.remedies.first().is_some_and(Step::is_command)
 }
 
-/// What could not be seen, grouped by what would show it; what helps most checks comes first.
+/// Blind spots by remedy; the remedy that helps most checks comes first.
 #[must_use]
 pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<Blind<'_>> {
     let mut spots = Spots::default();
@@ -112,7 +112,7 @@ impl<'a> Spots<'a> {
             self.all.push(Blind { remedy, is_command, reasons: Vec::new(), checks: Vec::new(), findings: 0, servers });
         }
         let spot = &mut self.all[place];
-        // Thousands of files may be unreadable for one reason; a handful shows the pattern.
+        // Thousands of files may be unreadable for one reason; some examples suffice.
         if spot.reasons.len() < MOST_REASONS && !spot.reasons.contains(&reason) {
             spot.reasons.push(reason);
         }
@@ -121,7 +121,7 @@ impl<'a> Spots<'a> {
     }
 }
 
-/// Reasons kept for each blind spot.
+/// Maximum number of reasons for each blind spot.
 const MOST_REASONS: usize = 50;
 
 impl<'a> Blind<'a> {
@@ -133,8 +133,7 @@ impl<'a> Blind<'a> {
     }
 }
 
-/// Artefact and message of a finding, so that together they name the artefact once: the message
-/// goes on from the artefact, or stands alone if it names it itself.
+/// Artefact and message of a finding, arranged so that the artefact occurs once: `None` if the message contains it.
 #[must_use]
 pub(crate) fn subject(finding: &Finding) -> (Option<&str>, &str) {
     let (artefact, message) = (finding.artefact.as_str(), finding.message.as_str());
@@ -145,7 +144,7 @@ pub(crate) fn subject(finding: &Finding) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether `artefact` stands in `message` as a word of its own.
+/// Whether `artefact` occurs in `message` as a separate word.
 fn names(message: &str, artefact: &str) -> bool {
     let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut places = message.match_indices(artefact);
@@ -155,7 +154,7 @@ fn names(message: &str, artefact: &str) -> bool {
     })
 }
 
-/// [`subject`] in one line.
+/// [`subject`] on one line.
 #[must_use]
 pub(crate) fn line(finding: &Finding) -> String {
     let message = visible(&finding.message);

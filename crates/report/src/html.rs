@@ -1,8 +1,7 @@
-//! One self-contained HTML file: for people who decide, and for auditors who look claims up.
+//! One self-contained HTML file, for decision makers and for auditors who verify claims.
 //!
-//! It loads nothing, is complete without script, and says by its content security policy that
-//! only its own style and script may run: both are allowed by their hash. Its size is bounded
-//! whatever the number of tables and servers; the JSON holds everything.
+//! It loads no other resource and is complete without script. Its content security policy permits only its own style
+//! and script, by hash. Its size does not grow with the number of tables and servers; the JSON has everything.
 
 mod findings;
 mod map;
@@ -20,9 +19,9 @@ use crate::Error;
 
 pub(crate) use policy::content_security;
 
-/// The style, as it stands in the file.
+/// The style sheet.
 const STYLE: &str = include_str!("../templates/report.css");
-/// The script, as it stands in the file: a filter, copy buttons, unfolding before printing.
+/// The script: a filter, copy buttons, and unfolding before printing.
 const SCRIPT: &str = include_str!("../templates/report.js");
 
 /// Writes the report.

@@ -1,4 +1,4 @@
-//! The contract for scripts: the outcome as it is and its verdict in one sentence, schema `sealant.audit/1`.
+//! JSON for scripts, schema `sealant.audit/1`: the outcome, and its verdict in one sentence.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error>
     pretty(&Document { outcome, verdict: verdict::of(outcome) }, out)
 }
 
-/// The outcome's fields, and what all of them come to.
+/// The outcome's fields and the verdict.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
@@ -25,8 +25,8 @@ struct Document<'a> {
     verdict: Verdict,
 }
 
-/// Writes any value as JSON that is also safe to print: characters that drive a terminal or
-/// change the direction of text stand as `\u` escapes, which RFC 8259 does not ask for.
+/// Writes a value as JSON that is safe to print: characters that control a terminal or change the direction of text are
+/// written as `\u` escapes, which RFC 8259 does not require.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -37,8 +37,8 @@ pub(crate) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// Passes JSON on. The serialiser hands over whole pieces of text, and characters beyond ASCII
-/// stand only inside of JSON strings.
+/// Passes JSON on and escapes. The serializer writes whole pieces of UTF-8, and non-ASCII characters occur only inside
+/// JSON strings.
 struct Careful<'a>(&'a mut dyn Write);
 
 impl Write for Careful<'_> {
@@ -59,7 +59,7 @@ impl Write for Careful<'_> {
     }
 }
 
-/// What the serialiser leaves as it is.
+/// Characters that the serializer does not escape.
 const fn must_escape(c: char) -> bool {
     c > '\u{7e}' && is_hidden(c)
 }

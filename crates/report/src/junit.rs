@@ -1,7 +1,7 @@
-//! JUnit XML, as build servers read it: a suite per server, a case per finding.
+//! JUnit XML for build servers: a suite for each server, a case for each finding.
 //!
-//! FAIL is a failure. UNKNOWN, N/A and WAIVED are skipped with their reason, so that neither
-//! counts as passed. A server that could not be audited is an error.
+//! FAIL is a failure. UNKNOWN, N/A and WAIVED are skipped with their reason, so that they do not count as passed. A
+//! server that could not be audited is an error.
 
 use std::io::Write;
 
@@ -87,8 +87,8 @@ fn failure(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Foreign text on one line, for content and attributes. XML 1.0 has no way to write most
-/// control characters, hence their visible form.
+/// Foreign text on one line, for content and attributes. XML 1.0 cannot contain most control characters, so they are
+/// made visible.
 fn xml(text: &str) -> String {
     escape(&visible(text))
 }

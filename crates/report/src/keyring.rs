@@ -1,4 +1,4 @@
-//! Set-up of a keyring, and whether a server uses it.
+//! Reports of `sealant keyring`: set-up, and whether a server uses it.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use change::init::{CheckReport, Condition, Part, Report, State};
 
 use crate::{Error, json, text::visible};
 
-/// Writes the contract for scripts, schema `sealant.keyring-init/1`.
+/// Writes the JSON for scripts, schema `sealant.keyring-init/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -14,7 +14,7 @@ pub fn write_init_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
     json::pretty(report, out)
 }
 
-/// Writes what would be written, or what was.
+/// Writes what was changed, or would be changed, for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -50,7 +50,7 @@ fn write_part(part: &Part, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the contract for scripts, schema `sealant.keyring-check/1`.
+/// Writes the JSON for scripts, schema `sealant.keyring-check/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -58,7 +58,7 @@ pub fn write_check_json(report: &CheckReport, out: &mut dyn Write) -> Result<(),
     json::pretty(report, out)
 }
 
-/// Writes what was looked at.
+/// Writes the result of the check for people.
 ///
 /// # Errors
 /// [`Error::Write`].

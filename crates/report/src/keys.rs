@@ -11,7 +11,7 @@ use crate::{
     text::{count, visible},
 };
 
-/// Writes the contract for scripts, schema `sealant.keys/1`.
+/// Writes the JSON for scripts, schema `sealant.keys/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -105,7 +105,7 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
     Ok(())
 }
 
-/// What is left of a proven copy, behind what was said of it.
+/// State of a proven copy, as a suffix.
 fn copy_state(state: &CopyState) -> String {
     match state {
         CopyState::Stands => String::new(),

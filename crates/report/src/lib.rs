@@ -1,8 +1,7 @@
-//! Findings become table, JSON, SARIF, JUnit, CSV, Markdown, HTML and metrics.
+//! Renders findings as table, JSON, SARIF, JUnit, CSV, Markdown, HTML and metrics.
 //!
-//! Every renderer reads an [`Outcome`] and the table of checks, and knows nothing of how the
-//! facts were got. Names in an outcome come from a server that may be hostile: whatever is
-//! written goes through the `text` module or through the escaping of its own format.
+//! Every renderer reads an [`Outcome`] and the table of checks. Names in an outcome come from a server that may be
+//! hostile: all text is escaped by the `text` module or by the rules of its format.
 
 mod bench;
 mod catalogue;
@@ -60,28 +59,28 @@ pub use reference::render_checks_reference;
 pub use rotate::{write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use text::visible;
 
-/// A form that an outcome can take.
+/// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// For people at a terminal.
+    /// Table for people at a terminal.
     Table,
-    /// The contract for scripts, schema `sealant.audit/1`.
+    /// JSON for scripts, schema `sealant.audit/1`.
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
     /// JUnit XML, for build servers.
     Junit,
-    /// RFC 4180, one line per finding.
+    /// CSV (RFC 4180), one line for each finding.
     Csv,
-    /// For tickets and pull requests.
+    /// Markdown, for tickets and pull requests.
     Markdown,
-    /// One self-contained file, for people and auditors.
+    /// One self-contained HTML file, for people and auditors.
     Html,
-    /// The text exposition format, for node_exporter's textfile collector.
+    /// Prometheus' text format, for node_exporter's textfile collector.
     Prometheus,
 }
 
-/// Names of the formats, as options spell them, each with the usual end of a file's name.
+/// For each format: its name in options, and the usual file extension.
 const FORMATS: [(Format, &str, &str); 8] = [
     (Format::Table, "table", "txt"),
     (Format::Json, "json", "json"),
@@ -94,18 +93,18 @@ const FORMATS: [(Format, &str, &str); 8] = [
 ];
 
 impl Format {
-    /// All formats, in the order of the documents.
+    /// All formats, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
         FORMATS.iter().map(|(format, ..)| *format)
     }
 
-    /// The word that selects it.
+    /// Its name in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// The usual end of a file's name, without the dot.
+    /// Usual file extension, without the dot.
     #[must_use]
     pub fn extension(self) -> &'static str {
         self.row().2
@@ -131,18 +130,18 @@ impl FromStr for Format {
     }
 }
 
-/// How the terminal table is drawn; the other formats look at none of it.
+/// Options of the terminal table; other formats ignore them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Colours by ANSI sequences.
+    /// Use colours (ANSI sequences).
     pub color: bool,
-    /// Only ASCII, for terminals without UTF-8.
+    /// Use only ASCII, for terminals without UTF-8.
     pub ascii: bool,
-    /// Columns to fill; less than 40 counts as 40.
+    /// Width in columns, at least 40.
     pub width: usize,
-    /// More artefacts of each finding, with their evidence.
+    /// List more artefacts of each finding, with their evidence.
     pub verbose: bool,
-    /// List what passed, too.
+    /// List passed checks, too.
     pub show_passes: bool,
 }
 
@@ -152,11 +151,11 @@ impl Default for RenderOptions {
     }
 }
 
-/// Writes `outcome` to `out`. JSON, SARIF, JUnit and CSV hold every finding and are streamed;
-/// the size of the others is bounded.
+/// Writes `outcome` to `out`. JSON, SARIF, JUnit and CSV contain every finding and are streamed; the size of the other
+/// formats is bounded.
 ///
 /// # Errors
-/// [`Error::Write`] if `out` fails, which for a closed pipe is no fault of ours.
+/// [`Error::Write`] if `out` fails, for example because of a closed pipe.
 pub fn write(format: Format, outcome: &Outcome, options: &RenderOptions, out: &mut dyn Write) -> Result<(), Error> {
     match format {
         Format::Table => table::write(outcome, options, out),
@@ -170,10 +169,10 @@ pub fn write(format: Format, outcome: &Outcome, options: &RenderOptions, out: &m
     }
 }
 
-/// The same as [`write()`], into a text.
+/// Like [`write()`], into a text.
 ///
 /// # Errors
-/// As [`write()`]; memory does not fail to be written.
+/// Those of [`write()`], except errors of the output.
 pub fn render(format: Format, outcome: &Outcome, options: &RenderOptions) -> Result<String, Error> {
     text::collect(|out| write(format, outcome, options, out))
 }

@@ -7,12 +7,12 @@ use luks::{Finding, Report};
 use crate::text::{count, pad, visible};
 use crate::{Error, json};
 
-/// Width of the column of severities.
+/// Width of the severity column.
 const SEVERITY: usize = 9;
-/// Width of the column of codes.
+/// Width of the code column.
 const CODE: usize = 26;
 
-/// Writes the contract for scripts, schema `sealant.luks/1`.
+/// Writes the JSON for scripts, schema `sealant.luks/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -20,7 +20,7 @@ pub fn write_luks_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
     json::pretty(report, out)
 }
 
-/// Writes what the header at `name` is and what was found.
+/// Writes a description of the header at `name`, and the findings, for people.
 ///
 /// # Errors
 /// [`Error::Write`].

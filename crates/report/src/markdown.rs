@@ -11,9 +11,9 @@ use crate::group::{Group, blind_spots, by_check, subject};
 use crate::text::{capital, count, number, visible, visible_lines};
 use crate::{Error, verdict, words};
 
-/// Artefacts listed for each check.
+/// Maximum number of artefacts for each check.
 const EXAMPLES: usize = 10;
-/// Servers listed.
+/// Maximum number of servers.
 const SERVERS: usize = 100;
 
 /// Writes the report.
@@ -191,7 +191,7 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prose of foreign origin: punctuation that Markdown or HTML gives a meaning to is escaped.
+/// Foreign prose: escapes punctuation that has a meaning in Markdown or HTML.
 fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for c in visible(text).chars() {
@@ -206,7 +206,7 @@ fn plain(text: &str) -> String {
     safe
 }
 
-/// A name or a command as it is: in a code span no link, no mention and no emphasis comes about.
+/// A name or command as a code span, which prevents links, mentions and emphasis.
 fn code(text: &str) -> String {
     let text = visible(text);
     let fence = "`".repeat(longest_run(&text, '`') + 1);
@@ -214,7 +214,7 @@ fn code(text: &str) -> String {
     format!("{fence}{room}{text}{room}{fence}")
 }
 
-/// The same in a table, where even a code span needs its bars escaped.
+/// The same inside a table, where bars must be escaped even in code spans.
 fn cell_code(text: &str) -> String {
     code(&text.replace('|', "\\|"))
 }

@@ -1,7 +1,7 @@
-//! Prometheus' text exposition format, for node_exporter's textfile collector.
+//! Prometheus' text format, for node_exporter's textfile collector.
 //!
-//! The number of series is bounded by servers × checks: artefacts are counted, never labels.
-//! Times are values, as the collector refuses samples with timestamps.
+//! The number of series is bounded by servers × checks: artefacts are counted and are never labels. Times are values,
+//! because the collector refuses samples with timestamps.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
@@ -60,7 +60,7 @@ fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 
 fn findings(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     let mut counts: BTreeMap<(&str, Severity, Status), usize> = BTreeMap::new();
-    // A failure count that falls to zero must be seen to do so: its series never goes away.
+    // A count that falls to zero must be visible: its series never disappears.
     for server in outcome.servers.iter().filter(|server| server.error.is_none()) {
         for severity in Severity::ALL {
             counts.insert((&server.target, severity, Status::Fail), 0);
@@ -139,7 +139,7 @@ fn sample(
     Ok(())
 }
 
-/// A label's value: backslash and quote escaped, everything on one line.
+/// A label's value: escapes backslash, quote and line feed.
 fn escape(text: &str) -> String {
     visible(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

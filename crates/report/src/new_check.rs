@@ -1,4 +1,4 @@
-//! Somebody adds a check: every format shows what its definition says, and no code of this crate names it.
+//! Adds a check in a test: every format renders it from its definition alone.
 
 use audit::artefact::Artefacts;
 use audit::check::{Check, Context, Ruling, Verdict};
@@ -11,7 +11,7 @@ use audit::run::Rules;
 use crate::testing::outcome_of;
 use crate::{Format, RenderOptions, render, render_check};
 
-/// The check that is added.
+/// The added check.
 pub(crate) static CHECK: Check = Check {
     id: "tls-newcomer",
     title: "The newcomer is missing",

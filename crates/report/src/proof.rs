@@ -8,31 +8,31 @@ use verify::{FileResult, Report, Summary};
 use crate::Error;
 use crate::text::{count, pad, visible};
 
-/// How much of a [`Report`] the table shows.
+/// Options of the table.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProofOptions {
-    /// Every file, and every finding that was kept.
+    /// List every file and every recorded finding.
     pub verbose: bool,
 }
 
-/// Without `verbose`, sound files are listed one by one only if there are at most so many files.
+/// Without `verbose`, sound files are listed only if there are at most this many files.
 const LISTED: usize = 40;
-/// Without `verbose`, so many findings of a file are listed.
+/// Without `verbose`, maximum number of findings listed for a file.
 const FINDINGS: usize = 5;
 
-/// Writes the document of scripts, schema `sealant.verify/1`.
+/// Writes the JSON for scripts, schema `sealant.verify/1`.
 ///
 /// # Errors
-/// [`Error`] if `out` refuses.
+/// [`Error::Write`].
 pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     serde_json::to_writer_pretty(&mut *out, report)?;
     Ok(writeln!(out)?)
 }
 
-/// Writes the table: files that are not sound with what was found, then counts.
+/// Writes the table: files that are not sound with their findings, then totals.
 ///
 /// # Errors
-/// [`Error`] if `out` refuses.
+/// [`Error::Write`].
 pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
     let all = options.verbose || report.files.len() <= LISTED;
     let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !is_sound(file.verdict)).collect();
@@ -49,7 +49,7 @@ pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn 
     summary(&report.summary, report.errors.len(), out)
 }
 
-/// Whether a file with this verdict can be read, and nothing is wrong with it.
+/// Whether a file with this verdict is readable and undamaged.
 #[must_use]
 pub const fn is_sound(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Ok | Verdict::Clear)
@@ -91,7 +91,7 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
 }
 
-/// What a file of this kind is made of.
+/// Unit that a file of this kind consists of.
 fn unit_name(kind: &str) -> &'static str {
     match kind {
         "redo" => "block",
@@ -170,7 +170,7 @@ impl std::fmt::Display for Rate {
     }
 }
 
-/// A number of bytes for people.
+/// A number of bytes with a binary unit.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -1,4 +1,4 @@
-//! `docs/checks.md`: every check, from the table of checks.
+//! `docs/checks.md`: the reference of all checks, from their definitions.
 
 use std::fmt::Write;
 

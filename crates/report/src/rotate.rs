@@ -1,4 +1,4 @@
-//! Plans and runs of rotations.
+//! Plans and runs of `sealant rotate`.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use change::{
 
 use crate::{Error, certificate::write_certificate_table, json, text::visible};
 
-/// Writes the contract for scripts, schema `sealant.rotate/1`.
+/// Writes the JSON for scripts, schema `sealant.rotate/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -17,7 +17,7 @@ pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Err
     json::pretty(report, out)
 }
 
-/// Writes what would be done.
+/// Writes the plan for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -39,7 +39,7 @@ fn certificate(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     report.tls.as_ref().map_or(Ok(()), |tls| write_certificate_table(tls, out))
 }
 
-/// Writes what was done.
+/// Writes the result of a run for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -108,7 +108,7 @@ fn proof(proof: &Proof) -> String {
     }
 }
 
-/// Each file that is not proven to be as it should.
+/// Lists each file that is not proven.
 fn write_lagging(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     if report.lagging.is_empty() {
         return Ok(());

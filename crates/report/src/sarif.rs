@@ -1,7 +1,7 @@
-//! SARIF 2.1.0 (OASIS), for code scanning and everything else that reads it.
+//! SARIF 2.1.0 (OASIS), for code scanning and other tools.
 //!
-//! The status maps to `kind`: FAIL and WAIVED are `fail` (the latter with a suppression), PASS is
-//! `pass`, UNKNOWN is `open`, N/A is `notApplicable`; only `fail` may carry a level (3.27.9).
+//! The status maps to `kind`: FAIL and WAIVED are `fail` (WAIVED with a suppression), PASS is `pass`, UNKNOWN is
+//! `open`, N/A is `notApplicable`; only `fail` may have a level (3.27.9).
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,7 +18,7 @@ use crate::{Error, json};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Writes one run with a rule per check and a result per finding.
+/// Writes one run with a rule for each check and a result for each finding.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -55,7 +55,7 @@ struct Run<'a> {
     column_kind: &'a str,
 }
 
-/// Findings, turned into results one at a time as they are written: there may be a lot.
+/// Findings, converted one at a time while they are written: there may be many.
 struct Results<'a> {
     findings: &'a [Finding],
     index: &'a BTreeMap<String, usize>,
@@ -68,14 +68,14 @@ impl Serialize for Results<'_> {
     }
 }
 
-/// The rules, and where each stands.
+/// The rules, and the index of each by id.
 struct Rules {
     all: Vec<Value>,
     index: BTreeMap<String, usize>,
 }
 
 impl Rules {
-    /// Every check of the table, then those that only the findings know.
+    /// All checks of this release, then those that only the findings mention.
     fn of(outcome: &Outcome) -> Self {
         let mut rules = Self { all: Vec::new(), index: BTreeMap::new() };
         catalogue::all().for_each(|check| rules.add(check.id, || rule(check)));
@@ -108,7 +108,7 @@ fn rule(check: &Check) -> Value {
     })
 }
 
-/// The three levels of SARIF.
+/// Maps a severity to one of SARIF's three levels.
 const fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::High => "error",
@@ -117,7 +117,7 @@ const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// The score by which code scanning tells critical (above 9.0), high (7.0), medium (4.0) and low.
+/// The score by which code scanning distinguishes critical (above 9.0), high (7.0), medium (4.0) and low.
 const fn score(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "9.5",
@@ -185,7 +185,7 @@ fn location(finding: &Finding) -> Value {
     location
 }
 
-/// What an artefact is, as far as its name tells.
+/// Kind of an artefact, derived from its name.
 fn logical_kind(artefact: &str) -> &'static str {
     match artefact {
         "server" => "server",
@@ -195,7 +195,7 @@ fn logical_kind(artefact: &str) -> &'static str {
     }
 }
 
-/// The file, if the evidence is one.
+/// The file, if the evidence is from one.
 fn physical(evidence: &Evidence) -> Option<Value> {
     match evidence {
         Evidence::Bytes { path, offset, hex, .. } if path.starts_with('/') => Some(json!({
@@ -216,7 +216,7 @@ fn physical(evidence: &Evidence) -> Option<Value> {
     }
 }
 
-/// RFC 8089, with everything percent-encoded that RFC 3986 does not let stand in a path.
+/// A file URI (RFC 8089), with everything percent-encoded that RFC 3986 does not permit in a path.
 fn file_uri(path: &str) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.bytes() {

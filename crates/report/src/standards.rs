@@ -1,4 +1,4 @@
-//! Requirements of standards, each with the checks that bear on it and how they ended.
+//! Requirements of standards, with the results of the checks that map to them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct Requirement<'a> {
     pub(crate) document: &'a str,
     /// The item in it, such as `3.5.1`.
     pub(crate) item: &'a str,
-    /// The worst status of the checks.
+    /// The worst status of its checks.
     pub(crate) status: Status,
     /// Each check with its worst status, worst first.
     pub(crate) checks: Vec<(&'a str, Status)>,
@@ -39,7 +39,7 @@ fn requirement<'a>(document: &'a str, item: &'a str, checks: BTreeMap<&'a str, S
     Requirement { document, item, status, checks }
 }
 
-/// An item that sorts as people number: 3.5 before 3.10.
+/// An item that sorts numerically: 3.5 before 3.10.
 #[derive(Debug, PartialEq, Eq)]
 struct Natural<'a>(&'a str);
 

@@ -1,4 +1,4 @@
-//! Charts as SVG, drawn by hand: the same bytes for the same figures.
+//! Charts as SVG, deterministic: equal figures give equal bytes.
 
 mod bar;
 

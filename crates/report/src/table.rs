@@ -1,4 +1,4 @@
-//! The table for people at a terminal: the map first, then what to do, then what was not seen.
+//! The terminal table: coverage map, then failures with remedies, then blind spots.
 
 use std::io::Write;
 
@@ -16,9 +16,9 @@ mod paint;
 
 use paint::{Ink, Paint};
 
-/// Examples of each finding, without and with `verbose`.
+/// Maximum number of examples of each finding, without and with `verbose`.
 const EXAMPLES: (usize, usize) = (3, 25);
-/// Lines of the list of servers, without and with `verbose`.
+/// Maximum number of servers in the list, without and with `verbose`.
 const SERVERS: (usize, usize) = (15, 200);
 
 /// Writes the table.
@@ -72,7 +72,7 @@ impl Table<'_> {
         self.paragraph("evidence: ", &words::evidence_used(server.scope), Ink::Dim)
     }
 
-    /// `left` in bold and `right` at the end of the same line, or below if there is no room.
+    /// `left` in bold and `right` at the end of the same line, or on the next line if the width is too small.
     fn spread(&mut self, left: &str, right: &str) -> Result<(), Error> {
         let gap = self.width.saturating_sub(columns(left) + columns(right));
         if gap < 2 {
@@ -317,7 +317,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Wrapped text behind `lead`, further lines indented below its first word.
+    /// Wrapped text after `lead`; further lines are indented.
     fn paragraph(&mut self, lead: &str, text: &str, ink: Ink) -> Result<(), Error> {
         let indent = columns(lead);
         let text = self.paint.plain(text);
@@ -333,7 +333,7 @@ impl Table<'_> {
     }
 }
 
-/// Columns of the map besides name and detail, as wide as their longest word.
+/// Widths of the map's columns except name and detail: their longest words.
 const STATE: usize = 11;
 const LAYER: usize = 5;
 const GRADE: usize = 8;
@@ -341,7 +341,7 @@ const GRADE: usize = 8;
 /// Widths of the map's columns.
 struct MapLayout {
     name: usize,
-    /// No room for all columns on one line.
+    /// The width does not suffice for all columns.
     narrow: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Outcomes made by hand, and helpers, for the tests of all formats.
+//! Hand-made outcomes and helpers for the tests of all formats.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,12 @@ use audit::outcome::{Outcome, Server};
 /// The committed schema of `--format json`.
 pub(crate) const AUDIT_SCHEMA: &str = include_str!("../../../docs/schema/audit-1.json");
 
-/// One server with every status, state, layer, grade and kind of evidence, long names and
-/// hostile ones.
+/// One server with every status, state, layer, grade and kind of evidence, and with long and hostile names.
 pub(crate) fn rich() -> Outcome {
     parse(include_str!("../testdata/rich.json"))
 }
 
-/// A few findings of checks that the table does not know, so that golden files do not change
-/// with the words of real checks.
+/// A few findings of checks that do not exist, so that golden files do not depend on the texts of real checks.
 pub(crate) fn small() -> Outcome {
     parse(include_str!("../testdata/small.json"))
 }
@@ -56,12 +54,12 @@ pub(crate) fn finding(id: &str, status: Status, artefact: &str) -> Finding {
     }
 }
 
-/// A server that was audited.
+/// An audited server.
 pub(crate) fn server(target: &str) -> Server {
     Server { error: None, ..Server::failed(target, "") }
 }
 
-/// A row of the map, at rest.
+/// A row of the coverage map, at rest.
 pub(crate) fn coverage(server: &str, artefact: &str, state: CoverageState) -> Coverage {
     Coverage {
         server: server.to_owned(),
@@ -89,7 +87,7 @@ pub(crate) fn golden(name: &str, rendered: &str) {
     assert!(rendered == expected, "{} differs; look at it, then UPDATE_GOLDEN=1\n{rendered}", path.display());
 }
 
-/// Panics with every error if `json` does not fit `schema`.
+/// Panics with all errors if `json` does not match `schema`.
 #[track_caller]
 pub(crate) fn validate(schema: &str, json: &str) {
     let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
@@ -99,8 +97,8 @@ pub(crate) fn validate(schema: &str, json: &str) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// Panics unless `text` is well-formed XML 1.0, as far as our writers can go wrong: elements
-/// nest, attributes are quoted and come once, no bare `&` or `<`, no forbidden character.
+/// Panics unless `text` is well-formed XML 1.0 in the respects that our writers can violate: nested elements, quoted
+/// and unique attributes, no bare `&` or `<`, no forbidden character.
 #[track_caller]
 pub(crate) fn assert_well_formed(text: &str) {
     let mut open: Vec<&str> = Vec::new();

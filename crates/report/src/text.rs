@@ -1,4 +1,4 @@
-//! Text of foreign origin made safe to show, and fitted to columns.
+//! Makes foreign text safe to print, and fits it to columns.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::io::Write;
 
 use crate::Error;
 
-/// Foreign text for one line: control characters, line ends and characters that change the
-/// direction or the width of what follows appear as escapes, such as `\u{1b}`.
+/// Foreign text on one line: control characters, line ends, and characters that change direction or width of the text
+/// are escaped, as in `\u{1b}`.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hidden) { Cow::Owned(escape_hidden(text)) } else { Cow::Borrowed(text) }
@@ -25,7 +25,7 @@ fn escape_hidden(text: &str) -> String {
     shown
 }
 
-/// Characters that drive a terminal, break a line or reorder text (Unicode TR 36, TR 9).
+/// Characters that control a terminal, break a line or reorder text (Unicode TR 36, TR 9).
 pub(crate) const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
@@ -33,7 +33,7 @@ pub(crate) const fn is_hidden(c: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Foreign text whose line ends are meant, such as a command: everything else as [`visible`].
+/// Foreign text that may have several lines, such as a command; otherwise like [`visible`].
 #[must_use]
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.contains('\n') {
@@ -43,8 +43,7 @@ pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// Foreign text that shows itself by [`visible_lines`]; templates and writers add the escaping
-/// of their own format.
+/// Foreign text that is displayed by [`visible_lines`]; templates and writers add the escaping of their format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
@@ -54,8 +53,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Columns that `text` takes in a terminal: two for East Asian wide characters, none for
-/// combining marks. A close guess; terminals differ.
+/// Columns of `text` in a terminal: two for East Asian wide characters, none for combining marks. An approximation;
+/// terminals differ.
 #[must_use]
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
@@ -77,7 +76,7 @@ const fn char_columns(c: char) -> usize {
     }
 }
 
-/// Cuts `text` to at most `width` columns; what was cut shows as `ellipsis`.
+/// Cuts `text` to at most `width` columns; `ellipsis` marks the cut.
 #[must_use]
 pub(crate) fn fit<'a>(text: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
     if columns(text) <= width {
@@ -87,7 +86,7 @@ pub(crate) fn fit<'a>(text: &'a str, width: usize, ellipsis: &str) -> Cow<'a, st
     Cow::Owned(format!("{}{ellipsis}", head(text, room).trim_end()))
 }
 
-/// Cuts the middle of a name out, as its end tells more than its middle.
+/// Shortens a name in the middle, because its end says more.
 #[must_use]
 pub(crate) fn fit_name<'a>(name: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
     if columns(name) <= width {
@@ -109,15 +108,14 @@ fn head(text: &str, width: usize) -> &str {
     end.map_or(text, |(at, _)| &text[..at])
 }
 
-/// `text` filled with spaces up to `width` columns.
+/// Pads `text` with spaces to `width` columns.
 #[must_use]
 pub(crate) fn pad(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(columns(text));
     format!("{text}{:missing$}", "")
 }
 
-/// Breaks `text` at spaces into lines of at most `width` columns; a longer word is broken where
-/// it must. At least one line comes back.
+/// Wraps `text` at spaces into lines of at most `width` columns; a longer word is broken. Returns at least one line.
 #[must_use]
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -146,7 +144,7 @@ fn push_last(lines: &mut [String], text: &str) {
     }
 }
 
-/// A number with its thousands apart, as English has it.
+/// A number with commas between thousands.
 #[must_use]
 pub(crate) fn number(n: usize) -> String {
     let digits = n.to_string();
@@ -166,8 +164,7 @@ pub(crate) fn count(n: usize, one: &str) -> String {
     format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
-/// The first `most` of `names`, joined by commas, and how many more there are; the middle of
-/// a name that would fill a line alone is cut out.
+/// The first `most` of `names`, joined by commas, and the number of the others; long names are shortened in the middle.
 #[must_use]
 pub(crate) fn first_names<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> String {
     let all: Vec<&str> = names.collect();
@@ -183,7 +180,7 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What `write` writes, as text.
+/// Collects the output of `write`.
 ///
 /// # Errors
 /// Those of `write`.

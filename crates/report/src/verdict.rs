@@ -1,4 +1,4 @@
-//! The whole outcome in one sentence.
+//! The verdict: the whole outcome in one sentence.
 
 use audit::coverage::Place;
 use audit::finding::{Finding, Severity, Status};
@@ -9,22 +9,22 @@ use crate::exposure::{self, Exposure, accepted};
 use crate::fleet::{Standing, standings};
 use crate::text::{count, number};
 
-/// How good or bad it is.
+/// Severity of the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tone {
-    /// Data can be read.
+    /// Data is readable.
     Bad,
-    /// Nothing readable, with weaknesses or blind spots.
+    /// Nothing readable was found, but there are weaknesses or blind spots.
     Unsure,
-    /// Nothing readable, and all was seen.
+    /// Nothing is readable, and everything was checked.
     Good,
 }
 
-/// One sentence, and how it is meant.
+/// The sentence and its severity.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Verdict {
-    /// How it is meant.
+    /// Its severity.
     pub(crate) tone: Tone,
     /// The sentence.
     pub(crate) sentence: String,
@@ -42,7 +42,7 @@ pub(crate) fn of(outcome: &Outcome) -> Verdict {
     }
 }
 
-/// The verdict on one server that was audited.
+/// The verdict on one audited server.
 #[must_use]
 pub(crate) fn of_server(standing: &Standing<'_>) -> Verdict {
     let (disk, wire) = exposures(standing);
@@ -50,7 +50,7 @@ pub(crate) fn of_server(standing: &Standing<'_>) -> Verdict {
     let mut sentence = both(disk, wire).to_owned();
     let findings = || standing.findings.iter().copied();
     if tone != Tone::Bad && [Place::AtRest, Place::InFlight].iter().any(|place| accepted(findings(), *place)) {
-        // Every sentence of a server without anything open begins with "Nothing".
+        // Every sentence about a server without open failures begins with "Nothing".
         sentence = format!("Beyond what is waived, {}", uncapital(&sentence));
     }
     if tone != Tone::Bad {
@@ -93,8 +93,7 @@ fn exposures(standing: &Standing<'_>) -> (Exposure, Exposure) {
     (at(Place::AtRest), at(Place::InFlight))
 }
 
-/// What was not found may still be there, in pages that were not sampled: no sentence says that
-/// data cannot be read.
+/// Data may be in pages that were not sampled, so no sentence claims that nothing can be read.
 const fn both(disk: Exposure, wire: Exposure) -> &'static str {
     use Exposure::{Closed, Open, Unseen};
     match (disk, wire) {

@@ -1,4 +1,4 @@
-//! The words that reports use for states, layers, grades and sources.
+//! Words for states, layers, grades and sources.
 
 use audit::coverage::{CoverageState, Layer, Place};
 use audit::facts::Scope;
@@ -7,8 +7,7 @@ use audit::outcome::{Outcome, Server};
 
 use crate::text::count;
 
-/// Said last, whatever the exit code, if not everything could be judged: who may see less fails less, and that alone would
-/// look better.
+/// A warning if not everything was judged: an audit with fewer privileges fails fewer checks, and would look better.
 #[must_use]
 pub(crate) fn incomplete(outcome: &Outcome) -> Option<String> {
     let sum = &outcome.summary;
@@ -23,7 +22,7 @@ pub(crate) fn incomplete(outcome: &Outcome) -> Option<String> {
     Some(format!("incomplete: {missing}, so this may look better than it is; --require-complete makes exit code 0 a 4"))
 }
 
-/// What a row of the map is, in one or two words.
+/// State of a row of the map, in one or two words.
 #[must_use]
 pub(crate) const fn state(state: CoverageState) -> &'static str {
     match state {
@@ -35,7 +34,7 @@ pub(crate) const fn state(state: CoverageState) -> &'static str {
     }
 }
 
-/// The same where there is little room.
+/// The same, shorter.
 #[must_use]
 pub(crate) const fn short_state(state: CoverageState) -> &'static str {
     match state {
@@ -44,7 +43,7 @@ pub(crate) const fn short_state(state: CoverageState) -> &'static str {
     }
 }
 
-/// The same as one word without spaces, for class names, labels and values.
+/// The same as one word, for class names, labels and values.
 #[must_use]
 pub(crate) const fn state_key(state: CoverageState) -> &'static str {
     match state {
@@ -56,7 +55,7 @@ pub(crate) const fn state_key(state: CoverageState) -> &'static str {
     }
 }
 
-/// What encrypts.
+/// The encrypting layer.
 #[must_use]
 pub(crate) const fn layer(layer: Layer) -> &'static str {
     match layer {
@@ -67,7 +66,7 @@ pub(crate) const fn layer(layer: Layer) -> &'static str {
     }
 }
 
-/// Where the evidence comes from; a dash if there is none.
+/// Grade of the evidence; a dash if there is none.
 #[must_use]
 pub(crate) fn grade(grade: Option<Grade>) -> &'static str {
     grade.map_or("-", Grade::as_str)
@@ -82,7 +81,7 @@ pub(crate) const fn place_key(place: Place) -> &'static str {
     }
 }
 
-/// Product and version, or what stands in for them.
+/// Product and version; a placeholder if unknown.
 #[must_use]
 pub(crate) fn product(server: &Server) -> String {
     match (&server.flavor, &server.version) {
@@ -93,7 +92,7 @@ pub(crate) fn product(server: &Server) -> String {
     }
 }
 
-/// The sources that were open, and those that were not.
+/// The sources that were available, and those that were not.
 #[must_use]
 pub(crate) fn sources(scope: Scope) -> (Vec<&'static str>, Vec<&'static str>) {
     let files = if scope.deep { "files (every page)" } else { "files (first pages)" };
@@ -119,7 +118,7 @@ pub(crate) fn evidence_used(scope: Scope) -> String {
     }
 }
 
-/// A moment, to the minute, UTC.
+/// A time to the minute, in UTC.
 #[must_use]
 pub(crate) fn minute(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()

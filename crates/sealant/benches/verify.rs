@@ -137,7 +137,7 @@ impl Bench {
         self.ask(name, table, peers)?;
         let files = [table.to_path_buf()];
         bench::warm(&files)?;
-        let plan = Plan::of(&files);
+        let plan = Plan::scan(&files);
         let [alone, together] = threads();
         let mut experiment = Experiment::new(name)
             .arm(arms::verify("sealant, 1 core", &plan, keys, alone))
@@ -167,7 +167,7 @@ impl Bench {
     fn cold(&mut self) -> Result<(), Error> {
         let keys = self.tables.keys();
         let files = [self.tables.mysql_encrypted.clone(), self.tables.mariadb_clear.clone()];
-        let plan = Plan::of(&files);
+        let plan = Plan::scan(&files);
         let fio = bench::find_program(harness::cache().join("servers/fio/root/usr/bin/fio").as_os_str());
         let [alone, together] = threads();
         let mut experiment = Experiment::new("from disk")
@@ -215,7 +215,7 @@ impl Bench {
         let steps = self.steps(unit);
         let copies = data::Copies::of(&self.tables.mysql_encrypted, steps.last().copied().unwrap_or(1));
         let sets: Vec<Vec<PathBuf>> = steps.iter().map(|count| copies.files[..*count].to_vec()).collect();
-        let plans: Vec<Plan> = sets.iter().map(|files| Plan::of(files)).collect();
+        let plans: Vec<Plan> = sets.iter().map(|files| Plan::scan(files)).collect();
         let mut names = Vec::new();
         let mut experiment = Experiment::new("growth, from disk");
         for (plan, count) in plans.iter().zip(&steps) {

@@ -1,13 +1,13 @@
-//! What every store has to pass, before it is trusted with a backup.
+//! The tests that every store must pass before it is trusted with a backup.
 
 use std::{io::Read, thread};
 
 use crate::{Name, Put, Store, StoreError};
 
-/// Checks a store that is empty.
+/// Runs the tests on an empty store.
 ///
 /// # Panics
-/// If it is not as a store has to be.
+/// If the store breaks a rule.
 #[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that other crates call, too")]
 pub fn check(store: &dyn Store) {
     let name = |text: &str| text.parse::<Name>().unwrap();

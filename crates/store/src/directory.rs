@@ -14,20 +14,21 @@ use place::{
 
 use crate::{Listed, Name, Put, Store, StoreError};
 
-/// Files in a directory: written beside, brought to disk, and renamed over nothing.
+/// A directory, one file for each object. A file is written under a temporary name, synced and renamed without
+/// replacing anything.
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
 }
 
-/// Objects are for whoever may write the directory; they are encrypted, or public.
+/// Everyone who may write the directory may read objects: they are encrypted, or public.
 const PLACING: Placing = Placing { mode: 0o640, owner: None, replace: false };
 
 impl Directory {
-    /// A directory that is there.
+    /// Opens an existing directory.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if it is none.
+    /// [`StoreError::Io`] if it does not exist or is not a directory.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let failed = |source| io_error(root, "cannot be opened", source);
         if !fs::metadata(root).map_err(failed)?.is_dir() {
@@ -36,7 +37,7 @@ impl Directory {
         Ok(Self { root: root.to_owned() })
     }
 
-    /// Makes a directory, or takes one that is there.
+    /// Creates the directory unless it exists, and opens it.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -52,7 +53,7 @@ impl Directory {
         self.root.join(name.as_str())
     }
 
-    /// Makes the directories above an object, each brought to disk.
+    /// Creates the parent directories of an object and syncs each.
     fn make_parents(&self, path: &Path) -> Result<(), StoreError> {
         let below = path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
         let mut directory = self.root.clone();
@@ -79,7 +80,7 @@ impl Directory {
                 continue;
             }
             let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).and_then(|name| name.parse().ok());
-            // Parts of objects that are being put are hidden files, and so no names.
+            // Unfinished objects are hidden files, which are not valid names.
             if let Some(name) = name.filter(|_| kind.is_file()) {
                 found.push(Listed { name, bytes: item.metadata()?.len() });
             }

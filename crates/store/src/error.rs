@@ -1,4 +1,4 @@
-//! What can go wrong with objects.
+//! Errors of stores.
 
 use std::io;
 
@@ -8,32 +8,32 @@ use crate::Name;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is none of that name.
+    /// The store has no object of this name.
     #[error("{location}: there is no object {name}")]
     Missing {
-        /// Where the store is.
+        /// The store, as messages name it.
         location: String,
-        /// The name.
+        /// Name of the object.
         name: Name,
     },
     /// The system failed.
     #[error("{path}: {doing}: {source}")]
     Io {
-        /// What it was about.
+        /// The file or directory.
         path: String,
-        /// What failed.
+        /// The operation that failed: "cannot be …".
         doing: &'static str,
-        /// How.
+        /// The system's error.
         source: io::Error,
     },
-    /// The body had another length than was announced.
-    #[error("{name}: {found} bytes came, and {expected} were announced")]
+    /// The body is longer or shorter than announced.
+    #[error("{name}: the body has {found} bytes, {expected} were announced")]
     Length {
-        /// The name.
+        /// Name of the object.
         name: Name,
-        /// What was announced.
+        /// Announced length.
         expected: u64,
-        /// What came.
+        /// Actual length.
         found: u64,
     },
 }

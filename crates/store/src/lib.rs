@@ -1,7 +1,7 @@
 //! Named objects that never change.
 //!
-//! An object is put under a name that nothing has yet, whole and on disk or not at all, and stays as it is. What the
-//! objects are, this crate does not know. [`Directory`] keeps them as files; [`conformance`] is what every store has to pass.
+//! [`Store::put_new`] writes a new object completely and durably, or not at all; it never replaces one. The crate does
+//! not look into objects. [`Directory`] stores them as files; [`conformance`] tests every implementation.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -13,32 +13,32 @@ use std::{fmt, io::Read, ops::Range};
 
 pub use crate::directory::Directory;
 pub use crate::error::StoreError;
-pub use crate::name::{Name, NoName};
+pub use crate::name::{InvalidName, Name};
 
-/// What became of an object that was put.
+/// Result of [`Store::put_new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is there now.
+    /// The object was written.
     New,
-    /// Something has that name already, and is as it was.
+    /// An object of that name exists; it was not changed.
     Exists,
 }
 
-/// An object, as a list has it.
+/// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the object.
     pub name: Name,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// Keeps objects. Used by several threads at once.
+/// A set of named objects, shared by several threads.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Puts an object of so many bytes, unless something has that name.
+    /// Writes an object of `bytes` bytes, unless one of that name exists.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is there then under that name.
+    /// [`StoreError`]; the store then has no object of that name.
     fn put_new(&self, name: &Name, body: &mut dyn Read, bytes: u64) -> Result<Put, StoreError>;
 
     /// Reads an object, or a range of it.
@@ -53,12 +53,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`StoreError`].
     fn head(&self, name: &Name) -> Result<Option<u64>, StoreError>;
 
-    /// All objects whose name begins so, in the order of their names. `prefix` is empty or ends with `/`.
+    /// Lists the objects whose names begin with `prefix`, sorted by name. `prefix` is empty or ends with `/`.
     ///
     /// # Errors
     /// [`StoreError`].
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError>;
 
-    /// Where it is, for people.
+    /// The store's address, for messages.
     fn location(&self) -> String;
 }

@@ -2,17 +2,17 @@
 
 use std::{fmt, str::FromStr};
 
-/// The longest name: as object stores have it, and short enough for any path.
+/// The limit of common object stores; also short enough for any path.
 const MAX_BYTES: usize = 512;
 
-/// A name: parts of letters, digits, `.`, `_` and `-`, none of which begins with a dot, with `/` between them.
+/// An object's name: parts joined by `/`. A part has letters, digits, `.`, `_` and `-`, and does not begin with a dot.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(String);
 
-/// Not a name of an object.
+/// The text is not an object's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no name of an object")]
-pub struct NoName(String);
+#[error("{0:?} is not a valid object name")]
+pub struct InvalidName(String);
 
 impl Name {
     /// The text.
@@ -23,13 +23,13 @@ impl Name {
 }
 
 impl FromStr for Name {
-    type Err = NoName;
+    type Err = InvalidName;
 
-    fn from_str(text: &str) -> Result<Self, NoName> {
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
         let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.bytes().all(sound);
         let fits = text.len() <= MAX_BYTES && text.split('/').all(part);
-        if fits { Ok(Self(text.to_owned())) } else { Err(NoName(text.to_owned())) }
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidName(text.to_owned())) }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The run: threads that take work from one queue until all files are verified.
+//! A run: threads take work from one queue until all files are verified.
 //!
-//! A large tablespace is work for all threads at once, a run of pages at a time. Only as many
-//! threads compute as were asked for; the others wait for the disk meanwhile.
+//! All threads share the work on a large tablespace, a run of pages at a time. At most the configured number of threads
+//! compute; the others wait for the disk meanwhile.
 
 use std::{
     collections::VecDeque,
@@ -35,37 +35,36 @@ use crate::{
     keys::Keys,
     live::OpenFiles,
     logs::{self, Logs},
+    pending_redo,
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     read::{Buffer, Reader, as_u64},
     report::{FileResult, Report, Unread},
     spaces::Spaces,
-    unsettled,
 };
 
-/// How to run.
+/// Settings of a run.
 pub struct Settings<'a> {
-    /// Threads that compute at the same time.
+    /// Number of threads that compute at the same time.
     pub jobs: NonZeroUsize,
     /// How much of each tablespace is read.
     pub depth: Depth,
-    /// Called from any thread as work goes on.
+    /// Called from any thread as the run progresses.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
 }
 
-/// How much of each tablespace a run reads. Everything else is always read whole.
+/// How much of each tablespace a run reads. Other files are always read completely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// All of it.
+    /// The whole tablespace.
     #[default]
     EveryPage,
-    /// Page 0 and the first pages, all if none of these is encrypted although page 0 says so. In
-    /// MySQL this decides whether a master key opens the file, since one tablespace key opens all
-    /// its pages; in MariaDB, where each page names a version of its key, it decides that only if
-    /// there is but one version.
+    /// Page 0 and the first pages; all pages if none of these is encrypted although page 0 says so. For MySQL this
+    /// decides whether a master key opens the file, because one tablespace key encrypts all pages. For MariaDB, where
+    /// each page names a key version, it decides that only if there is a single version.
     FirstPages,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug)]
 pub struct Progress {
     started: Instant,
@@ -98,15 +97,14 @@ impl Progress {
     }
 }
 
-/// Bytes that are read and verified at once: they stay in a core's own cache from the read to the
-/// last check.
+/// Bytes that are read and verified at a time: few enough to stay in a core's cache in between.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Threads that wait for the disk while others compute.
+/// Additional threads, which wait for the disk while others compute.
 const WAITING: usize = 2;
-/// Pages that [`Depth::FirstPages`] reads: the root of the first index, page 3 or 4, is among them.
+/// Number of pages that [`Depth::FirstPages`] reads; the root of the first index, page 3 or 4, is among them.
 const FIRST_PAGES: u64 = 8;
 
-/// Verifies everything in `plan`.
+/// Verifies all files of `plan`.
 #[must_use]
 pub fn run(plan: &Plan, keys: &Keys, settings: &Settings<'_>) -> Report {
     let started = Instant::now();
@@ -138,34 +136,34 @@ struct Run<'a> {
     errors: Mutex<Vec<Unread>>,
 }
 
-/// What a thread does next.
+/// A thread's next task.
 enum Task<'a> {
-    /// Begin with a file; small ones are done at once.
+    /// Open a file; small ones are verified at once.
     File(usize),
-    /// A run of pages of a large tablespace: the first page.
+    /// A run of pages of a large tablespace, from this page on.
     Pages(Arc<Shared<'a>>, u64),
 }
 
-/// A large tablespace that all threads work on.
+/// A large tablespace that several threads verify.
 struct Shared<'a> {
     index: usize,
     reader: Reader,
     verifier: TablespaceVerifier<'a>,
     part: Mutex<Part>,
-    /// Pages not yet verified.
+    /// Number of pages not yet verified.
     left: AtomicU64,
     next: AtomicU64,
 }
 
-/// Work not yet taken. A large tablespace stays in front until its last page is taken.
+/// Remaining work. A large tablespace stays at the front until its last page is taken.
 struct Queue<'a> {
     files: VecDeque<usize>,
     shared: VecDeque<Arc<Shared<'a>>>,
-    /// Files that threads are beginning with: pages may come of them.
+    /// Number of files being opened, which may add pages to the queue.
     beginning: usize,
 }
 
-/// The queue, and a way to wait for what may still come into it.
+/// The queue, and a signal that it changed.
 struct Work<'a> {
     queue: Mutex<Queue<'a>>,
     changed: Condvar,
@@ -179,7 +177,7 @@ impl<'a> Run<'a> {
             settings,
             progress: Progress::new(plan.bytes(), as_u64(plan.files.len())),
             open_files: OpenFiles::now(),
-            logs: Logs::of(plan),
+            logs: Logs::read(plan),
             spaces: Spaces::new(keys.has_mysql()),
             permits: Permits::new(settings.jobs.get()),
             results: Mutex::default(),
@@ -187,8 +185,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Files that hold copies of other files' pages come after those, when their keys are known: system
-    /// tablespaces, and then doublewrite files, which hold copies of their pages too.
+    /// Files with copies of other files' pages come after those files, whose keys are then known: first system
+    /// tablespaces, then doublewrite files, which contain copies of their pages.
     fn phases(&self) -> [Vec<usize>; 3] {
         let mut largest_first: Vec<usize> = (0..self.plan.files.len()).collect();
         largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
@@ -238,7 +236,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Begins with a file, and ends with it if it is small; a large tablespace is returned.
+    /// Opens a file, and verifies it if it is small; returns a large tablespace.
     fn begin(&'a self, index: usize, buffer: &mut Buffer, scratch: &mut Scratch) -> Option<Arc<Shared<'a>>> {
         let file = self.file(index)?;
         let reader = match Reader::open(&file.path) {
@@ -261,8 +259,8 @@ impl<'a> Run<'a> {
             }
             Subject::Unidentified => {
                 let why = match file_kind::is_incremental(name(&file.path)) {
-                    true => "pages of an incremental backup, which can be verified once they are applied",
-                    false => "nothing this program knows",
+                    true => "pages of an incremental backup, which can be verified after they are applied",
+                    false => "an unknown kind of file",
                 };
                 self.finish(file, "unknown", None, Ok(FileReport::unidentified(why)));
             }
@@ -309,28 +307,28 @@ impl<'a> Run<'a> {
         None
     }
 
-    /// Verifies the first pages alone; `false` if they do not tell whether the key opens the file.
+    /// Verifies only the first pages; `false` if they do not show whether the key opens the file.
     fn first_pages(
         &'a self,
         file: &PlannedFile,
         reader: &Reader,
-        whole: &TablespaceVerifier<'a>,
+        full: &TablespaceVerifier<'a>,
         mut options: Options<'a>,
         buffer: &mut Buffer,
         scratch: &mut Scratch,
     ) -> bool {
-        let Some(hidden) = whole.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
-        let bytes = FIRST_PAGES.saturating_mul(as_u64(whole.page_bytes()));
+        let Some(hidden) = full.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
+        let bytes = FIRST_PAGES.saturating_mul(as_u64(full.page_bytes()));
         options.pages_elsewhere = options.pages_elsewhere.saturating_add(hidden);
-        let Ok(verifier) = TablespaceVerifier::begin(&Beginning { reader, bytes }, &options) else { return false };
-        let room = buffer.take(usize::try_from(bytes).unwrap_or(0));
-        let cached = reader.read_cached(0, room);
-        if !reader.read_disk(0, room, cached).is_ok_and(|read| as_u64(read) == bytes) {
+        let Ok(verifier) = TablespaceVerifier::begin(&FilePrefix { reader, bytes }, &options) else { return false };
+        let memory = buffer.take(usize::try_from(bytes).unwrap_or(0));
+        let cached = reader.read_cached(0, memory);
+        if !reader.read_disk(0, memory, cached).is_ok_and(|read| as_u64(read) == bytes) {
             return false;
         }
         let mut part = Part::default();
         let permit = self.permits.take();
-        verifier.verify(reader, 0, room, scratch, &mut part);
+        verifier.verify(reader, 0, memory, scratch, &mut part);
         drop(permit);
         let report = verifier.finish([part]);
         if verifier.is_encrypted() && report.units.encrypted == 0 {
@@ -357,8 +355,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a file is one of several of a system tablespace: page 0 of the first, and the pages
-    /// of the others.
+    /// For a file of a system tablespace with several files: page 0 of the first, and the number of pages in the
+    /// others.
     fn continuation(&self, index: usize, directory: &std::path::Path) -> (Option<(Continuation, Vec<u8>)>, u64) {
         let alone = (None, 0);
         let Some(group) = self.plan.groups.get(directory).filter(|group| group.system.contains(&index)) else {
@@ -385,29 +383,30 @@ impl<'a> Run<'a> {
         let page_bytes = as_u64(verifier.page_bytes());
         let offset = first.saturating_mul(page_bytes);
         let wanted = usize::try_from(count.saturating_mul(page_bytes)).unwrap_or(0);
-        let room = buffer.take(wanted);
+        let memory = buffer.take(wanted);
         let mut part = Part::default();
         let mut permit = self.permits.take();
-        let cached = shared.reader.read_cached(offset, room);
+        let cached = shared.reader.read_cached(offset, memory);
         let read = if cached == wanted {
             Ok(cached)
         } else {
             drop(permit);
-            let read = shared.reader.read_disk(offset, room, cached);
+            let read = shared.reader.read_disk(offset, memory, cached);
             permit = self.permits.take();
             read
         };
         match read {
             Ok(done) => {
-                let whole = done.checked_div(verifier.page_bytes()).unwrap_or(0).saturating_mul(verifier.page_bytes());
-                let pages = room.get_mut(..whole).unwrap_or_default();
+                let whole_pages =
+                    done.checked_div(verifier.page_bytes()).unwrap_or(0).saturating_mul(verifier.page_bytes());
+                let pages = memory.get_mut(..whole_pages).unwrap_or_default();
                 verifier.verify(&shared.reader, first, pages, scratch, &mut part);
             }
             Err(error) => part.unreadable(first, count, offset, &error.to_string()),
         }
         drop(permit);
-        if let Ok(mut whole) = shared.part.lock() {
-            whole.merge(part);
+        if let Ok(mut total) = shared.part.lock() {
+            total.merge(part);
         }
         self.advance(as_u64(wanted));
         if shared.left.fetch_sub(count, Ordering::AcqRel) == count {
@@ -423,16 +422,18 @@ impl<'a> Run<'a> {
         let kind = kind_name(page0.kind);
         let mut report = shared.verifier.finish([part]);
         let bytes = shared.reader.len().unwrap_or(0);
-        if unsettled::explains(&report, &file.path, bytes) && self.is_unsettled(file, page0.family, &shared.reader) {
-            unsettled::forgive(&mut report);
+        if pending_redo::can_explain(&report, &file.path, bytes)
+            && self.has_pending_redo(file, page0.family, &shared.reader)
+        {
+            pending_redo::mark_unproven(&mut report);
         }
         self.finish(file, "tablespace", Some(kind), Ok(report));
     }
 
-    /// Whether the file is of a MariaDB that runs, or whose redo log is still to be applied.
-    fn is_unsettled(&self, file: &PlannedFile, family: Family, reader: &Reader) -> bool {
+    /// Whether the file belongs to a MariaDB server that is running or has redo to apply.
+    fn has_pending_redo(&self, file: &PlannedFile, family: Family, reader: &Reader) -> bool {
         let mariadb = matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy);
-        mariadb && (self.open_files.has(reader.file()) || self.logs.goes_on(self.plan, &file.path))
+        mariadb && (self.open_files.has(reader.file()) || self.logs.has_newer_changes(self.plan, &file.path))
     }
 
     fn finish(&self, file: &PlannedFile, kind: &str, tablespace: Option<&str>, report: Result<FileReport, ScanError>) {
@@ -458,7 +459,7 @@ impl<'a> Run<'a> {
         (self.settings.progress)(&self.progress);
     }
 
-    /// A file that a running server dropped in the meantime is no longer part of the run.
+    /// Records a file that could not be read; one that a running server dropped meanwhile is ignored.
     fn unread(&self, file: &PlannedFile, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound
             && let Ok(mut errors) = self.errors.lock()
@@ -476,7 +477,7 @@ impl<'a> Run<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The next task; `None` once nothing more can come.
+    /// The next task; `None` when no more can arrive.
     fn next(&self) -> Option<Task<'a>> {
         let mut queue = self.queue.lock().ok()?;
         loop {
@@ -490,7 +491,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A file was begun with; if it is large, its pages are work for all.
+    /// Called when a file was opened; the pages of a large one become tasks.
     fn begun(&self, large: Option<Arc<Shared<'a>>>) {
         if let Ok(mut queue) = self.queue.lock() {
             queue.shared.extend(large);
@@ -521,13 +522,13 @@ impl Shared<'_> {
     }
 }
 
-/// A file as if it ended after its first bytes.
-struct Beginning<'a> {
+/// The first bytes of a file, presented as the whole file.
+struct FilePrefix<'a> {
     reader: &'a Reader,
     bytes: u64,
 }
 
-impl ReadAt for Beginning<'_> {
+impl ReadAt for FilePrefix<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buf.len().min(left);
@@ -539,15 +540,15 @@ impl ReadAt for Beginning<'_> {
     }
 }
 
-/// The key of an exported tablespace, from the file beside it.
+/// The key of an exported tablespace, from the `.cfp` file next to it.
 fn export_key(path: &std::path::Path) -> Option<innodb::crypt::mysql::TablespaceKey> {
-    /// One has some hundred bytes.
-    const MOST_BYTES: u64 = 4096;
-    let bytes = regular::read(path, Links::Refused, MOST_BYTES).ok()?;
+    /// A `.cfp` file has some hundred bytes.
+    const MAX_BYTES: u64 = 4096;
+    let bytes = regular::read(path, Links::Refused, MAX_BYTES).ok()?;
     innodb::crypt::mysql::export_key(&bytes)
 }
 
-/// Page 0 of the first file of a system tablespace, parsed and as bytes.
+/// Page 0 of the first file of a system tablespace, parsed and raw.
 fn read_page0(file: &PlannedFile) -> Option<(Page0, Vec<u8>)> {
     const HEAD_BYTES: usize = 65536;
     let reader = Reader::open(&file.path).ok()?;
@@ -569,7 +570,7 @@ const fn kind_name(kind: TablespaceKind) -> &'static str {
     }
 }
 
-/// Lets so many threads compute at the same time.
+/// Limits the number of threads that compute at the same time.
 struct Permits {
     free: Mutex<usize>,
     freed: Condvar,

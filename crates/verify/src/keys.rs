@@ -1,4 +1,4 @@
-//! The keys at hand, from the stores the user named.
+//! The keys from the stores that the user named.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
 use keyring::{Damage, KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
 use zeroize::Zeroizing;
 
-/// Keys in memory. No `Debug` of anything in here shows key bytes.
+/// Keys in memory. `Debug` shows no key bytes.
 #[derive(Debug, Default)]
 pub struct Keys {
     mysql: Vec<MysqlKeyring>,
@@ -17,15 +17,14 @@ pub struct Keys {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct KeysError {
-    /// The file.
+    /// Path of the store.
     pub path: PathBuf,
-    /// Why.
+    /// The error.
     pub source: KeyringError,
 }
 
 impl Keys {
-    /// Reads a keyring file of MySQL, of any kind that holds its keys itself. What is wrong with
-    /// single keys in it is returned.
+    /// Loads a MySQL keyring file of any kind that contains the keys themselves. Returns the damage to single keys.
     ///
     /// # Errors
     /// [`KeysError`] names the file and the reason.
@@ -34,8 +33,8 @@ impl Keys {
         self.add_keyring_bytes(&bytes, path)
     }
 
-    /// The same for a keyring that was read already, so that what is proven are these bytes and no
-    /// others. `path` is where they came from; they stay the caller's to wipe.
+    /// Like [`add_keyring`](Self::add_keyring), from bytes in memory, so that exactly these bytes are proven. `path` is
+    /// their origin; the caller wipes them.
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
@@ -46,8 +45,8 @@ impl Keys {
         Ok(damage)
     }
 
-    /// Finds the keyring file that a component's configuration names, and reads it. `datadir` is
-    /// where a configuration that says `read_local_config` lets the server look.
+    /// Loads the keyring file that a component's configuration names. With `read_local_config` the server reads the
+    /// configuration in `datadir`.
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
@@ -56,7 +55,7 @@ impl Keys {
         self.add_keyring(&keyring)
     }
 
-    /// Reads a key file of MariaDB, and the file with its password if it is encrypted.
+    /// Loads a MariaDB key file; `password_file` has the password of an encrypted one.
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
@@ -69,8 +68,8 @@ impl Keys {
         self.add_key_file_bytes(&bytes, password.as_ref().map(|password| password.as_slice()), path)
     }
 
-    /// The same for a key file and its password that were read already; `path` is where the key file
-    /// came from. They stay the caller's to wipe.
+    /// Like [`add_key_file`](Self::add_key_file), from bytes in memory. `path` is the origin of the key file; the
+    /// caller wipes the bytes.
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
@@ -86,7 +85,7 @@ impl Keys {
         Ok(damage)
     }
 
-    /// Whether the system keeps all keys out of swap; `None` without keys.
+    /// Whether all keys are locked against swapping; `None` without keys.
     #[must_use]
     pub fn locked(&self) -> Option<bool> {
         let any = !self.mysql.is_empty() || !self.mariadb.is_empty();

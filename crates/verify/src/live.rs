@@ -1,7 +1,7 @@
-//! Which files a running server has open.
+//! Detects which files a running server has open.
 //!
-//! Two ways, since either can be refused: the descriptors of other processes, and the lock that
-//! InnoDB holds on each of its data files.
+//! In two ways, because either can be denied: the descriptors of other processes, and the lock that InnoDB holds on its
+//! data files.
 
 use std::{
     collections::BTreeSet,
@@ -12,14 +12,14 @@ use std::{
 
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
-/// Device and number of every file that some other process has open for writing.
+/// Device and inode of every file that another process has open for writing.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
     files: BTreeSet<(u64, u64)>,
 }
 
 impl OpenFiles {
-    /// Looks at all processes that may be looked at.
+    /// Collects them from all processes that this user may inspect.
     pub(crate) fn now() -> Self {
         let own = std::process::id().to_string();
         let mut files = BTreeSet::new();
@@ -51,7 +51,7 @@ fn collect(process: &Path, files: &mut BTreeSet<(u64, u64)>) {
     }
 }
 
-/// Whether a descriptor was opened for writing: a backup that reads the file does not change it.
+/// Whether a descriptor was opened for writing; a backup only reads and does not count.
 fn is_for_writing(info: &Path) -> bool {
     const ACCESS_MODE: u32 = 3;
     let info = fs::read_to_string(info).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Everything that is not a tablespace: redo and binary logs, doublewrite files, Aria.
+//! Verifies everything except tablespaces: redo and binary logs, doublewrite files, Aria.
 
 use std::{
     collections::BTreeMap,
@@ -23,32 +23,32 @@ use crate::{
     read::Reader,
 };
 
-/// What the redo logs of each directory say, read before everything else.
+/// Keys and checkpoints from the redo logs of each directory, read before everything else.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     keys: BTreeMap<PathBuf, RedoKeyInfo>,
     checkpoints: BTreeMap<PathBuf, Lsn>,
-    /// Where each of MySQL's files that are in use begins in the log.
+    /// Start LSNs of MySQL's redo files that are in use.
     starts: BTreeMap<PathBuf, Vec<Lsn>>,
 }
 
-/// A file that is being written is verified so often before it counts as changing.
+/// How often a file that is being written is verified before it counts as changing.
 const TRIES: u32 = 5;
-/// Mini-transactions behind the checkpoint of a MariaDB that was stopped: the one that completes it.
+/// Mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes it.
 const AT_REST: u64 = 1;
 
 impl Logs {
-    pub(crate) fn of(plan: &Plan) -> Self {
+    pub(crate) fn read(plan: &Plan) -> Self {
         let mut logs = Self::default();
         for (directory, group) in &plan.groups {
             for file in group.redo.iter().filter_map(|index| plan.files.get(*index)) {
-                logs.look(directory, file);
+                logs.add_file(directory, file);
             }
         }
         logs
     }
 
-    fn look(&mut self, directory: &Path, file: &PlannedFile) {
+    fn add_file(&mut self, directory: &Path, file: &PlannedFile) {
         let Ok(reader) = Reader::open(&file.path) else { return };
         let mut head = vec![0; redo::HEAD_BYTES];
         let Ok(read) = reader.read_at(0, &mut head) else { return };
@@ -68,15 +68,15 @@ impl Logs {
         }
     }
 
-    /// Newest checkpoint of the server that a tablespace belongs to: its redo log lies in the same
-    /// directory or, for schemas and partitions, above.
+    /// Newest checkpoint of the server that a tablespace belongs to. Its redo log is in the same directory or, for
+    /// schemas and partitions, in a parent.
     pub(crate) fn checkpoint(&self, tablespace: &Path) -> Option<Lsn> {
         tablespace.ancestors().skip(1).take(3).find_map(|directory| self.checkpoints.get(directory).copied())
     }
 
-    /// Whether MariaDB's redo log of a tablespace, which lies where [`Self::checkpoint`] looks, holds
-    /// changes that are newer than its checkpoint: the server runs or was killed. Reads the log.
-    pub(crate) fn goes_on(&self, plan: &Plan, tablespace: &Path) -> bool {
+    /// Whether MariaDB's redo log has changes newer than its checkpoint, which means that the server runs or was
+    /// killed. Reads the log, which is searched as in [`Self::checkpoint`].
+    pub(crate) fn has_newer_changes(&self, plan: &Plan, tablespace: &Path) -> bool {
         let mut directories = tablespace.ancestors().skip(1).take(3).filter_map(|directory| plan.groups.get(directory));
         let Some(group) = directories.find(|group| !group.redo.is_empty()) else { return false };
         let mut logs = group.redo.iter().filter_map(|index| plan.files.get(*index));
@@ -86,7 +86,7 @@ impl Logs {
         })
     }
 
-    /// Where the file behind the one that begins at `start` begins.
+    /// Start LSN of the redo file after the one that starts at `start`.
     fn next_start(&self, redo: &Path, start: Lsn) -> Option<Lsn> {
         let starts = self.starts.get(&data_directory(redo))?;
         starts.iter().copied().filter(|next| *next > start).min()
@@ -97,7 +97,7 @@ impl Logs {
     }
 }
 
-/// What a kind is called in reports.
+/// Name of a kind in reports.
 pub(crate) const fn name(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Tablespace => "tablespace",
@@ -119,7 +119,7 @@ pub(crate) const fn name(kind: FileKind) -> &'static str {
     }
 }
 
-/// Verifies one file; again, if it looks damaged while a server may be writing it.
+/// Verifies one file; repeatedly, if it looks damaged while a server may be writing it.
 pub(crate) fn verify(
     kind: FileKind,
     file: &PlannedFile,
@@ -131,9 +131,9 @@ pub(crate) fn verify(
 ) -> Result<FileReport, ScanError> {
     let mut changed = false;
     for attempt in 0..TRIES {
-        let before = Stamp::of(reader);
+        let before = Stamp::read(reader);
         let report = once(kind, file, reader, keys, logs, owners)?;
-        let during = before != Stamp::of(reader);
+        let during = before != Stamp::read(reader);
         changed |= during;
         let suspicious = matches!(report.verdict, Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo);
         if !suspicious || !(live || during) {
@@ -170,7 +170,7 @@ fn once(
 
 fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
     match redo::verify(reader, keys, logs.key(&file.path)) {
-        // MariaDB takes an empty log for one without changes.
+        // MariaDB treats an empty log as one without changes.
         Err(ScanError::EmptyFile) => Ok(FileReport::without_units()),
         report => {
             let mut report = report?;
@@ -182,7 +182,7 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
     }
 }
 
-/// MySQL's files follow each other without a gap, so the next one tells how long a file was.
+/// MySQL's redo files are contiguous, so the start of the next one shows the length of a file.
 fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
     let Some(start) = report.start_lsn else { return };
     let Some(next) = logs.next_start(&file.path, start) else { return };
@@ -197,12 +197,12 @@ const fn is_by_mini_transactions(format: RedoFormat) -> bool {
     matches!(format, RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted)
 }
 
-/// Spare files keep the header of an earlier use.
+/// Whether the file is a spare, which keeps the header of its earlier use.
 fn is_spare(path: &Path) -> bool {
     file_name(path).ends_with("_tmp")
 }
 
-/// A data file needs the header of its index file.
+/// A data file can be read only with the header of its index file.
 fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
     let index_path = file.path.with_extension("MAI");
     let header = match kind {
@@ -216,13 +216,13 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
         (Ok(header), _) => verify::aria::verify_data(reader, &header, keys),
         (Err(error), FileKind::AriaIndex) => Err(error),
         (Err(error), _) => {
-            let detail = format!("{}, which it cannot be read without: {error}", file_name(&index_path));
+            let detail = format!("{}, whose header is needed to read it: {error}", file_name(&index_path));
             Ok(FileReport::unidentified(detail))
         }
     }
 }
 
-/// A file that changed each time it was verified is not called damaged.
+/// Reports a file that changed during each attempt as changing, not as damaged.
 fn changing(mut report: FileReport) -> FileReport {
     report.verdict = Verdict::Unverifiable;
     for finding in &mut report.findings {
@@ -231,7 +231,7 @@ fn changing(mut report: FileReport) -> FileReport {
     report
 }
 
-/// Tells whether a file was written.
+/// Length and modification time, to detect whether a file was written.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -239,7 +239,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(reader: &Reader) -> Option<Self> {
+    fn read(reader: &Reader) -> Option<Self> {
         let metadata = reader.file().metadata().ok()?;
         Some(Self { bytes: metadata.len(), modified: metadata.modified().ok() })
     }

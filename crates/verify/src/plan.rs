@@ -1,4 +1,4 @@
-//! Which files there are, and what each is.
+//! Finds the files to verify, and the kind of each.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,26 +17,26 @@ use place::regular::{self, Links};
 /// A file to verify.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
-    /// As given, or below the directory given; behind a link, where that leads.
+    /// The given path, or a path below a given directory; for a link, its target.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of the file.
     pub subject: Subject,
-    /// Length in bytes when it was found.
+    /// Length in bytes, when it was found.
     pub bytes: u64,
 }
 
-/// What a file is.
+/// Kind of a file to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A file of a known kind.
     Known(FileKind),
-    /// By its name a tablespace, but its first page is not one.
+    /// Named like a tablespace, but its first page is not one.
     HeadlessTablespace,
-    /// Nothing this program knows, although its name or the command line says it should be.
+    /// Of an unknown kind, although its name or the command line says it should be known.
     Unidentified,
 }
 
-/// Files of one directory that depend on each other.
+/// Files of one directory that depend on each other, as indices into [`Plan::files`].
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// Redo logs.
@@ -48,52 +48,52 @@ pub struct Group {
 /// The files to verify.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The files.
+    /// All files.
     pub files: Vec<PlannedFile>,
     /// By directory.
     pub groups: BTreeMap<PathBuf, Group>,
-    /// Files that could not be looked at: path and reason.
+    /// Paths that could not be inspected, with the reason.
     pub failures: Vec<(PathBuf, String)>,
-    /// Files of directories that hold nothing to verify (definitions, options, certificates).
+    /// Number of files that have nothing to verify (definitions, options, certificates).
     pub others: u64,
 }
 
-/// Directories are entered this deep: schemas lie one deep, partitions and backups a few.
+/// Maximum depth below a given directory: schemas are one deep, partitions and backups a few.
 const MAX_DEPTH: u32 = 16;
 /// Holds page 0 of any page size.
 const HEAD_BYTES: usize = 65536;
 
-/// What is known while files are looked for.
+/// State of the search.
 struct Walk {
-    /// What was asked for, without links.
+    /// The given paths, with links resolved.
     roots: Vec<PathBuf>,
-    /// Whether links that lead out of all of these are followed.
-    outward: Links,
-    /// Device and inode of what was met.
+    /// Whether links that leave all of these are followed.
+    outward_links: Links,
+    /// Device and inode of every file and directory seen.
     seen: BTreeSet<(u64, u64)>,
 }
 
 impl Plan {
-    /// Looks at everything below `paths`, which may be links themselves. What a link below leads to is looked at if it is
-    /// below one of them too; any other is a failure where it may be a server's file or directory.
+    /// Lists everything below `paths`, which may be links. A link below them is followed if its target is also below
+    /// one of them; otherwise it is a failure if it may be a server's file or directory.
     #[must_use]
-    pub fn of(paths: &[PathBuf]) -> Self {
-        Self::by(paths, Links::Refused)
+    pub fn scan(paths: &[PathBuf]) -> Self {
+        Self::scan_with(paths, Links::Refused)
     }
 
-    /// The same for the directories of a server that this host runs: links below lead where they lead the server
-    /// (`DATA DIRECTORY`, moved schemas).
+    /// Like [`Self::scan`], for the directories of a server on this host: links are followed wherever the server
+    /// follows them (`DATA DIRECTORY`, moved schemas).
     #[must_use]
-    pub fn of_server(paths: &[PathBuf]) -> Self {
-        Self::by(paths, Links::Followed)
+    pub fn scan_server(paths: &[PathBuf]) -> Self {
+        Self::scan_with(paths, Links::Followed)
     }
 
-    fn by(paths: &[PathBuf], outward: Links) -> Self {
+    fn scan_with(paths: &[PathBuf], outward_links: Links) -> Self {
         let mut plan = Self::default();
         let roots = paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
-        let mut walk = Walk { roots, outward, seen: BTreeSet::new() };
+        let mut walk = Walk { roots, outward_links, seen: BTreeSet::new() };
         for path in paths {
-            plan.named(path, &mut walk);
+            plan.add_named(path, &mut walk);
         }
         plan.files.sort_by(|a, b| a.path.cmp(&b.path));
         plan.files.dedup_by(|a, b| a.path == b.path);
@@ -101,15 +101,15 @@ impl Plan {
         plan
     }
 
-    /// Those of the directories that were given below which nothing is to be verified: the wrong directory, or
-    /// a file system that is not mounted.
+    /// The given directories that have nothing to verify: perhaps the wrong directory, or a file system that is not
+    /// mounted.
     #[must_use]
     pub fn without_files<'p>(&self, given: &'p [PathBuf]) -> Vec<&'p Path> {
         let directories = given.iter().map(PathBuf::as_path).filter(|path| path.is_dir());
         directories.filter(|directory| !self.has_files_of(directory)).collect()
     }
 
-    /// By the path as given, then by where links lead: a file that two paths lead to is listed once.
+    /// Compares given paths and resolved ones, because a file reached by two paths is listed once.
     fn has_files_of(&self, directory: &Path) -> bool {
         let listed = || self.files.iter().map(|file| &file.path).chain(self.failures.iter().map(|(path, _)| path));
         listed().any(|path| path.starts_with(directory))
@@ -123,10 +123,10 @@ impl Plan {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
-    fn named(&mut self, path: &Path, walk: &mut Walk) {
+    fn add_named(&mut self, path: &Path, walk: &mut Walk) {
         match fs::metadata(path) {
             Err(error) => self.fail(path, &error),
-            // Below a link to a directory, names stay as they were given.
+            // Names below a link to a directory keep the given path.
             Ok(metadata) if metadata.is_dir() => self.visit(path, &metadata, true, 0, walk),
             Ok(metadata) => match fs::canonicalize(path) {
                 Ok(target) if path.is_symlink() => self.visit(&target, &metadata, true, 0, walk),
@@ -135,9 +135,9 @@ impl Plan {
         }
     }
 
-    fn found(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
+    fn add_found(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
         match fs::symlink_metadata(path) {
-            // A file that a running server dropped.
+            // A file that a running server dropped meanwhile.
             Err(error) if leads_nowhere(&error) => {}
             Err(error) => self.fail(path, &error),
             Ok(metadata) if metadata.is_symlink() => self.link(path, depth, walk),
@@ -152,7 +152,7 @@ impl Plan {
             }
         } else if metadata.is_file() {
             if walk.seen.insert((metadata.dev(), metadata.ino())) {
-                self.look(path, named, metadata.len());
+                self.inspect(path, named, metadata.len());
             }
         } else if named {
             self.failures.push((path.to_path_buf(), "neither a file nor a directory".to_owned()));
@@ -162,23 +162,20 @@ impl Plan {
     }
 
     fn link(&mut self, link: &Path, depth: u32, walk: &mut Walk) {
-        // What is left of a data file in a backup that did not follow it.
+        // MySQL's `.isl` file or link of a data file, in a backup that did not follow it.
         let may_be_data = classify(&[], name(link), false, 0).is_some();
         let target = fs::canonicalize(link).and_then(|target| Ok((fs::metadata(&target)?, target)));
         match target {
             Err(error) if leads_nowhere(&error) && !may_be_data => {}
-            Err(error) if leads_nowhere(&error) => self.refuse(link, "a symbolic link that leads nowhere"),
+            Err(error) if leads_nowhere(&error) => self.refuse(link, "a symbolic link whose target does not exist"),
             Err(error) => self.fail(link, &error),
-            // It is met there.
+            // It is found there by itself.
             Ok((_, target)) if walk.roots.iter().any(|root| target.starts_with(root)) => {}
-            Ok((metadata, target)) if walk.outward == Links::Followed => {
+            Ok((metadata, target)) if walk.outward_links == Links::Followed => {
                 self.visit(&target, &metadata, false, depth, walk);
             }
             Ok((metadata, _)) if metadata.is_dir() || may_be_data => {
-                self.refuse(
-                    link,
-                    "a symbolic link that leads elsewhere, and is not followed; name where it leads, too",
-                );
+                self.refuse(link, "a symbolic link to a path outside, which is not followed; name its target, too");
             }
             Ok(_) => self.others = self.others.saturating_add(1),
         }
@@ -202,11 +199,11 @@ impl Plan {
         }
         below.sort();
         for path in below {
-            self.found(&path, depth.saturating_add(1), walk);
+            self.add_found(&path, depth.saturating_add(1), walk);
         }
     }
 
-    fn look(&mut self, path: &Path, named: bool, bytes: u64) {
+    fn inspect(&mut self, path: &Path, named: bool, bytes: u64) {
         match subject(path, named, bytes) {
             Ok(Some(subject)) => self.files.push(PlannedFile { path: path.to_path_buf(), subject, bytes }),
             Ok(None) => self.others = self.others.saturating_add(1),
@@ -237,7 +234,7 @@ impl Plan {
     }
 }
 
-/// Only the first file of a system tablespace has a page 0.
+/// Only the first file of a system tablespace has a page 0; the others continue it.
 fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
     let Some((first, others)) = system.split_first() else { return };
     let tablespace = Subject::Known(FileKind::Tablespace);
@@ -250,13 +247,13 @@ fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
     }
 }
 
-/// Whether there is no file at the end of a path: also through links in a circle.
+/// Whether the target of a path does not exist, or its links form a circle.
 fn leads_nowhere(error: &io::Error) -> bool {
     let in_a_circle = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
     in_a_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The directory whose files a file depends on. MySQL keeps its redo log one deeper.
+/// The directory whose files a file depends on. MySQL keeps its redo log one level deeper.
 pub(crate) fn data_directory(path: &Path) -> PathBuf {
     let parent = path.parent().unwrap_or_else(|| Path::new(""));
     match parent.file_name() {
@@ -265,7 +262,7 @@ pub(crate) fn data_directory(path: &Path) -> PathBuf {
     }
 }
 
-/// By the name servers give it unless told otherwise; only those take part in one tablespace.
+/// Recognises a system tablespace by its default name; only those files are joined to one tablespace.
 fn is_system(path: &Path) -> bool {
     system_number(path).is_some()
 }
@@ -274,7 +271,7 @@ fn system_number(path: &Path) -> Option<u32> {
     name(path).strip_prefix("ibdata")?.parse().ok()
 }
 
-/// An operating system error in plain words.
+/// The message for a system error.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
@@ -288,8 +285,7 @@ pub(crate) fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// What a file is; `None` if it holds nothing to verify. A file named on the command line is
-/// always something.
+/// The kind of a file; `None` if it has nothing to verify. A file named on the command line always has a kind.
 fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
     let file = regular::open(path, Links::Refused)?;
     let mut head = vec![0; HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES))];
@@ -310,11 +306,11 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
     let kind = file_kind::recognise(head, name, bytes);
     match kind {
         Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
-            // An empty file is not yet anything.
+            // An empty file is being created.
             Some(if bytes == 0 { Subject::Unidentified } else { Subject::HeadlessTablespace })
         }
         Some(FileKind::Definition | FileKind::ExportMeta | FileKind::CsvMeta | FileKind::MyisamIndex) if !named => None,
-        // `.ibu` and other tablespaces by name are handled above; a key file is no data.
+        // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
         None if named || is_log_name(name) || name.ends_with(".delta") => Some(Subject::Unidentified),
@@ -322,7 +318,7 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
     }
 }
 
-/// `<base>.000123`, as servers number their binary and relay logs.
+/// `<base>.000123`, the names of binary and relay logs.
 fn is_log_name(name: &str) -> bool {
     const DIGITS: usize = 6;
     let number = name.rsplit_once('.').map_or("", |(_, number)| number);

@@ -1,5 +1,4 @@
-//! Reading without spoiling the page cache: what is cached is used, what is not is read around
-//! the cache.
+//! Reads files without filling the page cache: cached pages are read from it, others by direct I/O.
 
 use std::{
     fs::{File, OpenOptions},
@@ -22,42 +21,40 @@ use rustix::{
     io::{ReadWriteFlags, preadv2},
 };
 
-/// Memory, file offsets and lengths of direct reads are multiples of this: the largest block any
-/// common disk has.
+/// Alignment of memory, offsets and lengths of direct reads: the largest block size of common disks.
 const ALIGNMENT: usize = 4096;
 
-/// One file, open for reading.
+/// A file, open for reading.
 #[derive(Debug)]
 pub struct Reader {
     file: File,
-    /// The same file, opened to be read around the page cache; `None` if that cannot be had.
+    /// The same file opened with `O_DIRECT`; `None` if the file system refuses.
     direct: OnceLock<Option<File>>,
-    look: Look,
+    probe: CacheProbe,
 }
 
-/// Where to look for what is cached, and where not to.
+/// Decides when to probe the page cache.
 ///
-/// A read that may not wait is the only way to ask what the page cache holds, and since Linux 6
-/// such a read also starts reading what it did not find. Asking for every run of pages would so
-/// read a whole cold file through the cache, besides reading it around the cache. So a look is at
-/// one byte, without read-ahead, and the more looks in a row find nothing, the more runs are read
-/// around the cache before the next.
+/// The only way to ask whether a page is cached is a read that must not wait, and since Linux 6 such a read starts
+/// read-ahead of what it misses. Probing for every run would read a cold file into the cache, in addition to the direct
+/// read. So a probe reads one byte, without read-ahead, and after each miss more runs are read directly before the next
+/// probe.
 #[derive(Debug)]
-struct Look {
+struct CacheProbe {
     without_read_ahead: Once,
-    /// Runs to be read before the next look.
+    /// Runs to read directly before the next probe.
     runs_left: AtomicU32,
-    /// What `runs_left` was set to when a look found nothing.
+    /// Value of `runs_left` after the last miss.
     runs: AtomicU32,
-    /// End of the run that the last fruitless look was for.
-    in_vain: AtomicU64,
+    /// End of the run of the last miss.
+    last_miss: AtomicU64,
 }
 
-/// Most runs between two looks, so that a file whose first part is cold and whose rest is cached
-/// is soon read from the cache.
-const MOST_RUNS: u32 = 63;
+/// Maximum number of runs between two probes, so that a file with a cold start and a cached rest is soon read from the
+/// cache.
+const MAX_RUNS: u32 = 63;
 
-/// Memory for one read, aligned as direct reads need it.
+/// Memory for one read, aligned for direct I/O.
 #[derive(Debug)]
 pub struct Buffer {
     memory: Vec<u8>,
@@ -65,14 +62,14 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// For at most `capacity` bytes.
+    /// A buffer for at most `capacity` bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.next_multiple_of(ALIGNMENT);
         Self { memory: vec![0; capacity.saturating_add(ALIGNMENT)], capacity }
     }
 
-    /// Room for `length` bytes.
+    /// The first `length` bytes.
     pub fn take(&mut self, length: usize) -> &mut [u8] {
         let skip = self.memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         let end = skip.saturating_add(length.min(self.capacity));
@@ -81,7 +78,7 @@ impl Buffer {
 }
 
 impl Reader {
-    /// Opens a file that was found in a directory: a link in its place is not followed, a pipe not waited for.
+    /// Opens a file that was found in a directory. Does not follow a link that replaced it, nor wait for a pipe.
     ///
     /// # Errors
     /// Those of [`regular::open`].
@@ -89,39 +86,39 @@ impl Reader {
         Ok(Self::new(regular::open(path, Links::Refused)?))
     }
 
-    /// Of an open file.
+    /// Reads an open file.
     #[must_use]
     pub fn new(file: File) -> Self {
-        let look = Look {
+        let probe = CacheProbe {
             without_read_ahead: Once::new(),
             runs_left: AtomicU32::new(0),
             runs: AtomicU32::new(0),
-            in_vain: AtomicU64::new(u64::MAX),
+            last_miss: AtomicU64::new(u64::MAX),
         };
-        Self { file, direct: OnceLock::new(), look }
+        Self { file, direct: OnceLock::new(), probe }
     }
 
-    /// The file.
+    /// The open file.
     #[must_use]
     pub const fn file(&self) -> &File {
         &self.file
     }
 
-    /// Fills a run of pages from the page cache alone; returns how much of it could be filled.
+    /// Fills `buf` from the page cache only; returns the number of bytes.
     pub fn read_cached(&self, offset: u64, buf: &mut [u8]) -> usize {
         let end = offset.saturating_add(as_u64(buf.len()));
-        if !self.seems_cached(end) {
+        if !self.probe_cache(end) {
             return 0;
         }
-        let done = self.read_without_waiting(offset, buf);
+        let done = self.read_nowait(offset, buf);
         if done < buf.len() {
-            self.found_nothing();
+            self.record_miss();
         }
         done
     }
 
-    /// Fills `buf` from disk; returns how many bytes there were. `cached` is what
-    /// [`read_cached`](Self::read_cached) said.
+    /// Fills `buf` from disk; returns the number of bytes. `cached` is the result of
+    /// [`read_cached`](Self::read_cached).
     ///
     /// # Errors
     /// Those of the system.
@@ -132,50 +129,50 @@ impl Reader {
         if let Some(direct) = self.direct()
             && let Ok(done) = read_direct(direct, offset, buf)
         {
-            self.forget_look(offset.saturating_add(as_u64(buf.len())));
+            self.evict_probed(offset.saturating_add(as_u64(buf.len())));
             return Ok(done);
         }
         let done = read_all(&self.file, offset, buf, 0)?;
-        self.forget(offset, buf.len());
+        self.evict(offset, buf.len());
         Ok(done)
     }
 
-    /// Whether the last byte before `end` is in the page cache. The last, because what comes before
-    /// is more often there without the rest: the head of a file, which was read to recognise it.
-    fn seems_cached(&self, end: u64) -> bool {
-        let look = &self.look;
+    /// Whether the last byte before `end` is cached. The last one, because the start of a file is often cached alone:
+    /// it was read to recognise the file.
+    fn probe_cache(&self, end: u64) -> bool {
+        let probe = &self.probe;
         let spend = |left: u32| left.checked_sub(1);
-        if look.runs_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok() {
+        if probe.runs_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok() {
             return false;
         }
-        // Refused advice costs a little reading.
-        look.without_read_ahead.call_once(|| {
+        // If the advice is refused, a little more is read.
+        probe.without_read_ahead.call_once(|| {
             let _ = fadvise(&self.file, 0, None, Advice::Random);
         });
-        if self.read_without_waiting(end.saturating_sub(1), &mut [0]) == 1 {
-            look.runs.store(0, Ordering::Relaxed);
+        if self.read_nowait(end.saturating_sub(1), &mut [0]) == 1 {
+            probe.runs.store(0, Ordering::Relaxed);
             return true;
         }
-        self.found_nothing();
-        look.in_vain.store(end, Ordering::Relaxed);
+        self.record_miss();
+        probe.last_miss.store(end, Ordering::Relaxed);
         false
     }
 
-    fn found_nothing(&self) {
-        let runs = self.look.runs.load(Ordering::Relaxed).saturating_mul(2).saturating_add(1).min(MOST_RUNS);
-        self.look.runs.store(runs, Ordering::Relaxed);
-        self.look.runs_left.store(runs, Ordering::Relaxed);
+    fn record_miss(&self) {
+        let runs = self.probe.runs.load(Ordering::Relaxed).saturating_mul(2).saturating_add(1).min(MAX_RUNS);
+        self.probe.runs.store(runs, Ordering::Relaxed);
+        self.probe.runs_left.store(runs, Ordering::Relaxed);
     }
 
-    /// Takes out of the page cache what a look in vain brought in.
-    fn forget_look(&self, end: u64) {
-        let looked = self.look.in_vain.compare_exchange(end, u64::MAX, Ordering::Relaxed, Ordering::Relaxed);
-        if looked.is_ok() {
-            self.forget(end.saturating_sub(as_u64(ALIGNMENT)), ALIGNMENT);
+    /// Evicts what a probe without a hit brought into the page cache.
+    fn evict_probed(&self, end: u64) {
+        let cleared = self.probe.last_miss.compare_exchange(end, u64::MAX, Ordering::Relaxed, Ordering::Relaxed);
+        if cleared.is_ok() {
+            self.evict(end.saturating_sub(as_u64(ALIGNMENT)), ALIGNMENT);
         }
     }
 
-    fn read_without_waiting(&self, offset: u64, buf: &mut [u8]) -> usize {
+    fn read_nowait(&self, offset: u64, buf: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
             let at = offset.saturating_add(as_u64(done));
@@ -187,7 +184,7 @@ impl Reader {
         done
     }
 
-    /// By its descriptor: at its path may be another file by now, or a pipe that nobody writes.
+    /// Opens by descriptor: the path may name another file by now, or a pipe without a writer.
     fn direct(&self) -> Option<&File> {
         let open = || {
             let flags = i32::try_from((OFlags::DIRECT | OFlags::NONBLOCK).bits()).ok()?;
@@ -197,8 +194,8 @@ impl Reader {
         self.direct.get_or_init(open).as_ref()
     }
 
-    /// Takes what was read only here out of the page cache. Refused advice costs nothing.
-    fn forget(&self, offset: u64, length: usize) {
+    /// Evicts what only this reader brought into the page cache. Refused advice does no harm.
+    fn evict(&self, offset: u64, length: usize) {
         let length = std::num::NonZeroU64::new(as_u64(length));
         let _ = fadvise(&self.file, offset, length, Advice::DontNeed);
     }
@@ -206,10 +203,10 @@ impl Reader {
 
 impl ReadAt for Reader {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        match self.read_without_waiting(offset, buf) {
+        match self.read_nowait(offset, buf) {
             0 => {
                 let done = FileExt::read_at(&self.file, buf, offset)?;
-                self.forget(offset, done);
+                self.evict(offset, done);
                 Ok(done)
             }
             cached => Ok(cached),
@@ -221,7 +218,7 @@ impl ReadAt for Reader {
     }
 }
 
-/// Direct reads take whole blocks: the end of a file may come short, anything else is a refusal.
+/// Direct reads return whole blocks; only at the end of the file fewer.
 fn read_direct(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
     let aligned = buf.len().is_multiple_of(ALIGNMENT) && offset.is_multiple_of(as_u64(ALIGNMENT));
     if !aligned {

@@ -1,4 +1,4 @@
-//! What a run found, in the shape of its JSON.
+//! The result of a run, in the form of its JSON.
 
 use std::{
     collections::BTreeMap,
@@ -11,28 +11,28 @@ use serde::Serialize;
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.verify/1";
 
-/// One file.
+/// Result for one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileResult {
-    /// As given, or below the directory given. Bytes that are not UTF-8 are replaced in JSON.
+    /// The given path, or a path below a given directory. Invalid UTF-8 is replaced in JSON.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// What it is: `tablespace`, `redo`, `doublewrite`, `binlog`, …
+    /// Kind: `tablespace`, `redo`, `doublewrite`, `binlog`, …
     pub kind: String,
-    /// Which kind of tablespace.
+    /// Kind of the tablespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tablespace: Option<String>,
     /// Length in bytes.
     pub bytes: u64,
-    /// The sum of it.
+    /// Worst verdict of its units.
     pub verdict: Verdict,
-    /// Pages, blocks or events.
+    /// Numbers of pages, blocks or events.
     pub units: Units,
-    /// Which key it asks for.
+    /// The key that the file needs.
     pub key: Option<KeyAsked>,
-    /// What was found, by offset.
+    /// Findings, by offset.
     pub findings: Vec<Finding>,
-    /// Findings beyond those listed.
+    /// Number of findings that are not listed.
     pub findings_left_out: u64,
 }
 
@@ -52,51 +52,51 @@ impl FileResult {
     }
 }
 
-/// Everything.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Files in order of their paths.
+    /// Files, sorted by path.
     pub files: Vec<FileResult>,
-    /// Files that could not be read at all.
+    /// Files that could not be read.
     pub errors: Vec<Unread>,
-    /// Counts.
+    /// Totals.
     pub summary: Summary,
 }
 
 /// A file that could not be read.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unread {
-    /// Its path.
+    /// Path of the file.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Counts over all files.
+/// Totals over all files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// The worst verdict; `None` without files.
     pub verdict: Option<Verdict>,
-    /// Files verified.
+    /// Number of verified files.
     pub files: u64,
-    /// Files in the directories that hold nothing to verify.
+    /// Number of files that have nothing to verify.
     pub others: u64,
-    /// Files by verdict.
+    /// Number of files by verdict.
     pub verdicts: BTreeMap<&'static str, u64>,
-    /// Files by kind.
+    /// Number of files by kind.
     pub kinds: BTreeMap<String, u64>,
-    /// Units of all files.
+    /// Numbers of units in all files.
     pub units: Units,
-    /// Bytes of all files.
+    /// Length of all files.
     pub bytes: u64,
-    /// Time it took.
+    /// Duration of the run in seconds.
     pub seconds: f64,
-    /// Threads.
+    /// Number of computing threads.
     pub jobs: usize,
-    /// Whether the keys were kept from being swapped out; `None` without keys.
+    /// Whether the keys were locked against swapping; `None` without keys.
     pub keys_locked: Option<bool>,
 }
 

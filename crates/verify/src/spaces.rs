@@ -1,4 +1,4 @@
-//! Tablespaces already verified, by number: their keys open copies of their pages elsewhere.
+//! Verified tablespaces by space id: their keys open the copies of their pages in other files.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -7,14 +7,14 @@ use innodb::{
     verify::tablespace::{Owner, Owners},
 };
 
-/// Filled while tablespaces are verified, asked when doublewrite areas are.
+/// Filled by tablespaces, read by doublewrite areas.
 #[derive(Debug)]
 pub(crate) struct Spaces {
     keys_given: bool,
     owners: Mutex<BTreeMap<SpaceId, Vec<Owner>>>,
 }
 
-/// Tablespaces of one number that are kept: in a tree of backups there can be many.
+/// Maximum number of tablespaces kept for one space id; a tree of backups can have many.
 const MAX_OF_ONE_NUMBER: usize = 64;
 
 impl Spaces {

@@ -1,4 +1,4 @@
-//! age files made by the letter of the specification, so that each of its rules can be broken alone.
+//! Builds age files from the specification, so that tests can break each rule alone.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -15,7 +15,7 @@ use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 pub(crate) const FILE_KEY: [u8; 16] = *b"YELLOW SUBMARINE";
 pub(crate) const VERSION: &str = "age-encryption.org/v1\n";
 
-/// The specification's example.
+/// The specification's example identity.
 pub(crate) fn identity() -> Identity {
     "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX".parse().expect("an identity")
 }
@@ -26,16 +26,16 @@ pub(crate) fn encrypt(plain: &[u8], recipients: &[Recipient]) -> Vec<u8> {
     encryptor.finish().expect("finished")
 }
 
-/// What came out of a file before it ended or was refused, and how that was.
+/// The plain text read before the end or the error, and the result.
 pub(crate) fn decrypt(file: &[u8], identities: &[Identity]) -> (Vec<u8>, Result<(), Error>) {
     let mut plain = Vec::new();
     let read = Decryptor::new(file, identities)
-        .and_then(|mut decryptor| decryptor.read_to_end(&mut plain).map(drop).map_err(of_io));
+        .and_then(|mut decryptor| decryptor.read_to_end(&mut plain).map(drop).map_err(inner_error));
     (plain, read)
 }
 
-/// The crate's error inside an error of reading.
-pub(crate) fn of_io(error: io::Error) -> Error {
+/// The crate's error inside an I/O error.
+pub(crate) fn inner_error(error: io::Error) -> Error {
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
     *error.into_inner().expect("an error of the crate").downcast().expect("an error of the crate")
 }
@@ -44,7 +44,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD_NO_PAD.encode(bytes)
 }
 
-/// A stanza's first line and body, for this recipient.
+/// First line and body of a stanza for this recipient.
 pub(crate) fn x25519(recipient: &Recipient) -> (String, String) {
     let ephemeral = PrivateKey::from_private_key(&X25519, &[9; 32]).expect("a key");
     let share = ephemeral.compute_public_key().expect("its public half");
@@ -55,25 +55,25 @@ pub(crate) fn x25519(recipient: &Recipient) -> (String, String) {
     (format!("-> X25519 {}\n", base64(share.as_ref())), format!("{}\n", base64(&seal(&key, [0; 12], &FILE_KEY))))
 }
 
-/// A whole stanza.
+/// A complete stanza.
 pub(crate) fn stanza(recipient: &Recipient) -> String {
     let (first, body) = x25519(recipient);
     first + &body
 }
 
-/// The header's last line, behind all the others.
+/// Appends the last line with a matching MAC.
 pub(crate) fn with_mac(lines: &str) -> Vec<u8> {
     let covered = format!("{lines}---");
     let key = hmac::Key::new(hmac::HMAC_SHA256, &derived(&FILE_KEY, &[], b"header"));
     format!("{covered} {}\n", base64(hmac::sign(&key, covered.as_bytes()).as_ref())).into_bytes()
 }
 
-/// A header of a version, these stanzas and a true MAC, and a payload of one byte.
+/// A header with these stanzas and a matching MAC, and a payload of one byte.
 pub(crate) fn file(stanzas: &str) -> Vec<u8> {
     [with_mac(&format!("{VERSION}{stanzas}")), payload(&[(b"!", true)])].concat()
 }
 
-/// A nonce, and chunks that are the last one or not.
+/// A nonce and these chunks; the flag marks the last chunk.
 pub(crate) fn payload(chunks: &[(&[u8], bool)]) -> Vec<u8> {
     let mut payload = vec![5; 16];
     let key = derived(&FILE_KEY, &payload, b"payload");

@@ -1,4 +1,4 @@
-//! The lines of a manifest.
+//! The lines of a manifest, as JSON.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::{Manifest, Run};
 use crate::{ArchiveError, Digest};
 
-/// Hashes in one line.
+/// Maximum number of hashes in one line.
 const HASHES: usize = 1024;
 
-/// A line behind the head.
+/// A line after the head.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Line {
@@ -24,12 +24,12 @@ pub(super) enum Line {
     Key(MariaDbKey),
 }
 
-/// Hashes of some chunks of a file.
+/// Hashes of consecutive chunks of a file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChunksLine {
     /// Number of the entry.
     pub(super) f: u32,
-    /// One hash behind the other, base64.
+    /// Concatenated hashes, base64.
     pub(super) b3: String,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct RunLine {
     pub(super) n: u64,
     /// Number of the pack.
     pub(super) p: u32,
-    /// Where it begins in the frame.
+    /// Offset in the unpacked frame.
     pub(super) o: u32,
-    /// Where the frame begins in the plain text of the pack, and its length there.
+    /// Offset of the frame in the plain text of the pack, and its packed length.
     pub(super) z: u64,
     pub(super) zn: u32,
 }
@@ -60,7 +60,7 @@ impl RunLine {
         Run { at, bytes, pack, offset, frame_at, frame_bytes }
     }
 
-    const fn of(f: u32, run: &Run) -> Self {
+    const fn new(f: u32, run: &Run) -> Self {
         let Run { at, bytes: n, pack: p, offset: o, frame_at: z, frame_bytes: zn } = *run;
         Self { f, at, n, p, o, z, zn }
     }
@@ -71,18 +71,18 @@ impl RunLine {
 pub(super) struct HeadLine {
     /// Number of the entry.
     pub(super) f: u32,
-    /// How many there are, zeros at the end included.
+    /// Number of bytes, including the zeros at the end.
     pub(super) n: u32,
-    /// The bytes without zeros at the end, base64.
+    /// The bytes without the zeros at the end, base64.
     pub(super) b: String,
 }
 
-/// A key of MariaDB that is needed to open what is stored, so that a key file can be tried on the manifest alone.
+/// A MariaDB key that the files need. Its check allows to test a key file against the manifest alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MariaDbKey {
-    /// Its id.
+    /// Key id.
     pub id: u32,
-    /// Its version.
+    /// Key version.
     pub version: u32,
     /// The first 8 bytes of HMAC-SHA256 under the key, in hexadecimal: see `docs/formats/backup.md`.
     pub check: String,
@@ -110,7 +110,7 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Arch
     }
     for (f, file) in (0..).zip(&manifest.files) {
         for run in &file.runs {
-            put(&Line::Run(RunLine::of(f, run)), out)?;
+            put(&Line::Run(RunLine::new(f, run)), out)?;
         }
     }
     for key in &manifest.keys {

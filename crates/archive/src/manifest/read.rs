@@ -1,4 +1,4 @@
-//! Reading manifests, which may be anybody's.
+//! Reads manifests from untrusted sources.
 
 use std::io::{BufRead, Read};
 
@@ -15,8 +15,8 @@ use super::{
 use crate::{ArchiveError, pack::MAX_FRAME_BYTES, receipt::Object};
 
 impl Manifest {
-    /// Reads one, and makes sure that it is sound: parts in order and within their files and packs, hashes of chunks that
-    /// make the hash of the file. Whether paths can be made is for whoever makes them to see.
+    /// Reads a manifest and checks it: runs are in order and within their files and packs, and chunk hashes combine to
+    /// the file's hash. Paths are not checked here; the restore does that.
     ///
     /// # Errors
     /// [`ArchiveError::Manifest`], [`ArchiveError::Version`], [`ArchiveError::Io`].
@@ -25,11 +25,12 @@ impl Manifest {
         let head = lines.head()?;
         let mut manifest = Self { head, files: Vec::new(), packs: Vec::new(), keys: Vec::new() };
         while lines.advance()? {
-            let line: Line = serde_json::from_slice(&lines.text).map_err(|_| lines.wrong("it is no line of one"))?;
+            let line: Line =
+                serde_json::from_slice(&lines.text).map_err(|_| lines.wrong("it is not a line of a manifest"))?;
             manifest.take(line).map_err(|reason| lines.wrong(reason))?;
         }
         if manifest.head.entries != manifest.files.len() as u64 {
-            return Err(lines.wrong("the head announces another number of entries"));
+            return Err(lines.wrong("the number of entries differs from the head's"));
         }
         match manifest.unsound() {
             Some(reason) => Err(lines.wrong(reason)),
@@ -40,7 +41,7 @@ impl Manifest {
     fn take(&mut self, line: Line) -> Result<(), &'static str> {
         match line {
             Line::Entry(line) => {
-                let (entry, hash) = line.parse().ok_or("it is no entry")?;
+                let (entry, hash) = line.parse().ok_or("it is not an entry")?;
                 self.files.push(Stored { entry, hash, head: None, chunks: Vec::new(), runs: Vec::new() });
             }
             Line::Chunks(line) => self.chunks(&line)?,
@@ -56,7 +57,7 @@ impl Manifest {
         let bytes = STANDARD.decode(&line.b3).map_err(|_| "its hashes are not base64")?;
         let (hashes, rest) = bytes.as_chunks();
         if !rest.is_empty() {
-            return Err("its hashes are not whole");
+            return Err("its hashes are incomplete");
         }
         self.file(line.f)?.chunks.extend(hashes.iter().copied().map(Hash));
         Ok(())
@@ -67,7 +68,7 @@ impl Manifest {
         let length = usize::try_from(line.n).unwrap_or(usize::MAX);
         let file = self.file(line.f)?;
         if length > MAX_HEAD_BYTES || head.len() > length || length as u64 > file.file_bytes() {
-            return Err("a head is longer than its file, or than any");
+            return Err("a head is longer than its file, or than the limit");
         }
         head.resize(length, 0);
         file.head = Some(head);
@@ -81,20 +82,23 @@ impl Manifest {
         let fits_file = run.bytes > 0 && run.at >= begin && run.end() <= file.file_bytes();
         let fits_frame = u64::from(run.offset).saturating_add(run.bytes) <= MAX_FRAME_BYTES as u64;
         if !fits_file || !fits_frame {
-            return Err("a part is out of order, or does not fit its file or frame");
+            return Err("a run is out of order, or does not fit its file or frame");
         }
         if usize::try_from(run.pack).is_ok_and(|pack| pack >= packs) {
-            return Err("a part is in a pack that is not named");
+            return Err("a run is in an unknown pack");
         }
         file.runs.push(run);
         Ok(())
     }
 
     fn file(&mut self, number: u32) -> Result<&mut Stored, &'static str> {
-        usize::try_from(number).ok().and_then(|number| self.files.get_mut(number)).ok_or("it is of no entry")
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.files.get_mut(number))
+            .ok_or("it refers to an entry that does not exist")
     }
 
-    /// What does not fit together; with it, files of one chunk get its hash.
+    /// The first inconsistency, if any. Also gives files of one chunk their chunk hash.
     fn unsound(&mut self) -> Option<&'static str> {
         for file in &mut self.files {
             match (&file.entry.kind, file.hash) {
@@ -103,12 +107,12 @@ impl Manifest {
                         file.chunks.push(hash);
                     }
                     if file.chunks.len() as u64 != chunks_of(*bytes) || file_hash(&file.chunks) != Some(hash) {
-                        return Some("the hashes of the chunks of a file do not make the file's");
+                        return Some("the hashes of the chunks of a file do not combine to the file's hash");
                     }
                 }
-                (Kind::File { .. }, None) => return Some("a file without its hash"),
+                (Kind::File { .. }, None) => return Some("a file has no hash"),
                 (Kind::Directory | Kind::Link { .. }, _) if file.chunks.is_empty() && file.runs.is_empty() => {}
-                (Kind::Directory | Kind::Link { .. }, _) => return Some("bytes of what is no file"),
+                (Kind::Directory | Kind::Link { .. }, _) => return Some("a directory or link has bytes"),
             }
         }
         None
@@ -122,7 +126,7 @@ struct Lines<'i> {
 }
 
 impl Lines<'_> {
-    /// Reads the next line; whether there is one. One that is longer than any is cut, and so is none.
+    /// Reads the next line; returns false at the end. A line over the limit is cut, and does not parse.
     fn advance(&mut self) -> Result<bool, ArchiveError> {
         self.text.clear();
         self.number = self.number.saturating_add(1);
@@ -135,7 +139,7 @@ impl Lines<'_> {
             schema: String,
         }
         self.advance()?;
-        let none = |_| ArchiveError::Manifest { line: 1, reason: "it is no head" };
+        let none = |_| ArchiveError::Manifest { line: 1, reason: "it is not a head" };
         let Schema { schema } = serde_json::from_slice(&self.text).map_err(none)?;
         if schema != SCHEMA {
             return Err(ArchiveError::Version { found: schema, known: SCHEMA });

@@ -36,12 +36,12 @@ fn manifest() -> Manifest {
         provider: "stopped".to_owned(),
         server_uuid: Some("u".to_owned()),
         checkpoint_lsn: Some(12),
-        parent: Some(Digest::of(b"")),
+        parent: Some(Digest::compute(b"")),
         root: Root { mode: 0o750, uid: 27, gid: 27 },
         entries: 4,
         left_out: vec![LeftOut { path: "keyring".to_owned(), why: "a keyring".to_owned() }],
     };
-    let packs = [b"one", b"two"].map(|text| Object { sha256: Digest::of(text), bytes: 3 }).to_vec();
+    let packs = [b"one", b"two"].map(|text| Object { sha256: Digest::compute(text), bytes: 3 }).to_vec();
     let keys = vec![MariaDbKey { id: 1, version: 2, check: "0011223344556677".to_owned() }];
     let link = stored(b"link", Kind::Link { target: b"d/\xfe".to_vec() });
     Manifest { head, files: vec![stored(b"d", Kind::Directory), short, long, link], packs, keys }

@@ -1,4 +1,4 @@
-//! What a frame holds.
+//! Descriptions of frames.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use codec::{hash::Hash, hex, page::Form, path::RelativePath, unhex};
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::{MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES, MAX_PACKED_BYTES, MAX_RUNS};
 use crate::ArchiveError;
 
-/// What a frame holds: parts of one file, one behind the other.
+/// What a frame contains: parts of one file, concatenated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// The file.
+    /// Path of the file.
     pub path: RelativePath,
-    /// Which parts of it, in the order in which they stand in the frame and in the file.
+    /// The parts, in the order of the file.
     pub extents: Vec<Extent>,
-    /// BLAKE3 of these bytes, as they are in the file.
+    /// BLAKE3 of the parts' bytes, as they are in the file.
     pub hash: Hash,
-    /// If they are opened here: how they are sealed again.
+    /// If the pages are decrypted in the pack: how they are encrypted again.
     pub opened: Option<Opened>,
 }
 
@@ -24,9 +24,9 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Extent {
-    /// Where it begins.
+    /// Offset in the file.
     pub at: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
@@ -42,34 +42,34 @@ impl From<Extent> for (u64, u64) {
     }
 }
 
-/// How units of a frame are sealed again.
+/// How the units of a frame are encrypted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// How the marks are written.
+    /// Encoding of the marks.
     pub form: Form,
-    /// Bytes of a unit.
+    /// Length of a unit in bytes.
     pub unit_bytes: u32,
-    /// The marks.
+    /// Marks: what each unit needs besides the key.
     pub marks: Vec<u8>,
-    /// Kind of the cipher.
+    /// Cipher, as a number.
     pub kind: u8,
-    /// Version of the key (MariaDB), or 0.
+    /// Version of the key (MariaDB), else 0.
     pub key_version: u32,
-    /// Whether the cipher is AES in counter mode where files do not say (MariaDB).
+    /// Whether the cipher is AES-CTR, where the file does not say so (MariaDB).
     pub counter_mode: bool,
 }
 
-/// The JSON of it.
+/// The description as JSON.
 #[derive(Serialize, Deserialize)]
 struct Line {
-    /// The path, with bytes that are no UTF-8 replaced.
+    /// Path, with invalid UTF-8 replaced.
     f: String,
-    /// The path's bytes in hexadecimal, if it is not UTF-8.
+    /// The path's bytes in hexadecimal, if they are not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     fb: Option<String>,
     runs: Vec<Extent>,
     b3: String,
-    /// Length of the frame behind the description.
+    /// Length of the packed frame.
     z: u32,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     form: Option<Form>,
@@ -86,13 +86,13 @@ struct Line {
 }
 
 impl Description {
-    /// Bytes of the file in the frame.
+    /// Length of the frame's data, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.bytes))
     }
 
-    /// The text, for a frame of so many bytes.
+    /// The JSON of a frame of `packed_bytes` bytes.
     pub(super) fn encode(&self, packed_bytes: usize) -> Result<Vec<u8>, ArchiveError> {
         let path = self.path.as_path();
         let opened = self.opened.as_ref();
@@ -114,17 +114,17 @@ impl Description {
         if fits { Ok(text) } else { Err(ArchiveError::Pack("a description is too long")) }
     }
 
-    /// Reads the text; with it comes the length of the frame.
+    /// Parses the JSON; also returns the length of the packed frame.
     pub(super) fn parse(text: &[u8]) -> Result<(Self, usize), ArchiveError> {
         let malformed = ArchiveError::Pack("a description is not as the format has it");
-        let Some((description, packed_bytes)) = serde_json::from_slice(text).ok().and_then(Self::of) else {
+        let Some((description, packed_bytes)) = serde_json::from_slice(text).ok().and_then(Self::from_line) else {
             return Err(malformed);
         };
         let fits = description.is_sound() && packed_bytes <= MAX_PACKED_BYTES;
         if fits { Ok((description, packed_bytes)) } else { Err(malformed) }
     }
 
-    fn of(line: Line) -> Option<(Self, usize)> {
+    fn from_line(line: Line) -> Option<(Self, usize)> {
         let path = match line.fb {
             Some(digits) => RelativePath::parse(&unhex(&digits)?)?,
             None => RelativePath::parse(line.f.as_bytes())?,
@@ -144,7 +144,7 @@ impl Description {
         Some((Self { path, extents: line.runs, hash, opened }, usize::try_from(line.z).ok()?))
     }
 
-    /// Whether the parts are in order, do not overlap, lie in some file, and fit a frame.
+    /// Whether the parts are in order, do not overlap, lie within a file, and fit a frame.
     fn is_sound(&self) -> bool {
         let mut end = 0;
         let in_order = self.extents.iter().all(|extent| {

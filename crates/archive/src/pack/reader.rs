@@ -12,18 +12,18 @@ use zstd::bulk::Decompressor;
 use super::{Description, HEADER_BYTES, MAGIC, MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES};
 use crate::ArchiveError;
 
-/// A frame.
+/// A frame of a pack.
 #[derive(Debug)]
 pub struct Frame<'p> {
-    /// Where it begins in the plain text of the pack.
+    /// Offset in the plain text of the pack.
     pub at: u64,
     /// What it holds.
     pub description: Description,
-    /// The bytes, opened if the description says so.
+    /// The unpacked bytes; decrypted pages, if the description says so.
     pub data: &'p mut [u8],
 }
 
-/// Reads a pack; memory is that of one frame.
+/// Reads a pack; allocates memory for one frame.
 pub struct PackReader<R> {
     input: R,
     at: u64,
@@ -33,7 +33,7 @@ pub struct PackReader<R> {
 }
 
 impl<R: Read> PackReader<Decryptor<R>> {
-    /// Opens the age file.
+    /// Reads an encrypted pack.
     ///
     /// # Errors
     /// [`ArchiveError::Age`].
@@ -43,7 +43,7 @@ impl<R: Read> PackReader<Decryptor<R>> {
 }
 
 impl<R: Read> PackReader<R> {
-    /// Of the plain text of a pack.
+    /// Reads a pack that is decrypted already.
     ///
     /// # Errors
     /// [`ArchiveError::Io`] if there is no memory.
@@ -52,7 +52,7 @@ impl<R: Read> PackReader<R> {
         Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })
     }
 
-    /// The next frame; `None` behind the last.
+    /// The next frame; `None` at the end.
     ///
     /// # Errors
     /// [`ArchiveError::Pack`], [`ArchiveError::Io`].
@@ -66,7 +66,7 @@ impl<R: Read> PackReader<R> {
         let (magic, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if read < HEADER_BYTES || magic != MAGIC || length > MAX_DESCRIPTION_BYTES {
-            return Err(ArchiveError::Pack("a frame begins without its description"));
+            return Err(ArchiveError::Pack("a frame has no description"));
         }
         let mut text = vec![0; length];
         self.input.read_exact(&mut text)?;
@@ -79,16 +79,16 @@ impl<R: Read> PackReader<R> {
         let unpacked = self.zstd.decompress_to_buffer(&self.packed, self.data.as_mut_slice());
         let unpacked = unpacked.map_err(|_| ArchiveError::Pack("a frame cannot be unpacked"))?;
         if unpacked as u64 != description.bytes() {
-            return Err(ArchiveError::Pack("a frame has another length than its description says"));
+            return Err(ArchiveError::Pack("the length of a frame differs from its description"));
         }
         let data = self.data.get_mut(..unpacked).unwrap_or_default();
         Ok(Some(Frame { at, description, data }))
     }
 
-    /// Reads what is left, which is nothing in a sound pack, and hands back what was read from.
+    /// Checks that no frame is left, and returns the input.
     ///
     /// # Errors
-    /// [`ArchiveError::Pack`] if there is more.
+    /// [`ArchiveError::Pack`] if there is another frame.
     pub fn finish(mut self) -> Result<R, ArchiveError> {
         match self.next_frame()? {
             None => Ok(self.input),
@@ -96,7 +96,7 @@ impl<R: Read> PackReader<R> {
         }
     }
 
-    /// Fills as much as there is.
+    /// Fills `buffer` unless the input ends first.
     fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0_usize;
         while let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) {

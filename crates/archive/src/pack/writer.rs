@@ -9,15 +9,15 @@ use zstd::bulk::Compressor;
 use super::{Description, HEADER_BYTES, MAGIC, MAX_PACKED_BYTES};
 use crate::ArchiveError;
 
-/// Compresses frames: a context and memory that are used again for each.
+/// Compresses frames; reuses its context and memory.
 pub struct Packer {
     zstd: Compressor<'static>,
-    /// Pages in clear text, compressed, may be in it.
+    /// Compressed pages in clear text.
     out: Zeroizing<Vec<u8>>,
 }
 
 impl Packer {
-    /// With a level of zstd.
+    /// `level` is zstd's.
     ///
     /// # Errors
     /// [`ArchiveError::Io`] if there is no memory.
@@ -32,12 +32,12 @@ impl fmt::Debug for Packer {
     }
 }
 
-/// Where a frame lies in the plain text of its pack, description included.
+/// Location of a packed frame in the plain text of its pack, description included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameAt {
-    /// Where it begins.
+    /// Offset in bytes.
     pub at: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
@@ -49,7 +49,7 @@ pub struct PackWriter<W: Write> {
 }
 
 impl<W: Write> PackWriter<W> {
-    /// Begins one.
+    /// Starts a pack for these recipients.
     ///
     /// # Errors
     /// [`ArchiveError::Age`].
@@ -57,10 +57,10 @@ impl<W: Write> PackWriter<W> {
         Ok(Self { out: Encryptor::new(out, recipients)?, at: 0 })
     }
 
-    /// Adds a frame of `data`, which is what the description is of: opened, if it says so.
+    /// Adds a frame. `data` has the parts that the description names; their pages are decrypted if it says so.
     ///
     /// # Errors
-    /// [`ArchiveError::Pack`] if the description is none that could be read again; [`ArchiveError::Io`] of the output.
+    /// [`ArchiveError::Pack`] if no reader would accept the description; [`ArchiveError::Io`] from the output.
     pub fn add(
         &mut self,
         packer: &mut Packer,
@@ -80,13 +80,13 @@ impl<W: Write> PackWriter<W> {
         Ok(frame)
     }
 
-    /// Bytes of plain text so far.
+    /// Bytes of plain text written so far.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.at
     }
 
-    /// Ends the pack; hands back what it was written to.
+    /// Completes the pack, and returns the output.
     ///
     /// # Errors
     /// [`ArchiveError::Io`].

@@ -1,4 +1,4 @@
-//! Ed25519 keys in the files of OpenSSH.
+//! Ed25519 keys in OpenSSH's file formats.
 
 use std::fmt;
 
@@ -17,21 +17,21 @@ const SEED_BYTES: usize = 32;
 const MAGIC: &[u8] = b"openssh-key-v1\0";
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
-/// As ssh-keygen breaks lines.
+/// Line length of ssh-keygen.
 const LINE_BYTES: usize = 70;
-/// Of ciphers: that of none.
+/// Block size for padding: that of the cipher `none`.
 const BLOCK_BYTES: usize = 8;
 
-/// The public half of a key.
+/// A public key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicKey([u8; PUBLIC_BYTES]);
 
 impl PublicKey {
-    /// From the blob that stands in files and signatures.
+    /// Parses the blob in files and signatures.
     ///
     /// # Errors
     /// [`SshError::KeyType`], [`SshError::NoKey`].
-    pub(super) fn of(blob: &[u8]) -> Result<Self, SshError> {
+    pub(super) fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
         let mut fields = Fields(blob);
         let kind = fields.string().ok_or(SshError::NoKey)?;
         if kind != KEY_TYPE.as_bytes() {
@@ -54,7 +54,7 @@ impl PublicKey {
 }
 
 impl fmt::Display for PublicKey {
-    /// `ssh-ed25519 AAAA…`, as files of public keys have it.
+    /// `ssh-ed25519 AAAA…`, as in public key files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{KEY_TYPE} {}", STANDARD.encode(self.blob()))
     }
@@ -66,7 +66,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// A key that signs. Wiped on drop.
+/// A private key. Wiped on drop.
 pub struct SigningKey {
     seed: Zeroizing<[u8; SEED_BYTES]>,
     pair: Ed25519KeyPair,
@@ -74,23 +74,23 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// A new one.
+    /// Generates a new key.
     ///
     /// # Errors
     /// [`SshError::Crypto`] if there are no random bytes.
     pub fn generate() -> Result<Self, SshError> {
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
         aws_lc_rs::rand::fill(seed.as_mut()).map_err(|_| SshError::Crypto)?;
-        Self::of(seed)
+        Self::from_seed(seed)
     }
 
-    fn of(seed: Zeroizing<[u8; SEED_BYTES]>) -> Result<Self, SshError> {
+    fn from_seed(seed: Zeroizing<[u8; SEED_BYTES]>) -> Result<Self, SshError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref()).map_err(|_| SshError::Crypto)?;
         let public = PublicKey(pair.public_key().as_ref().try_into().map_err(|_| SshError::Crypto)?);
         Ok(Self { seed, pair, public })
     }
 
-    /// Reads a private key without a passphrase, as `ssh-keygen -t ed25519 -N ''` writes it.
+    /// Parses a private key without a passphrase, as written by `ssh-keygen -t ed25519 -N ''`.
     ///
     /// # Errors
     /// [`SshError::NoKey`], [`SshError::Passphrase`], [`SshError::KeyType`].
@@ -100,10 +100,10 @@ impl SigningKey {
         let mut encoded = Zeroizing::new(Vec::with_capacity(body.len()));
         encoded.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
         let blob = Zeroizing::new(STANDARD.decode(encoded.as_slice()).map_err(|_| SshError::NoKey)?);
-        Self::of_blob(&blob)
+        Self::from_blob(&blob)
     }
 
-    fn of_blob(blob: &[u8]) -> Result<Self, SshError> {
+    fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
         let mut fields = Fields(blob.strip_prefix(MAGIC).ok_or(SshError::NoKey)?);
         let (cipher, kdf) = (fields.string(), fields.string());
         let _options = fields.string().ok_or(SshError::NoKey)?;
@@ -113,7 +113,7 @@ impl SigningKey {
         if fields.number() != Some(1) {
             return Err(SshError::NoKey);
         }
-        let public = PublicKey::of(fields.string().ok_or(SshError::NoKey)?)?;
+        let public = PublicKey::from_blob(fields.string().ok_or(SshError::NoKey)?)?;
         let mut private = Fields(fields.string().ok_or(SshError::NoKey)?);
         let (first, second) = (private.number(), private.number());
         let (kind, inner) = (private.string(), private.string());
@@ -121,18 +121,18 @@ impl SigningKey {
         if first.is_none() || first != second || kind != Some(KEY_TYPE.as_bytes()) || inner != Some(&public.0) {
             return Err(SshError::NoKey);
         }
-        let key = Self::of(Zeroizing::new(*secret.ok_or(SshError::NoKey)?))?;
+        let key = Self::from_seed(Zeroizing::new(*secret.ok_or(SshError::NoKey)?))?;
         if key.public == public { Ok(key) } else { Err(SshError::NoKey) }
     }
 
-    /// The text of its file, as ssh-keygen writes it.
+    /// The text of its file, in ssh-keygen's format.
     ///
     /// # Errors
     /// [`SshError::Crypto`] if there are no random bytes.
     pub fn to_secret_text(&self, comment: &str) -> Result<Zeroizing<String>, SshError> {
         let mut check = [0; 4];
         aws_lc_rs::rand::fill(&mut check).map_err(|_| SshError::Crypto)?;
-        // Room for all, so that no copy is left behind.
+        // Allocated once, so that no copy is left in memory.
         let mut private = Zeroizing::new(Vec::with_capacity(256_usize.saturating_add(comment.len())));
         private.extend(check);
         private.extend(check);
@@ -160,7 +160,7 @@ impl SigningKey {
         Ok(armored(&blob))
     }
 
-    /// The public half.
+    /// The public key.
     #[must_use]
     pub const fn public(&self) -> &PublicKey {
         &self.public
@@ -216,12 +216,12 @@ mod tests {
         let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
         let blob = STANDARD.decode(body).unwrap();
         for length in 0..blob.len() {
-            assert!(SigningKey::of_blob(&blob[..length]).is_err(), "{length}");
+            assert!(SigningKey::from_blob(&blob[..length]).is_err(), "{length}");
         }
         let none = blob.windows(4).position(|bytes| bytes == b"none").unwrap();
         let mut encrypted = blob;
         encrypted[none] = b'N';
-        assert!(matches!(SigningKey::of_blob(&encrypted), Err(SshError::Passphrase)));
+        assert!(matches!(SigningKey::from_blob(&encrypted), Err(SshError::Passphrase)));
         assert!(matches!(SigningKey::parse("-----BEGIN RSA PRIVATE KEY-----"), Err(SshError::NoKey)));
     }
 }

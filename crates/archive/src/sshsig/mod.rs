@@ -1,8 +1,8 @@
-//! Signatures as `ssh-keygen -Y sign` makes them and `ssh-keygen -Y verify` checks them: Ed25519 over SHA-512 of a file, in
-//! the armor of OpenSSH.
+//! Signatures compatible with `ssh-keygen -Y sign` and `ssh-keygen -Y verify`: Ed25519 over the SHA-512 of a file, in
+//! OpenSSH's armor.
 //!
 //! Sources: `PROTOCOL.sshsig` and `PROTOCOL.key` of OpenSSH, RFC 8709 (Ed25519 in SSH), ssh-keygen(1) "ALLOWED SIGNERS".
-//! Confirmed with OpenSSH's program, in tests/backup.rs.
+//! Confirmed with OpenSSH's program in tests/backup.rs.
 
 mod key;
 mod signers;
@@ -25,47 +25,49 @@ const VERSION: u32 = 1;
 const SHA512_NAME: &[u8] = b"sha512";
 const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 const END: &str = "-----END SSH SIGNATURE-----";
-/// As ssh-keygen breaks lines.
+/// Line length of ssh-keygen.
 const LINE_BYTES: usize = 70;
-/// The longest signature file that is read: one of Ed25519 has about 300 bytes.
+/// Maximum length of a signature file; one of Ed25519 has about 300 bytes.
 pub const MAX_SIGNATURE_BYTES: usize = 16 << 10;
 
 /// Why a key or a signature cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SshError {
-    /// Not a private key of OpenSSH.
-    #[error("it is no private key as ssh-keygen writes it")]
+    /// The text is not an OpenSSH private key.
+    #[error("it is not a private key as ssh-keygen writes it")]
     NoKey,
-    /// It asks for a passphrase.
-    #[error("the private key is encrypted with a passphrase; a key for backups has none (ssh-keygen -p removes it)")]
+    /// The private key is encrypted.
+    #[error(
+        "the private key is encrypted with a passphrase; a key for backups must have none (ssh-keygen -p removes it)"
+    )]
     Passphrase,
-    /// RSA, ECDSA and others.
-    #[error("the key is of type {0}, and ssh-ed25519 is needed")]
+    /// The key is RSA, ECDSA or another type.
+    #[error("the key is of type {0}, ssh-ed25519 is needed")]
     KeyType(String),
-    /// Not a signature of OpenSSH.
-    #[error("it is no signature as ssh-keygen -Y sign writes it")]
+    /// The text is not an OpenSSH signature.
+    #[error("it is not a signature as ssh-keygen -Y sign writes it")]
     NoSignature,
-    /// Of something else.
+    /// The signature was made for another purpose.
     #[error("the signature is for the purpose '{found}', not '{expected}'")]
     Namespace {
-        /// As signed.
+        /// Namespace of the signature.
         found: String,
-        /// As asked for.
+        /// Namespace that was asked for.
         expected: String,
     },
-    /// Hashed in a way that is not known.
-    #[error("the signature is over the hash {0}, and sha512 or sha256 is known")]
+    /// The hash algorithm is not supported.
+    #[error("the signature is over the hash {0}; sha512 and sha256 are supported")]
     Hash(String),
-    /// It does not hold.
+    /// The signature does not verify.
     #[error("the signature does not match: the file was changed, or another key signed it")]
     Mismatch,
-    /// A line of a file of allowed signers cannot be used.
+    /// A line of an allowed signers file cannot be used.
     #[error("line {line} of the allowed signers: {reason}")]
     Signers {
         /// Line, from 1.
         line: usize,
-        /// Why.
+        /// What is wrong.
         reason: &'static str,
     },
     /// The cryptographic library failed.
@@ -73,7 +75,7 @@ pub enum SshError {
     Crypto,
 }
 
-/// Signs a message for a purpose; returns the text of the signature file.
+/// Signs a message for a namespace; returns the text of the signature file.
 ///
 /// # Errors
 /// [`SshError::Crypto`].
@@ -104,7 +106,7 @@ pub fn sign(key: &SigningKey, namespace: &str, message: &[u8]) -> String {
     text
 }
 
-/// A signature, read but not yet verified.
+/// A parsed signature, not yet verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     key: PublicKey,
@@ -114,7 +116,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Reads the text of a signature file.
+    /// Parses the text of a signature file.
     ///
     /// # Errors
     /// [`SshError::NoSignature`], [`SshError::KeyType`].
@@ -124,16 +126,16 @@ impl Signature {
         let body = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
         let encoded: String = body.ok_or(SshError::NoSignature)?.split_ascii_whitespace().collect();
         let blob = STANDARD.decode(encoded).map_err(|_| SshError::NoSignature)?;
-        Self::of(&blob)
+        Self::from_blob(&blob)
     }
 
-    fn of(blob: &[u8]) -> Result<Self, SshError> {
+    fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
         let mut fields = Fields(blob.strip_prefix(MAGIC.as_slice()).ok_or(SshError::NoSignature)?);
         let none = || SshError::NoSignature;
         if fields.number().ok_or_else(none)? != VERSION {
             return Err(SshError::NoSignature);
         }
-        let key = PublicKey::of(fields.string().ok_or_else(none)?)?;
+        let key = PublicKey::from_blob(fields.string().ok_or_else(none)?)?;
         let namespace = fields.string().ok_or_else(none)?.to_vec();
         let _reserved = fields.string().ok_or_else(none)?;
         let hash = fields.string().ok_or_else(none)?.to_vec();
@@ -149,8 +151,8 @@ impl Signature {
         Ok(Self { key, namespace, hash, signature })
     }
 
-    /// Makes sure that it is one of the message, for that purpose; returns the key that made it. Whether that key is one
-    /// to trust is another question: see [`AllowedSigners`].
+    /// Verifies the signature over `message`, for `namespace`; returns the key that made it. [`AllowedSigners`] decides
+    /// whether that key is trusted.
     ///
     /// # Errors
     /// [`SshError::Namespace`], [`SshError::Hash`], [`SshError::Mismatch`].
@@ -169,7 +171,7 @@ impl Signature {
     }
 }
 
-/// What is signed in place of the message.
+/// The bytes that are signed: they contain the message's hash.
 fn signed_bytes(namespace: &[u8], hash_name: &[u8], hash: &[u8]) -> Vec<u8> {
     let mut signed = MAGIC.to_vec();
     put(&mut signed, namespace);
@@ -203,12 +205,13 @@ mod tests {
         for at in 0..blob.len() {
             let mut changed = blob.clone();
             changed[at] ^= 1;
-            let held = Signature::of(&changed).is_ok_and(|signature| signature.verify("n", b"m") == Ok(key.public()));
+            let held =
+                Signature::from_blob(&changed).is_ok_and(|signature| signature.verify("n", b"m") == Ok(key.public()));
             // The field that is reserved is signed as empty, whatever stands there.
             assert!(!held, "byte {at}");
         }
         for length in 0..blob.len() {
-            assert!(Signature::of(&blob[..length]).is_err(), "{length}");
+            assert!(Signature::from_blob(&blob[..length]).is_err(), "{length}");
         }
     }
 }

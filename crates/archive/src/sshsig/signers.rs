@@ -1,10 +1,10 @@
-//! Files of allowed signers: whose signatures count for which host.
+//! Allowed signers files: which keys may sign for which host.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{PublicKey, SshError};
 
-/// Who may sign for whom, as `ssh-keygen -Y verify -f` reads it.
+/// Allowed signers, in the format of `ssh-keygen -Y verify -f`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedSigners(Vec<Line>);
 
@@ -15,16 +15,16 @@ struct Line {
     key: PublicKey,
 }
 
-/// Why a signer does not count.
+/// Why a signer is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// No line has this key for this name and purpose.
-    #[error("the key that signed is none of the allowed signers for this host")]
+    /// No line has this key for this principal and namespace.
+    #[error("the key that signed is not among the allowed signers of this host")]
     Unknown,
 }
 
 impl AllowedSigners {
-    /// Reads a file. Options that limit a line in a way that is not known here are refused, and not passed over.
+    /// Parses a file. A line with an unknown option is an error, because the option may restrict the key.
     ///
     /// # Errors
     /// [`SshError::Signers`].
@@ -37,7 +37,7 @@ impl AllowedSigners {
             .map(Self)
     }
 
-    /// Makes sure that a key may sign for a principal and a purpose.
+    /// Checks that a key may sign for a principal and a namespace.
     ///
     /// # Errors
     /// [`Refused`].
@@ -64,17 +64,17 @@ impl Line {
                 continue;
             }
             if word.starts_with("valid-") || word == "cert-authority" {
-                return Err("options other than namespaces are not known here");
+                return Err("only the option namespaces is supported");
             }
             let (encoded, _comment) = split_word(behind).ok_or("it has no key")?;
             let blob = STANDARD.decode(encoded).map_err(|_| "its key is not base64")?;
-            let key = PublicKey::of(&blob).map_err(|_| "its key is not of type ssh-ed25519")?;
+            let key = PublicKey::from_blob(&blob).map_err(|_| "its key is not of type ssh-ed25519")?;
             return Ok(Self { principals, namespaces, key });
         }
     }
 }
 
-/// The first word, in which blanks may stand between quotes, and what follows.
+/// Splits off the first word; a quoted word may contain blanks.
 fn split_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let mut quoted = false;
@@ -86,14 +86,14 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest))
 }
 
-/// Whether a name is of a list of patterns with commas between them; one that begins with `!` rules it out.
+/// Whether a comma-separated list of patterns matches; a pattern that begins with `!` excludes.
 fn matches_list(list: &str, name: &str) -> bool {
     let (out, within): (Vec<&str>, Vec<&str>) = list.split(',').partition(|pattern| pattern.starts_with('!'));
     let is_out = out.iter().any(|pattern| matches(pattern.trim_start_matches('!').as_bytes(), name.as_bytes()));
     !is_out && within.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
 }
 
-/// `*` is any number of characters, `?` is one.
+/// `*` matches any number of characters, `?` one.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut in_name, mut star) = (0_usize, 0_usize, None);
     while let Some(byte) = name.get(in_name) {
@@ -107,7 +107,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
                 in_name = in_name.saturating_add(1);
             }
             _ => {
-                // The last star takes one more.
+                // Let the last star match one more character.
                 let Some((star_at, taken)) = star else { return false };
                 star = Some((star_at, taken.saturating_add(1)));
                 (at, in_name) = (star_at.saturating_add(1), taken.saturating_add(1));

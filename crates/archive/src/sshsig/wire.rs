@@ -1,6 +1,6 @@
 //! Strings and numbers as SSH writes them (RFC 4251, section 5).
 
-/// Reads fields from the front.
+/// Reads fields from the front of a slice.
 pub(super) struct Fields<'b>(pub(super) &'b [u8]);
 
 impl<'b> Fields<'b> {
@@ -18,7 +18,7 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Writes a string.
+/// Appends a string with its length.
 pub(super) fn put(out: &mut Vec<u8>, string: &[u8]) {
     out.extend(u32::try_from(string.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend(string);

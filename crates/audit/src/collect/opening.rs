@@ -111,7 +111,7 @@ impl Opening<'_> {
     }
 
     fn run(&self, paths: Vec<PathBuf>, opened: &Opened, depth: Depth) -> Results {
-        let plan = Plan::of(&paths);
+        let plan = Plan::scan(&paths);
         let jobs = NonZeroUsize::new(self.limits.readers).unwrap_or(NonZeroUsize::MIN);
         let (ticks, seen) = channel();
         let verified = std::thread::scope(|scope| {

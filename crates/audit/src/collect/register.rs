@@ -34,7 +34,7 @@ pub(super) fn read(wanted: Wanted<'_>) -> Seen<RegisterFacts> {
         why,
         remedy: "name its directory with --state-dir, as `sealant rotate` and `sealant keys` were given it".to_owned(),
     };
-    match Ledger::peek(wanted.state_dir, &wanted.server_name) {
+    match Ledger::read_unlocked(wanted.state_dir, &wanted.server_name) {
         Ok(Some(register)) => Ok(facts(&path, &register, wanted)),
         Ok(None) => Err(unseen(format!("there is no register {}", path.display()))),
         Err(error) => Err(unseen(error.to_string())),

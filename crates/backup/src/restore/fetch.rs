@@ -1,4 +1,4 @@
-//! Packs, read in parallel, unpacked, sealed, and written to the staged files.
+//! Reads packs in parallel, unpacks them, encrypts their pages and writes the staged files.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -20,7 +20,7 @@ use transfer::receiver::{Folder, Staging};
 use super::{Opened, Options, Progress};
 use crate::{BackupError, Repository, heads::Logs, repository::check_sum, run::first_error};
 
-/// What all threads share.
+/// State that all threads share.
 pub(super) struct Fetch<'f> {
     repository: &'f Repository,
     host: &'f str,
@@ -31,14 +31,14 @@ pub(super) struct Fetch<'f> {
     spaces: Vec<Option<SpaceKeys>>,
 }
 
-/// Parts of files that one pack holds, by the frames they are in.
+/// The parts of files that one pack has, by frame.
 #[derive(Default)]
-struct Wanted {
+struct PackParts {
     frames: BTreeMap<u64, Vec<(usize, Run)>>,
 }
 
 impl<'f> Fetch<'f> {
-    /// Makes sure, before anything is fetched, that the keys at hand seal what the backup holds opened.
+    /// Checks, before anything is fetched, that the given keys can encrypt the decrypted pages.
     pub(super) fn new(
         repository: &'f Repository,
         opened: &'f Opened,
@@ -53,23 +53,23 @@ impl<'f> Fetch<'f> {
         for file in &manifest.files {
             let space = file.head.as_ref().and_then(|head| logs.space(&file.entry.path, head, options.keys));
             if let (Some(head), None) = (&file.head, &space) {
-                return Err(sealing(&file.entry.path, Some(head)));
+                return Err(cannot_encrypt(&file.entry.path, Some(head)));
             }
             spaces.push(space);
         }
         Ok(Self { repository, host: &opened.receipt.host, manifest, options, staging, progress, spaces })
     }
 
-    /// Fetches all that is not there yet; returns how many packs were read.
+    /// Fetches everything that is missing; returns the number of packs read.
     pub(super) fn run(&self, resumed: bool) -> Result<u64, BackupError> {
-        let wanted = self.wanted(resumed)?;
-        let packs = wanted.len() as u64;
-        let queue = Mutex::new(wanted.into_iter().collect::<VecDeque<_>>());
+        let pack_parts = self.pack_parts(resumed)?;
+        let packs = pack_parts.len() as u64;
+        let queue = Mutex::new(pack_parts.into_iter().collect::<VecDeque<_>>());
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
             let mut writer = Writer::new(self);
-            while let Some((pack, wanted)) = next() {
-                if let Err(error) = self.pack(pack, &wanted, &mut writer) {
+            while let Some((pack, pack_parts)) = next() {
+                if let Err(error) = self.pack(pack, &pack_parts, &mut writer) {
                     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     return Err(error);
                 }
@@ -83,9 +83,9 @@ impl<'f> Fetch<'f> {
         Ok(packs)
     }
 
-    /// What is to be fetched, by packs. A chunk that an earlier try has restored is read, and known by its hash.
-    fn wanted(&self, resumed: bool) -> Result<BTreeMap<u32, Wanted>, BackupError> {
-        let mut wanted: BTreeMap<u32, Wanted> = BTreeMap::new();
+    /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
+    fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, BackupError> {
+        let mut pack_parts: BTreeMap<u32, PackParts> = BTreeMap::new();
         let mut folder = self.staging.folder();
         for (number, file) in self.manifest.files.iter().enumerate().filter(|(_, file)| file.hash.is_some()) {
             let missing = if resumed { self.missing(number, &mut folder)? } else { vec![(0, file.file_bytes())] };
@@ -93,15 +93,15 @@ impl<'f> Fetch<'f> {
                 let first = file.runs.partition_point(|run| run.end() <= from);
                 let runs = file.runs.iter().skip(first).map_while(|run| run.within(from, end));
                 for run in runs {
-                    let frames = &mut wanted.entry(run.pack).or_default().frames;
+                    let frames = &mut pack_parts.entry(run.pack).or_default().frames;
                     frames.entry(run.frame_at).or_default().push((number, run));
                 }
             }
         }
-        Ok(wanted)
+        Ok(pack_parts)
     }
 
-    /// Parts of a staged file that are not as they have to be; what is to be zero is made a hole.
+    /// The parts of a staged file that are missing or wrong. Parts that must be zero become holes.
     fn missing(&self, number: usize, folder: &mut Folder<'_>) -> Result<Vec<(u64, u64)>, BackupError> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
         let file = self.staging.open_file(folder, &stored.entry.path)?;
@@ -122,21 +122,21 @@ impl<'f> Fetch<'f> {
         Ok(missing)
     }
 
-    fn pack(&self, pack: u32, wanted: &Wanted, writer: &mut Writer<'_>) -> Result<(), BackupError> {
+    fn pack(&self, pack: u32, pack_parts: &PackParts, writer: &mut Writer<'_>) -> Result<(), BackupError> {
         let object = usize::try_from(pack).ok().and_then(|pack| self.manifest.packs.get(pack));
         let object: Object = *object.ok_or(BackupError::Stopped)?;
         let name = names::pack(self.host, &object.sha256);
         let wrong = |source: ArchiveError| BackupError::Object { object: name.clone(), source };
-        // The hash first: what is decrypted then is what was signed.
+        // Verify the hash first, so that only signed data is decrypted.
         check_sum(&name, self.repository.object(&name)?, object)?;
         let input = self.repository.object(&name)?;
         let mut reader = PackReader::decrypt(input, self.options.identities).map_err(wrong)?;
-        let mut left = wanted.frames.len();
+        let mut left = pack_parts.frames.len();
         while left > 0 {
             let Some(mut frame) = reader.next_frame().map_err(wrong)? else {
-                return Err(wrong(ArchiveError::Pack("a frame that the manifest names is not in it")));
+                return Err(wrong(ArchiveError::Pack("a frame that the manifest names is missing")));
             };
-            let Some(parts) = wanted.frames.get(&frame.at) else { continue };
+            let Some(parts) = pack_parts.frames.get(&frame.at) else { continue };
             left = left.saturating_sub(1);
             self.frame(&mut frame, parts, writer, &wrong)?;
         }
@@ -158,16 +158,16 @@ impl<'f> Fetch<'f> {
         if Hash::of(frame.data) != frame.description.hash {
             let sealed = frame.description.opened.is_some();
             return Err(if sealed {
-                sealing(&frame.description.path, None)
+                cannot_encrypt(&frame.description.path, None)
             } else {
-                wrong(ArchiveError::Pack("the bytes of a frame are not those that were packed"))
+                wrong(ArchiveError::Pack("the bytes of a frame differ from those that were packed"))
             });
         }
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
     }
 }
 
-/// What one thread writes with.
+/// State of one writing thread.
 struct Writer<'w> {
     fetch: &'w Fetch<'w>,
     folder: Folder<'w>,
@@ -180,16 +180,16 @@ impl<'w> Writer<'w> {
         Self { fetch, folder: fetch.staging.folder(), open: None, ciphers: HashMap::new() }
     }
 
-    /// Seals the units of a frame as they were.
+    /// Encrypts the units of a frame to their original bytes.
     fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), BackupError> {
         let Some(opened) = &description.opened else { return Ok(()) };
-        let failed = || sealing(&description.path, None);
+        let failed = || cannot_encrypt(&description.path, None);
         let which = (number, opened.key_version, opened.counter_mode);
         if !self.ciphers.contains_key(&which) {
             let space = self.fetch.spaces.get(number).and_then(Option::as_ref).ok_or_else(failed)?;
             let version = KeyVersion(opened.key_version);
             let cipher = space.sealer(version, opened.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
-            // Frames of a file follow one another: few are needed at the same time.
+            // Frames arrive in file order, so few files are open at a time.
             self.ciphers.clear();
             self.ciphers.insert(which, cipher);
         }
@@ -219,17 +219,17 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Makes a hole where something else may be.
+/// Punches a hole into a file.
 fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
         return Ok(());
     }
-    // Not every file system has holes.
+    // Not every file system supports holes.
     file.write_all_at(&vec![0; usize::try_from(bytes).unwrap_or(CHUNK_BYTES)], at)
 }
 
-fn sealing(path: &RelativePath, head: Option<&[u8]>) -> BackupError {
+fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> BackupError {
     let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
     let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
     BackupError::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }

@@ -1,4 +1,4 @@
-//! Restoring a backup: staged, proven from the disk, then put in place as a whole or not at all.
+//! Restore: staged, proven from disk, then renamed into place as a whole.
 
 mod fetch;
 mod open;
@@ -19,75 +19,75 @@ use transfer::{
 };
 use verify::Keys;
 
-pub use self::open::{Opened, Wanted, open};
+pub use self::open::{BackupSelector, Opened, open};
 use crate::{BackupError, Repository};
 
-/// How to restore.
+/// Options of a restore.
 #[derive(Debug)]
 pub struct Options<'o> {
-    /// The target directory: not there, or empty, or holding a restore that was cut off.
+    /// Target directory: it must not exist, be empty, or have an interrupted restore.
     pub into: PathBuf,
-    /// What opens the age files.
+    /// Identities that decrypt the age files.
     pub identities: &'o [Identity],
-    /// Keys that seal the pages again.
+    /// Keys that encrypt the pages again.
     pub keys: &'o Keys,
-    /// Who may have signed the receipt; without them the signature is not judged.
+    /// Allowed signers of the receipt; without them the signature is not verified.
     pub signers: Option<&'o AllowedSigners>,
-    /// Owner of everything, instead of the source's.
+    /// Owner of all files, instead of the original one.
     pub owner: Option<Owner>,
-    /// Threads.
+    /// Number of threads.
     pub streams: u16,
 }
 
-/// What a restore does, for whoever watches it.
+/// Progress of a restore, in bytes.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of all files.
+    /// Length of all files.
     pub total_bytes: AtomicU64,
-    /// Bytes of packs that were read.
+    /// Bytes of packs read.
     pub fetched_bytes: AtomicU64,
-    /// Bytes that were written to files.
+    /// Bytes written to files.
     pub written_bytes: AtomicU64,
-    /// Bytes of files that an earlier try had restored.
+    /// Bytes of files that an earlier attempt restored.
     pub kept_bytes: AtomicU64,
-    /// Bytes that were read back and compared.
+    /// Bytes read back and compared.
     pub proven_bytes: AtomicU64,
 }
 
-/// What was restored.
+/// Result of a restore.
 #[derive(Debug)]
 pub struct Restored {
-    /// Of which backup.
+    /// Number of the restored backup.
     pub number: Number,
     /// Hash of the list of files.
     pub tree: Hash,
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: u64,
-    /// Bytes of all files.
+    /// Length of all files, in bytes.
     pub bytes: u64,
-    /// Packs that were read.
+    /// Number of packs read.
     pub packs: u64,
-    /// What the pages are worth with the keys at hand.
+    /// Verification with the given keys.
     pub pages: Pages,
-    /// Whether only a commit that was cut off had to be finished.
+    /// Whether only an interrupted commit had to be completed.
     pub finished: bool,
 }
 
-/// Pages, by what verification found.
+/// Numbers of pages, by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Opened with the key, or clear, and sound.
+    /// Sound: in clear, or decrypted with a given key.
     pub proven: u64,
-    /// Some check fails.
+    /// Pages that fail a check.
     pub bad: u64,
-    /// No key at hand opens them.
+    /// Pages that no given key opens.
     pub unproven: u64,
 }
 
 /// Restores a backup.
 ///
 /// # Errors
-/// [`BackupError`]: the target is as it was, but for a staging directory from which the same call goes on.
+/// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
 pub fn restore(
     repository: &Repository,
     opened: &Opened,
@@ -101,7 +101,7 @@ pub fn restore(
     let manifest = opened.manifest(repository, options.identities)?;
     let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
     if let Some(entry) = transfer::plan::first_unsound(&entries).and_then(|first| entries.get(first)) {
-        let reason = format!("its list of files has {}, which cannot be made there", entry.path);
+        let reason = format!("its list of files has {}, which cannot be created", entry.path);
         return Err(BackupError::Untrusted { object: opened.receipt.manifest_name(), reason });
     }
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
@@ -131,7 +131,7 @@ pub fn restore(
     })
 }
 
-/// Finishes a commit that was cut off.
+/// Completes an interrupted commit.
 fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
     let list = staging.staged_manifest()?;
     staging.finish(&list)?;
@@ -146,14 +146,14 @@ fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
     })
 }
 
-/// Bytes that the files take without their holes.
+/// Bytes of all files, without holes.
 fn stored_bytes(manifest: &Manifest) -> u64 {
     let runs = manifest.files.iter().flat_map(|file| &file.runs);
     runs.fold(0, |sum, run| sum.saturating_add(run.bytes))
 }
 
 impl Opened {
-    /// Whether the receipt is the one that was asked for by its hash, or is known to be signed.
+    /// The receipt. Its hash was given, or its signature verified, only if the fields of [`Opened`] say so.
     #[must_use]
     pub const fn receipt(&self) -> &Receipt {
         &self.receipt

@@ -1,4 +1,4 @@
-//! Which backup: its receipt, judged, and its manifest.
+//! Selects a backup: reads and judges its receipt, and reads its manifest.
 
 use std::io::BufReader;
 
@@ -7,34 +7,34 @@ use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::Al
 
 use crate::{BackupError, Repository, repository::check_sum};
 
-/// Which backup is wanted.
+/// The requested backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// The newest.
+pub enum BackupSelector {
+    /// The newest one.
     Latest,
-    /// By its number.
+    /// The one with this number.
     Number(Number),
 }
 
-/// A receipt, and how sure it is.
+/// A receipt, and how far it is trusted.
 #[derive(Clone, Debug)]
 pub struct Opened {
     pub(super) receipt: Receipt,
     pub(super) sha256: Digest,
-    /// Whether somebody who may sign has signed it.
+    /// Whether an allowed signer has signed it.
     pub signed: bool,
-    /// Whether it is known not to be an older one in place of the newest: it was asked for by its hash or number.
+    /// Whether an older receipt cannot have replaced the newest: its hash or number was given.
     pub newest_known: bool,
 }
 
-/// Reads the receipt of a backup. `expected` is the hash that a run printed.
+/// Reads the receipt of a backup. `expected` is the hash printed when it was made.
 ///
 /// # Errors
 /// [`BackupError::NoBackup`], [`BackupError::Untrusted`], and any other.
 pub fn open(
     repository: &Repository,
     host: &str,
-    wanted: Wanted,
+    selector: BackupSelector,
     signers: Option<&AllowedSigners>,
     expected: Option<Digest>,
 ) -> Result<Opened, BackupError> {
@@ -43,31 +43,31 @@ pub fn open(
         host: host.to_owned(),
         wanted: wanted.to_owned(),
     };
-    let number = match wanted {
-        Wanted::Number(number) => number,
-        Wanted::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
+    let number = match selector {
+        BackupSelector::Number(number) => number,
+        BackupSelector::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
     };
     let (link, bytes) = repository.receipt(host, number)?.ok_or_else(|| none(&number.to_string()))?;
     if let Some(expected) = expected.filter(|expected| *expected != link.sha256) {
         let object = archive::names::receipt(host, number);
-        let reason = format!("its hash is {}, and {expected} was asked for", link.sha256);
+        let reason = format!("its hash is {}, not {expected} as given", link.sha256);
         return Err(BackupError::Untrusted { object, reason });
     }
     if let Some(signers) = signers {
         repository.judge(host, number, &bytes, signers)?;
     }
-    let newest_known = expected.is_some() || wanted != Wanted::Latest;
+    let newest_known = expected.is_some() || selector != BackupSelector::Latest;
     Ok(Opened { receipt: link.receipt, sha256: link.sha256, signed: signers.is_some(), newest_known })
 }
 
 impl Opened {
-    /// Reads the manifest, and makes sure that it is the one of the receipt.
+    /// Reads the manifest, and checks that it belongs to the receipt.
     ///
     /// # Errors
     /// [`BackupError::Object`], [`BackupError::Store`].
     pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
         let object = self.receipt.manifest_name();
-        // The hash first: what is read then is what was signed.
+        // Verify the hash first, so that only signed data is parsed.
         check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
         let wrong = |source: ArchiveError| BackupError::Object { object: object.clone(), source };
         let age = Decryptor::new(repository.object(&object)?, identities).map_err(|error| wrong(error.into()))?;
@@ -81,6 +81,6 @@ impl Opened {
         if is_of && has_packs {
             return Ok(manifest);
         }
-        Err(wrong(ArchiveError::Manifest { line: 1, reason: "it is of another backup than the receipt" }))
+        Err(wrong(ArchiveError::Manifest { line: 1, reason: "it belongs to another backup than the receipt" }))
     }
 }

@@ -1,4 +1,4 @@
-//! Proof of what was restored: everything read back from the disk, and every page opened.
+//! Proves a restore: reads everything back from disk, and verifies every page.
 
 use std::{
     sync::{
@@ -17,11 +17,11 @@ use verify::read::{Buffer, Reader};
 use super::{Options, Pages, Progress};
 use crate::{
     BackupError,
-    judge::{self, Worth},
+    judge::{self, FileVerdict},
     run::first_error,
 };
 
-/// Reads every file back from the disk, and compares each MiB with the manifest.
+/// Reads every file back from disk, and compares each MiB with the manifest.
 pub(super) fn read_back(
     staging: &Staging,
     manifest: &Manifest,
@@ -61,7 +61,7 @@ fn compare(
     let path = staging.place(&stored.entry.path);
     let file = staging.open_file(folder, &stored.entry.path)?;
     file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
-    // What is read now comes from the disk, and not from memory.
+    // Drop the page cache, so that the file is read from disk.
     let _ = fadvise(&file, 0, None, Advice::DontNeed);
     let (reader, bytes) = (Reader::new(file), stored.file_bytes());
     for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
@@ -78,18 +78,18 @@ fn compare(
     Ok(())
 }
 
-/// Opens and checks every page of the staged files with the keys at hand.
+/// Verifies every page of the staged files with the given keys.
 pub(super) fn pages(staging: &Staging, options: &Options<'_>) -> Pages {
     let report = judge::verify(&staging.files_path(), options.keys, options.streams, &|_| {});
     let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
     for file in &report.files {
-        match judge::worth(file) {
-            Worth::Sound => pages.proven = pages.proven.saturating_add(file.units.total),
-            Worth::Damaged(bad) => {
+        match judge::classify(file) {
+            FileVerdict::Sound => pages.proven = pages.proven.saturating_add(file.units.total),
+            FileVerdict::Damaged(bad) => {
                 pages.bad = pages.bad.saturating_add(bad);
                 pages.proven = pages.proven.saturating_add(file.units.total.saturating_sub(bad));
             }
-            Worth::Unproven(unproven) => pages.unproven = pages.unproven.saturating_add(unproven),
+            FileVerdict::Unproven(unproven) => pages.unproven = pages.unproven.saturating_add(unproven),
         }
     }
     pages

@@ -7,7 +7,7 @@ use std::{
 
 use agefile::Encryptor;
 use archive::{
-    Digest, Manifest, Receipt, Summing,
+    Digest, HashingStream, Manifest, Receipt,
     manifest::{self, Head, LeftOut, MariaDbKey, Stored},
     names::{self, Number},
     receipt::{self, Bytes, Finding, Kind, NAMESPACE, Object, Pack, Pages},
@@ -24,7 +24,7 @@ use super::{
     Progress, Source,
     files::Files,
     fingerprint,
-    packs::{Gathered, Packs, Parts},
+    packs::{Packs, Parts, StoredPacks},
 };
 use crate::{
     BackupError, Config, Repository,
@@ -33,12 +33,12 @@ use crate::{
     state::{Draft, State},
 };
 
-/// Level of zstd for manifests.
+/// Compression level of manifests.
 const MANIFEST_LEVEL: i32 = 3;
-/// Name of the manifest in the state while it is sent.
+/// Temporary name of the manifest in the state directory.
 const SCRATCH: &str = "manifest.age";
 
-/// What a commit is of.
+/// Facts about the backup that is committed.
 pub(super) struct Commit<'c> {
     pub(super) repository: &'c Repository,
     pub(super) config: &'c Config,
@@ -51,7 +51,7 @@ pub(super) struct Commit<'c> {
     pub(super) full: bool,
 }
 
-/// What the run found.
+/// Results of the run.
 pub(super) struct Summary<'p> {
     pub(super) pages: Pages,
     pub(super) findings: Vec<Finding>,
@@ -60,7 +60,7 @@ pub(super) struct Summary<'p> {
 }
 
 impl Commit<'_> {
-    /// Puts manifest, signature and receipt; the last makes it a backup.
+    /// Writes manifest, signature and receipt; the receipt makes it a backup.
     pub(super) fn commit(
         &self,
         state: &State,
@@ -70,7 +70,7 @@ impl Commit<'_> {
         plan: &Plan,
         summary: Summary<'_>,
     ) -> Result<(Receipt, Digest), BackupError> {
-        let (manifest, used) = self.manifest(files, packs.into_gathered(), plan, &summary.left_out)?;
+        let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
         let receipt = self.receipt(&manifest, object, used, summary);
         let bytes = receipt.encode()?;
@@ -78,17 +78,17 @@ impl Commit<'_> {
         draft.finish(&manifest, &files.states(), &bytes, signature.as_bytes())?;
         put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes())?;
         state.forget_others(self.number)?;
-        Ok((receipt, Digest::of(&bytes)))
+        Ok((receipt, Digest::compute(&bytes)))
     }
 
     fn manifest(
         &self,
         files: &Files,
-        gathered: Gathered,
+        stored: StoredPacks,
         plan: &Plan,
         left_out: &[LeftOut],
     ) -> Result<(Manifest, Vec<Pack>), BackupError> {
-        let Gathered { packs, old, files: mut parts, keys } = gathered;
+        let StoredPacks { packs, old, files: mut parts, keys } = stored;
         let mut stored = Vec::new();
         for (number, planned) in plan.entries.iter().enumerate() {
             let (chunks, runs) = parts.remove(&number).map(Parts::into_order).unwrap_or_default();
@@ -119,7 +119,8 @@ impl Commit<'_> {
     fn put_manifest(&self, draft: &Draft, manifest: &Manifest) -> Result<Object, BackupError> {
         let (path, file) = draft.scratch(SCRATCH)?;
         let failed = |source| BackupError::Io { path: path.clone(), doing: "cannot be written", source };
-        let age = Encryptor::new(Summing::new(file), &self.config.recipients).map_err(archive::ArchiveError::Age)?;
+        let age =
+            Encryptor::new(HashingStream::new(file), &self.config.recipients).map_err(archive::ArchiveError::Age)?;
         let mut out = zstd::Encoder::new(age, MANIFEST_LEVEL).map_err(failed)?;
         manifest.write(&mut out)?;
         let summing = out.finish().and_then(Encryptor::finish).map_err(failed)?;
@@ -127,7 +128,7 @@ impl Commit<'_> {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let object = name(&names::manifest(&self.config.host, self.number))?;
         let put = self.repository.store().put_new(&object, &mut file, bytes)?;
-        // Not part of what is remembered.
+        // The temporary manifest is not part of the state.
         fs::remove_file(&path).map_err(failed)?;
         match put {
             Put::New => Ok(Object { sha256, bytes }),
@@ -162,7 +163,7 @@ impl Commit<'_> {
             },
             pages,
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
-            // Nobody was asked to show that the identities are there.
+            // Nobody was asked to prove that the identities exist.
             unproven_recipients: self.config.recipients.iter().map(fingerprint).collect(),
             findings,
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -170,14 +171,14 @@ impl Commit<'_> {
     }
 }
 
-/// Units of 16 KiB, or a page each, that new packs hold.
+/// Number of 16 KiB units, or pages, in new packs.
 fn pages_of(manifest: &Manifest, packs: &[Pack]) -> u64 {
     let is_new = |pack: u32| usize::try_from(pack).ok().and_then(|pack| packs.get(pack)).is_some_and(|pack| pack.new);
     let runs = manifest.files.iter().flat_map(|file| &file.runs).filter(|run| is_new(run.pack));
     runs.map(|run| run.bytes.div_ceil(16 << 10)).fold(0, u64::saturating_add)
 }
 
-/// Leaves out packs that nothing needs any more; returns those that are left, and what of them is needed.
+/// Drops packs that are no longer needed; returns the remaining ones, and how much of each is needed.
 fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
     let mut live = vec![0_u64; packs.len()];
     let index = |pack: u32| usize::try_from(pack).unwrap_or(usize::MAX);
@@ -200,7 +201,7 @@ fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>,
     (kept, used)
 }
 
-/// By what a key file can be tried on the manifest alone.
+/// A value that shows, from the manifest alone, whether a key file has this key.
 pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
@@ -208,7 +209,7 @@ pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<M
     Some(MariaDbKey { id, version, check: codec::hex(tag.as_ref().get(..8)?) })
 }
 
-/// Puts signature and receipt, in this order.
+/// Writes signature and receipt, in this order.
 fn put(
     repository: &Repository,
     host: &str,
@@ -231,7 +232,7 @@ fn other_machine(repository: &Repository, host: &str, number: Number) -> BackupE
     BackupError::OtherMachine { location: repository.store().location(), host: host.to_owned(), number }
 }
 
-/// Finishes a run that was cut off when all but its receipt was stored; returns its number.
+/// Completes an interrupted run that had stored everything except its receipt; returns its number.
 pub(super) fn finish_earlier(
     repository: &Repository,
     host: &str,
@@ -248,7 +249,7 @@ pub(super) fn finish_earlier(
         Some(newest) => repository.receipt(host, *newest)?.map(|(link, _)| link.sha256),
         None => None,
     };
-    // Others came after it, or what it goes on from is gone.
+    // Later backups exist, or its predecessor is gone.
     if newest != remembered.receipt.previous {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! What is known of each file before it is read: its pages, its key, and what the last backup has of it.
+//! Everything known about each file before it is read: its pages, its key, its state in the last backup.
 
 use std::collections::HashMap;
 
@@ -16,32 +16,32 @@ use crate::{
     state::{Base, FileState, PAGE_HASH_BYTES, State},
 };
 
-/// Bytes that are compared at once in files without pages.
+/// Length of the units compared in files without pages.
 const UNIT_BYTES: usize = 16 << 10;
 
-/// All files of a plan, by their numbers.
+/// All files of a plan, by number.
 #[derive(Debug)]
 pub(super) struct Files {
     files: Vec<Option<FilePlan>>,
     pub(super) checkpoint_lsn: Option<u64>,
 }
 
-/// A file.
+/// A file to back up.
 #[derive(Debug)]
 pub(super) struct FilePlan {
     pub(super) unit_bytes: usize,
-    /// Whether a unit is a page of a tablespace, so that pages of different places can be opened together.
+    /// Whether a unit is a page of a tablespace, so that pages from different offsets can be decrypted together.
     pub(super) is_tablespace: bool,
     pub(super) space: Option<SpaceKeys>,
     pub(super) head: Option<Vec<u8>>,
     pub(super) state: FileState,
-    /// Its number in the last backup, and where its hashes begin there.
+    /// Number of the file in the last backup, and the position of its hashes there.
     pub(super) before: Option<(usize, u64)>,
 }
 
 impl Files {
-    /// Looks at the beginning of each file.
-    pub(super) fn look(
+    /// Reads the head of each file.
+    pub(super) fn read(
         plan: &Plan,
         keys: &dyn KeySource,
         pages: Pages,
@@ -77,7 +77,7 @@ impl Files {
         self.files.iter().flatten().count() as u64
     }
 
-    /// What is to be remembered of each.
+    /// The state of each file, to be stored.
     pub(super) fn states(&self) -> Vec<Option<FileState>> {
         self.files.iter().map(|file| file.as_ref().map(|file| file.state)).collect()
     }
@@ -101,7 +101,7 @@ impl FilePlan {
         }
     }
 
-    /// What was opened under another key cannot be sealed again with this one, so that all of it counts as changed.
+    /// Pages decrypted with another key cannot be encrypted with this one, so all of the file counts as changed.
     fn in_base(
         &self,
         path: &RelativePath,

@@ -1,8 +1,8 @@
-//! Making a backup.
+//! Makes backups.
 
 mod commit;
 mod files;
-mod gather;
+mod frames;
 mod packs;
 mod worker;
 
@@ -31,83 +31,83 @@ use self::{
 };
 use crate::{
     BackupError, Config, Repository, config,
-    judge::{self, Worth},
+    judge::{self, FileVerdict},
     selection,
     state::{Base, State},
 };
 
-/// Why a backup is a full one.
+/// Why a backup is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// It was asked for.
-    #[error("it was asked for")]
+    /// The user asked for it.
+    #[error("it was requested")]
     Asked,
-    /// There is none before it.
-    #[error("it is the first one")]
+    /// The host has no earlier backup.
+    #[error("it is the first backup")]
     First,
-    /// The state is gone.
-    #[error("this host has no state of the last backup, which tells which pages changed")]
+    /// This host has no state.
+    #[error("this host has no state of the last backup, which shows the changed pages")]
     NoState,
-    /// The state is of another backup than the newest.
-    #[error("the state of this host is not of the newest backup in the repository")]
+    /// The state is not that of the newest backup.
+    #[error("the state of this host does not belong to the newest backup in the repository")]
     OtherState,
-    /// Packs that the last backup needs are gone or cut.
+    /// Packs that the last backup needs are missing or truncated.
     #[error("packs of the last backup are missing or damaged in the repository")]
     LostPacks,
 }
 
-/// What a run does, for whoever watches it.
+/// Progress of a run, in bytes.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of all files.
+    /// Length of all files.
     pub total_bytes: AtomicU64,
-    /// Bytes that were read.
+    /// Bytes read.
     pub bytes: AtomicU64,
-    /// Bytes that were packed, as they are in the files.
+    /// Bytes of changed units, uncompressed.
     pub changed_bytes: AtomicU64,
-    /// Bytes that were opened.
+    /// Bytes of decrypted units.
     pub opened_bytes: AtomicU64,
-    /// Bytes that were stored.
+    /// Bytes stored in the repository.
     pub stored_bytes: AtomicU64,
-    /// Bytes whose pages were verified.
+    /// Bytes of verified pages.
     pub verified_bytes: AtomicU64,
 }
 
-/// A data directory that stands still.
+/// A consistent snapshot of a data directory.
 pub struct Source<'s> {
-    /// Where it is.
+    /// Its path.
     pub root: &'s Path,
-    /// How the copy was taken.
+    /// The snapshot provider that made it.
     pub provider: &'s str,
-    /// When.
+    /// Time of the snapshot.
     pub instant: Timestamp,
-    /// Makes sure at the end that it stood still.
+    /// Called at the end; fails if the snapshot did not stay consistent.
     pub prove: &'s (dyn Fn() -> Result<(), BackupError> + Sync),
 }
 
-/// What a run made.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Backup {
     /// Its receipt.
     pub receipt: Receipt,
     /// SHA-256 of the receipt.
     pub sha256: Digest,
-    /// Number of the backup that it goes on from.
+    /// Number of the backup that this one builds on.
     pub base: Option<Number>,
-    /// Why there is none.
+    /// Why it does not build on one.
     pub full: Option<Full>,
-    /// What of the data directory is not in it.
+    /// Files that were left out.
     pub left_out: Vec<LeftOut>,
     /// Number of files.
     pub files: u64,
-    /// Whether an earlier run was cut off just before its end, and was finished first.
+    /// An interrupted run that was completed first.
     pub finished: Option<Number>,
 }
 
 /// Makes a backup.
 ///
 /// # Errors
-/// [`BackupError`]: there is no backup then.
+/// [`BackupError`]; no backup was made.
 pub fn run(
     config: &Config,
     repository: &Repository,
@@ -119,19 +119,19 @@ pub fn run(
     let key = config.signing_key()?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
-    let before = Before::find(repository, &config.host, &state, full)?;
+    let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
     let keys = config.server.keys()?;
     let (plan, left_out) = selection::plan(source.root, &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
-    let draft = state.begin(before.number)?;
-    let files = Files::look(&plan, &keys, config.pages, before.base.as_ref(), &state)?;
-    let packs = Packs::new(repository, config, before.base.as_ref().map(|base| &base.manifest));
+    let draft = state.begin(predecessor.number)?;
+    let files = Files::read(&plan, &keys, config.pages, predecessor.base.as_ref(), &state)?;
+    let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
     let run = Run {
         config,
         plan: &plan,
         files: &files,
         keys: &keys,
-        base: before.base.as_ref(),
+        base: predecessor.base.as_ref(),
         packs: &packs,
         progress,
         pages: &draft.pages,
@@ -141,7 +141,7 @@ pub fn run(
     plan.check_unchanged()?;
     let (pages, findings) = judge(source.root, &keys, config.streams, progress);
     (source.prove)()?;
-    let (previous, number) = (before.previous, before.number);
+    let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
         repository,
         config,
@@ -151,23 +151,23 @@ pub fn run(
         began,
         number,
         previous,
-        full: before.full.is_some(),
+        full: predecessor.full.is_some(),
     };
     let summary = commit::Summary { pages, findings, left_out: left_out.clone(), progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
-    let base = before.base.as_ref().map(|base| base.manifest.head.number);
-    Ok(Backup { receipt, sha256, base, full: before.full, left_out, files: files.count(), finished })
+    let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
+    Ok(Backup { receipt, sha256, base, full: predecessor.full, left_out, files: files.count(), finished })
 }
 
-/// What there is before this backup.
-struct Before {
+/// State of the repository before this backup.
+struct Predecessor {
     number: Number,
     previous: Option<Digest>,
     base: Option<Base>,
     full: Option<Full>,
 }
 
-impl Before {
+impl Predecessor {
     fn find(repository: &Repository, host: &str, state: &State, full: bool) -> Result<Self, BackupError> {
         let (numbers, highest) = repository.numbers(host)?;
         let newest = match numbers.last() {
@@ -191,7 +191,7 @@ impl Before {
     }
 }
 
-/// Whether all packs of a backup are there, each as long as it was.
+/// Whether all packs of a backup exist with the right length.
 fn has_packs(repository: &Repository, receipt: &Receipt) -> Result<bool, BackupError> {
     for pack in &receipt.packs {
         let name = archive::names::pack(&receipt.host, &pack.sha256);
@@ -202,7 +202,7 @@ fn has_packs(repository: &Repository, receipt: &Receipt) -> Result<bool, BackupE
     Ok(true)
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Run<'r> {
     config: &'r Config,
     plan: &'r transfer::plan::Plan,
@@ -216,7 +216,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Reads everything, and stores what changed.
+    /// Reads all files and stores what changed.
     fn store(&self) -> Result<(), BackupError> {
         let queue = Queue::new(self.plan);
         thread::scope(|scope| {
@@ -232,7 +232,7 @@ impl Run<'_> {
     }
 }
 
-/// The error that came first: the others ended because of it.
+/// The first error; it made the other threads stop.
 pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), BackupError> {
     let mut errors = ended.into_iter().filter_map(Result::err);
     let first = errors.next();
@@ -245,20 +245,20 @@ pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), Bac
     }
 }
 
-/// Opens and checks every page with the keys at hand.
+/// Verifies every page with the given keys.
 fn judge(root: &Path, keys: &Keys, jobs: u16, progress: &Progress) -> (Pages, Vec<Finding>) {
     let note = |verified: &verify::Progress| progress.verified_bytes.store(verified.bytes(), Ordering::Relaxed);
     let report = judge::verify(root, keys, jobs, &note);
     let (mut pages, mut findings) = (Pages::default(), Vec::new());
     for file in &report.files {
         pages.seen = pages.seen.saturating_add(file.units.total);
-        let id = match judge::worth(file) {
-            Worth::Sound => continue,
-            Worth::Damaged(bad) => {
+        let id = match judge::classify(file) {
+            FileVerdict::Sound => continue,
+            FileVerdict::Damaged(bad) => {
                 pages.damaged = pages.damaged.saturating_add(bad);
                 "damaged"
             }
-            Worth::Unproven(unproven) => {
+            FileVerdict::Unproven(unproven) => {
                 pages.unproven = pages.unproven.saturating_add(unproven);
                 "unproven"
             }
@@ -274,15 +274,15 @@ fn judge(root: &Path, keys: &Keys, jobs: u16, progress: &Progress) -> (Pages, Ve
     (pages, findings)
 }
 
-/// How a receipt names a recipient: the first 16 digits of SHA-256 over its text.
+/// A recipient's name in receipts: the first 16 digits of the SHA-256 of its text.
 #[must_use]
 pub fn fingerprint(recipient: &Recipient) -> String {
-    let digits = Digest::of(recipient.to_string().as_bytes()).to_string();
+    let digits = Digest::compute(recipient.to_string().as_bytes()).to_string();
     digits.get(..16).unwrap_or_default().to_owned()
 }
 
 impl config::Pages {
-    /// Whether pages are opened.
+    /// Whether pages are decrypted.
     #[must_use]
     pub fn are_opened(self) -> bool {
         self == Self::Open

@@ -1,4 +1,4 @@
-//! One thread of a run: reads, hashes, compares with the last backup, and packs what changed.
+//! A thread of a run: reads, hashes, compares with the last backup, and packs what changed.
 
 use std::{
     collections::VecDeque,
@@ -13,17 +13,17 @@ use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
 use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
 use verify::read::Buffer;
 
-use super::{Run, files::FilePlan, gather::Gather};
+use super::{Run, files::FilePlan, frames::FrameBuilder};
 use crate::{BackupError, state::PAGE_HASH_BYTES};
 
-/// Chunks of a file that one thread takes at once.
+/// Number of chunks that one thread takes at a time.
 const PART_CHUNKS: u64 = 64;
 
-/// What is left to be read.
+/// Parts that remain to be read.
 #[derive(Debug)]
 pub(super) struct Queue(Mutex<VecDeque<Part>>);
 
-/// Some chunks of a file.
+/// Consecutive chunks of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     file: usize,
@@ -31,7 +31,7 @@ pub(super) struct Part {
 }
 
 impl Queue {
-    /// All files of a plan, the largest first.
+    /// Parts of all files, the largest files first.
     pub(super) fn new(plan: &Plan) -> Self {
         let sized = plan.entries.iter().enumerate();
         let mut files: Vec<(u64, usize)> =
@@ -49,7 +49,7 @@ impl Queue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Lets all threads end.
+    /// Makes all threads stop.
     pub(super) fn stop(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -59,29 +59,29 @@ impl Queue {
 pub(super) struct Worker<'r> {
     run: &'r Run<'r>,
     buffer: Buffer,
-    gather: Gather<'r>,
+    frames: FrameBuilder<'r>,
     hasher: blake3::Hasher,
 }
 
 impl<'r> Worker<'r> {
     pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
         let hasher = blake3::Hasher::new_keyed(run.secret);
-        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), gather: Gather::new(run)?, hasher })
+        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), frames: FrameBuilder::new(run)?, hasher })
     }
 
-    /// Works until nothing is left, and puts the last pack.
+    /// Works until the queue is empty, then stores the last pack.
     pub(super) fn work(mut self, queue: &Queue) -> Result<(), BackupError> {
         while let Some(part) = queue.next() {
             self.part(&part)?;
         }
-        self.gather.finish()
+        self.frames.finish()
     }
 
     fn part(&mut self, part: &Part) -> Result<(), BackupError> {
         let run = self.run;
         let Some(file) = run.files.get(part.file) else { return Ok(()) };
         let source = SourceFile::open(run.plan, part.file)?;
-        self.gather.begin(part.file, file);
+        self.frames.begin(part.file, file);
         let (mut chunks, mut kept) = (Vec::new(), Vec::new());
         for chunk in part.chunks.clone() {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
@@ -94,12 +94,12 @@ impl<'r> Worker<'r> {
             done?;
         }
         source.check()?;
-        self.gather.flush()?;
+        self.frames.flush()?;
         run.packs.add(part.file, part.chunks.start, &chunks, kept);
         Ok(())
     }
 
-    /// Compares the units of a chunk with those of the last backup.
+    /// Compares the units of a chunk with the last backup.
     fn chunk(
         &mut self,
         file: &FilePlan,
@@ -120,16 +120,16 @@ impl<'r> Worker<'r> {
             if hash == 0 || (is_same && keep(runs, place, unit.len() as u64, kept)) {
                 continue;
             }
-            self.gather.add(place, unit)?;
+            self.frames.add(place, unit)?;
         }
         self.write(file, first, &hashes)?;
         let progress = self.run.progress;
         progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let _ = number;
-        self.gather.end_of_chunk()
+        self.frames.end_of_chunk()
     }
 
-    /// 0 of zeros, which are not stored, and of nothing else.
+    /// Hash of a unit. Only units of zeros, which are not stored, have 0.
     fn hash(&mut self, unit: &[u8]) -> u64 {
         if is_zero(unit) {
             return 0;
@@ -147,7 +147,7 @@ impl<'r> Worker<'r> {
         };
         let mut room = vec![0; bytes];
         let at = pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
-        // What the file has more than before reads as hashes of the next file: no run covers it.
+        // Beyond the file's former end these are hashes of the next file; no run covers them.
         let read = read_up_to(&base.pages, &mut room, at);
         let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
         hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
@@ -166,7 +166,7 @@ impl<'r> Worker<'r> {
     }
 }
 
-/// Keeps where a unit was, if all of it was stored there; whether it was.
+/// Records the former location of a unit if all of it is stored there; returns whether it is.
 fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool {
     let end = at.saturating_add(bytes);
     let mut index = runs.partition_point(|run| run.end() <= at);
@@ -188,7 +188,7 @@ fn first_eight(hash: &Hash) -> u64 {
     hash.0.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// Reads as much as there is.
+/// Reads until `room` is full or the file ends.
 fn read_up_to(file: &File, room: &mut [u8], at: u64) -> usize {
     let mut done = 0;
     while let Some(rest) = room.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -201,7 +201,7 @@ fn read_up_to(file: &File, room: &mut [u8], at: u64) -> usize {
 }
 
 impl crate::state::State {
-    /// A number that tells two secrets apart, and says nothing of them without the secret of the state.
+    /// A keyed hash: it distinguishes secrets, and reveals nothing without the state's secret.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         first_eight(&Hash(*blake3::keyed_hash(&self.secret, bytes).as_bytes())).max(1)
     }

@@ -110,7 +110,7 @@ pub fn look(
     let holding = Holding::of(&mut session, request.keyring.as_deref())?;
     show("reading the headers of the server's files");
     let asked = Asked::by_server(&mut session, &places, &holding)?;
-    let mut register = Ledger::peek(&request.state_dir, &known)?.unwrap_or_else(|| Register::begin(&known));
+    let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
     let mut unread = asked.unread.clone();
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));
@@ -180,7 +180,7 @@ fn record(
     server.clone_into(&mut ledger.register.server);
     ledger.register.backups = seen.backups;
     let held = holding.held.clone().unwrap_or_else(|| ledger.register.in_keyring());
-    ledger.register.sighted(&held, &asked.counts());
+    ledger.register.record_seen(&held, &asked.counts());
     ledger.save()?;
     Ok(ledger.register)
 }

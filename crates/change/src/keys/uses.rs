@@ -76,7 +76,7 @@ impl Asked {
     pub(super) fn by_server(session: &mut Session<'_>, places: &[PathBuf], holding: &Holding) -> Result<Self, Error> {
         let relay = session.ask("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
         let relay = relay.value(0, "Value").and_then(|base| Path::new(base).file_name()?.to_str().map(str::to_owned));
-        Ok(Self::by_files(&Plan::of_server(places), holding, relay.as_deref()))
+        Ok(Self::by_files(&Plan::scan_server(places), holding, relay.as_deref()))
     }
 
     /// By the files of a backup, in a directory. One without any is no backup, or is not mounted: it must not count as one
@@ -84,7 +84,7 @@ impl Asked {
     pub(super) fn by_backup(directory: &Path, holding: &Holding) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
-        let asked = Self::by_files(&Plan::of(&[directory.to_owned()]), holding, None);
+        let asked = Self::by_files(&Plan::scan(&[directory.to_owned()]), holding, None);
         if asked.files == 0 && asked.unread.is_empty() {
             let reason = "no file of a server here; the backup may not be mounted".to_owned();
             return Err(Error::Unread { path: directory.to_owned(), reason });

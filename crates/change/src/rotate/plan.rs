@@ -65,7 +65,7 @@ pub fn plan(
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
     let site = Site::of(&mut session, &server, request)?;
-    let register = Ledger::peek(&request.state_dir, &site.server_uuid)?;
+    let register = Ledger::read_unlocked(&request.state_dir, &site.server_uuid)?;
     if let Some(copies) = copies {
         backup::resumed(register.as_ref().and_then(|register| register.unfinished.as_ref()), &copies.file)?;
         backup::may_write_beside(&copies.file)?;

@@ -224,7 +224,7 @@ fn look(places: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, File
     let keys = copy.keys()?;
     let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-    let report = verify::run(&Plan::of_server(places), &keys, &settings);
+    let report = verify::run(&Plan::scan_server(places), &keys, &settings);
     // What a server dropped meanwhile is no file any more.
     if let Some(unread) = report.errors.into_iter().find(|unread| unread.path.symlink_metadata().is_ok()) {
         return Err(Error::Unread { path: unread.path, reason: unread.reason });

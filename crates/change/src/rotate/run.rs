@@ -482,7 +482,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
         let register = &mut self.ledger.register;
         let then = register.unfinished.as_ref().map(|run| [run.master_key.clone(), run.binlog_key.clone()]);
-        register.sighted(&names, &needed);
+        register.record_seen(&names, &needed);
         for record in register.keys.values_mut().filter(|record| record.in_keyring) {
             (record.copy_proven, record.copy) = (Some(now), Some(self.copies.file.clone()));
         }
@@ -532,7 +532,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let included = self.before.as_ref().is_some_and(|(before, _)| copy.includes(before));
         let kept = [self.copies.file.clone(), backup::password_of(&self.copies.file)];
         for written in backups.iter().filter(|written| !kept.contains(&written.path)) {
-            if !written.stands()? {
+            if !written.is_unchanged()? {
                 continue;
             }
             let removed: Vec<String> = written.keys.difference(&names).cloned().collect();

@@ -14,7 +14,7 @@ pub struct Gtid {
     pub domain: u32,
     /// `server_id` of the server that wrote it first.
     pub server: u32,
-    /// Its number in the domain.
+    /// Sequence number in the domain.
     pub sequence: u64,
 }
 
@@ -40,7 +40,7 @@ impl FromStr for Gtid {
     }
 }
 
-/// `parse` alone would take a sign.
+/// `parse` alone would accept a sign.
 fn digits(text: &str) -> Option<u64> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -50,22 +50,22 @@ fn digits(text: &str) -> Option<u64> {
 pub struct GtidPosition(BTreeMap<u32, Gtid>);
 
 impl GtidPosition {
-    /// Whether it names no transaction.
+    /// Whether the position names no transaction.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether that transaction is at this position or before it.
+    /// Whether `gtid` is at or before this position.
     #[must_use]
-    pub fn reaches(&self, gtid: Gtid) -> bool {
+    pub fn includes(&self, gtid: Gtid) -> bool {
         self.0.get(&gtid.domain).is_some_and(|last| last.sequence >= gtid.sequence)
     }
 
-    /// The first transaction of this position that `other` has not reached.
+    /// The first transaction of this position that is beyond `other`.
     #[must_use]
     pub fn first_beyond(&self, other: &Self) -> Option<Gtid> {
-        self.0.values().copied().find(|gtid| !other.reaches(*gtid))
+        self.0.values().copied().find(|gtid| !other.includes(*gtid))
     }
 }
 
@@ -79,12 +79,12 @@ impl fmt::Display for GtidPosition {
 impl FromStr for GtidPosition {
     type Err = NotGtids;
 
-    /// Of several transactions of one domain the newest counts.
+    /// If a domain occurs several times, its newest transaction counts.
     fn from_str(text: &str) -> Result<Self, NotGtids> {
         let mut position = Self::default();
         for gtid in text.split(',').filter(|gtid| !gtid.trim().is_empty()) {
             let gtid: Gtid = gtid.parse()?;
-            if !position.reaches(gtid) {
+            if !position.includes(gtid) {
                 position.0.insert(gtid.domain, gtid);
             }
         }
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn positions_are_compared_domain_by_domain() {
         let position = position("0-2-80,1-1-5");
-        let reaches = |gtid: &str| position.reaches(gtid.parse().unwrap());
-        assert!(reaches("0-1-77"));
-        assert!(!reaches("0-1-81"));
-        assert!(!reaches("2-1-1"));
+        let includes = |gtid: &str| position.includes(gtid.parse().unwrap());
+        assert!(includes("0-1-77"));
+        assert!(!includes("0-1-81"));
+        assert!(!includes("2-1-1"));
     }
 
     #[test]

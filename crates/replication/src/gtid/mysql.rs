@@ -1,7 +1,7 @@
 //! MySQL's GTIDs: `uuid:number`, and from 8.3 on `uuid:tag:number`.
 //!
-//! Source: "GTID Format and Storage" of the MySQL manual. A set is written `uuid[:tag]:first-last[:first-last…]`, parts
-//! with commas between; a tag holds for the intervals behind it, until the next one.
+//! Source: "GTID Format and Storage" of the MySQL manual. A set is written `uuid[:tag]:first-last[:first-last…]`, with
+//! commas between parts; a tag applies to the intervals after it, until the next tag.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -10,14 +10,14 @@ use super::NotGtids;
 /// The largest number of a transaction, 2^63 - 2.
 const LAST: u64 = (i64::MAX as u64).saturating_sub(1);
 
-/// Who numbers transactions: a server's UUID in lower case, and a tag or nothing.
+/// Origin of transactions: a server's UUID in lower case, and a tag or the empty text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Origin {
     uuid: String,
     tag: String,
 }
 
-/// Numbers from `first` to `last`, both included.
+/// Numbers `first` to `last`, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Interval {
     first: u64,
@@ -31,13 +31,13 @@ struct Interval {
 pub struct GtidSet(BTreeMap<Origin, Vec<Interval>>);
 
 impl GtidSet {
-    /// Whether it holds no transaction.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `other` holds every transaction of this one; `GTID_SUBSET(self, other)`.
+    /// Whether `other` contains every transaction of this set: `GTID_SUBSET(self, other)`.
     #[must_use]
     pub fn is_subset_of(&self, other: &Self) -> bool {
         self.0.iter().all(|(origin, intervals)| {
@@ -46,7 +46,7 @@ impl GtidSet {
         })
     }
 
-    /// What is in this set and not in `other`; `GTID_SUBTRACT(self, other)`.
+    /// The transactions that `other` does not contain: `GTID_SUBTRACT(self, other)`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let mut rest = Self::default();
@@ -62,7 +62,7 @@ impl GtidSet {
         rest
     }
 
-    /// Takes all of `other` in.
+    /// Adds all transactions of `other`.
     pub fn add(&mut self, other: &Self) {
         for (origin, intervals) in &other.0 {
             self.0.entry(origin.clone()).or_default().extend(intervals);
@@ -98,7 +98,7 @@ impl Interval {
         Some(Self { first: number(first.trim())?, last: number(last.trim())? }).filter(|it| it.first <= it.last)
     }
 
-    /// What is left of it on either side of `gone`.
+    /// What remains on either side after `gone` is removed.
     fn without(self, gone: Self) -> impl Iterator<Item = Self> {
         let before = Self { first: self.first, last: self.last.min(gone.first.saturating_sub(1)) };
         let behind = Self { first: self.first.max(gone.last.saturating_add(1)), last: self.last };
@@ -112,7 +112,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// As the server writes it, without line ends.
+/// The server's notation, without line breaks.
 impl fmt::Display for GtidSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut uuid = None;
@@ -145,7 +145,7 @@ impl FromStr for GtidSet {
 }
 
 impl GtidSet {
-    /// Takes one `uuid[:tag]:interval…` in.
+    /// Adds one `uuid[:tag]:interval…`.
     fn take(&mut self, part: &str) -> Option<()> {
         let mut fields = part.split(':').map(str::trim);
         let uuid = fields.next().filter(|uuid| is_uuid(uuid))?.to_ascii_lowercase();

@@ -38,7 +38,7 @@ struct Section {
     notes: Vec<String>,
 }
 
-/// Writes the page. It loads nothing and runs nothing.
+/// Writes the page. It loads no other resource and runs no script.
 ///
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].

@@ -1,4 +1,4 @@
-//! Failures by severity, each check once, with evidence for the first of its artefacts.
+//! Failures by severity: an entry for each check, with evidence for the first of its artefacts.
 
 use audit::finding::{Evidence, Finding, Severity, Status};
 use audit::outcome::Outcome;
@@ -8,9 +8,9 @@ use crate::catalogue;
 use crate::group::{Group, by_check, subject};
 use crate::text::{Shown, capital, number, visible};
 
-/// Artefacts shown with their evidence, of one server and of many.
+/// Maximum number of artefacts with evidence: for one server, for several.
 const DETAILED: (usize, usize) = (8, 4);
-/// Further artefacts shown by name.
+/// Maximum number of further artefacts listed by name.
 const NAMED: usize = 60;
 
 /// All failures of one severity.
@@ -30,7 +30,7 @@ pub(super) struct Entry<'a> {
     pub(super) extent: String,
     /// Why it matters: the first sentence of the check's explanation.
     pub(super) why: &'static str,
-    /// The rest of it: how it is judged, mostly.
+    /// The rest of the explanation.
     pub(super) how: &'static str,
     pub(super) detailed: Vec<Case<'a>>,
     pub(super) named: Vec<String>,
@@ -45,15 +45,15 @@ pub(super) struct Entry<'a> {
 #[derive(Debug)]
 pub(super) struct Case<'a> {
     pub(super) server: Option<Shown<'a>>,
-    /// None if the message names it in the midst of a sentence.
+    /// `None` if the message contains the name in the middle of a sentence.
     pub(super) artefact: Option<Shown<'a>>,
-    /// What is said of the artefact.
+    /// The message about the artefact.
     pub(super) message: Shown<'a>,
     pub(super) grade: &'static str,
     pub(super) evidence: Vec<Exhibit>,
 }
 
-/// One piece of evidence.
+/// A piece of evidence.
 #[derive(Debug)]
 pub(super) struct Exhibit {
     pub(super) kind: &'static str,
@@ -103,7 +103,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Where links to a group lead; ids of checks are made of letters, digits and hyphens.
+/// Anchor of a group; ids of checks have only letters, digits and hyphens.
 #[must_use]
 pub(super) fn anchor(id: &str, severity: Severity) -> String {
     let id: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();

@@ -1,5 +1,5 @@
-//! The coverage map as a picture: the server, the ways data moves to its sides or above, the
-//! places where it rests below. Drawn twice, for wide and for narrow windows.
+//! The coverage map as a picture: the server, network channels at its sides or above, storage below. Drawn twice, for
+//! wide and for narrow windows.
 
 use audit::coverage::{CoverageState, Place};
 
@@ -7,45 +7,45 @@ use crate::fleet::Row;
 use crate::text::{columns, fit, visible, wrap};
 use crate::words;
 
-/// One drawing, in the units of its view box.
+/// One drawing, in units of its view box.
 #[derive(Debug)]
 pub(super) struct Picture {
-    /// `wide` or `narrow`; makes its ids unique.
+    /// `wide` or `narrow`; a prefix of its ids.
     pub(super) name: &'static str,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The same in words, for who cannot see it.
+    /// Text alternative.
     pub(super) description: String,
     pub(super) boxes: Vec<Node>,
     pub(super) wires: Vec<Wire>,
-    /// Where all wires meet before the server, if they do.
+    /// Where all connectors join before the server, in the narrow drawing.
     pub(super) trunk: Option<String>,
     pub(super) server: Server,
     pub(super) disk: Option<Area>,
 }
 
-/// A place or a way of data.
+/// A channel, or a kind of stored data.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) area: Area,
-    /// Class and symbol: `encrypted`, `partly`, `clear`, `unknown`.
+    /// CSS class and symbol: `encrypted`, `partly`, `clear`, `unknown`.
     pub(super) state: &'static str,
     pub(super) label: String,
-    /// State and evidence in words.
+    /// State and evidence.
     pub(super) status: String,
     pub(super) detail: Vec<String>,
-    /// All of it, shown by pointing.
+    /// The full text, shown as tooltip.
     pub(super) tooltip: String,
 }
 
-/// The line between the server and a way of data.
+/// The line between the server and a channel.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) path: String,
     pub(super) state: &'static str,
 }
 
-/// The server in the middle.
+/// The box of the server.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) area: Area,
@@ -86,21 +86,21 @@ impl Area {
 
 /// Height of a box with two lines of detail.
 const BOX_HEIGHT: u32 = 84;
-/// Between boxes.
+/// Space between boxes.
 const GAP: u32 = 14;
-/// Room above the boxes on the disk, for its label.
+/// Space above the boxes on the disk, for its label.
 const DISK_HEAD: u32 = 40;
-/// Between the disk's frame and its boxes.
+/// Space between the disk's frame and its boxes.
 const DISK_PAD: u32 = 16;
 
-/// Where text begins in a box, and the room to keep behind it.
+/// Left edge of text in a box, and the space to keep at its right.
 const TEXT_LEFT: u32 = 34;
 const TEXT_RIGHT: u32 = 12;
-/// Widths of a letter of a wide system font (DejaVu Sans) at the sizes of the style, on average.
+/// Average widths of a letter of a wide system font (DejaVu Sans), at the sizes of the style sheet.
 const LABEL_LETTER: u32 = 9;
 const DETAIL_LETTER: u32 = 7;
 
-/// What the picture shows.
+/// Content of the picture.
 struct Subject<'a> {
     left: Vec<&'a Row<'a>>,
     right: Vec<&'a Row<'a>>,
@@ -109,7 +109,7 @@ struct Subject<'a> {
     product: &'a str,
 }
 
-/// Draws both pictures of what is there; absent places and ways are left out.
+/// Draws both pictures; artefacts that do not exist are omitted.
 #[must_use]
 pub(super) fn draw(rows: &[Row<'_>], server: &str, product: &str) -> Vec<Picture> {
     let there = |place| rows.iter().filter(move |row| row.place == place && row.state != CoverageState::Absent);
@@ -121,7 +121,7 @@ pub(super) fn draw(rows: &[Row<'_>], server: &str, product: &str) -> Vec<Picture
     vec![subject.wide(), subject.narrow()]
 }
 
-/// Ways that clients use stand to the left; ways between servers to the right.
+/// Channels of clients are at the left, those between servers at the right.
 fn is_client_side(artefact: &str) -> bool {
     ["client", "admin", "x protocol", "connections", "mysqlx"].iter().any(|word| artefact.to_lowercase().contains(word))
 }
@@ -183,7 +183,7 @@ impl Subject<'_> {
 }
 
 impl Picture {
-    /// Ways at one side of the server, centred on its height.
+    /// Places the channels of one side, centred on the server's height.
     fn side(&mut self, rows: &[&Row<'_>], x: u32, width: u32, height: u32) {
         let count = u32::try_from(rows.len()).unwrap_or(0);
         let top = height.saturating_sub((count * (BOX_HEIGHT + GAP)).saturating_sub(GAP)) / 2;
@@ -195,7 +195,7 @@ impl Picture {
         }
     }
 
-    /// The disk below, with its boxes in a grid.
+    /// Places the disk below, with its boxes in a grid.
     fn disk(&mut self, rows: &[&Row<'_>], at: Area, columns: u32) {
         if rows.is_empty() {
             return;
@@ -239,7 +239,7 @@ fn node(row: &Row<'_>, area: Area) -> Node {
     }
 }
 
-/// A name with something in brackets that is too long loses it to the detail.
+/// Moves a parenthesis from a name that is too long to the detail.
 fn shorten(name: &str, detail: &str, room: usize) -> (String, String) {
     match name.strip_suffix(')').and_then(|name| name.split_once(" (")) {
         Some((short, more)) if columns(name) > room => (short.to_owned(), format!("{more}: {detail}")),

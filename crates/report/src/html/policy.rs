@@ -1,8 +1,8 @@
-//! The content security policy of the file.
+//! The content security policy of the report.
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-/// Nothing but this style and this script, and nothing from anywhere (CSP Level 3).
+/// Permits only this style and this script, by hash (CSP Level 3).
 #[must_use]
 pub(crate) fn content_security(style: &str, script: &str) -> String {
     format!(
@@ -12,7 +12,7 @@ pub(crate) fn content_security(style: &str, script: &str) -> String {
     )
 }
 
-/// RFC 4648, section 4.
+/// Base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

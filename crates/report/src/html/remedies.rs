@@ -1,30 +1,30 @@
-//! What mends the failures of a check: what can be pasted apart from what is to be read.
+//! Remedies of a check's failures; commands are separate from advice.
 
 use audit::finding::Finding;
 use audit::remedy::{Action, Step};
 
 use crate::text::{Shown, number};
 
-/// Remedies shown, one for each artefact that has its own.
+/// Maximum number of remedies shown for a check.
 const SHOWN: usize = 8;
 
 /// A block of a remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Where it is pasted, such as `SQL`; empty if it is to be read.
+    /// Label of a command block, such as `SQL`; empty for advice.
     pub(super) label: &'static str,
-    /// One line or several.
+    /// One or more lines.
     pub(super) text: String,
 }
 
 impl Part {
-    /// Whether it is pasted, rather than read.
+    /// Whether it is a command to paste.
     pub(super) const fn is_command(&self) -> bool {
         !self.label.is_empty()
     }
 }
 
-/// The distinct remedies of the findings, one below the other, and how many more there are.
+/// The distinct remedies of the findings, and a note about how many were omitted.
 #[must_use]
 pub(super) fn parts(findings: &[&Finding]) -> (Vec<Part>, String) {
     let mut distinct: Vec<&Finding> = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn parts(findings: &[&Finding]) -> (Vec<Part>, String) {
     (parts, if more > 0 { number(more) } else { String::new() })
 }
 
-/// Adds the steps of one finding's remedy; of a finding without steps, its text.
+/// Adds the steps of a finding's remedy; its text, if it has no steps.
 fn add(parts: &mut Vec<Part>, finding: &Finding) {
     if finding.remedies.is_empty() {
         push(parts, "", finding.remediation.as_deref().unwrap_or(""));
@@ -61,7 +61,7 @@ fn add_step(parts: &mut Vec<Part>, step: &Step) {
         push(parts, "", &format!("once {condition}:"));
     }
     match &step.action {
-        // Statements below each other are pasted at once.
+        // Consecutive statements form one block.
         Action::Statement { sql } => push(parts, "SQL", &format!("{};", sql.trim_end_matches(';'))),
         Action::Command { shell } => push(parts, "shell", shell),
         Action::OptionFile { group, lines } => push(parts, "option file", &format!("[{group}]\n{}", lines.join("\n"))),
@@ -70,7 +70,7 @@ fn add_step(parts: &mut Vec<Part>, step: &Step) {
     }
 }
 
-/// Adds a line to the block before it, if it is pasted at the same place, or begins another.
+/// Appends a line to the last block if that has the same label, else starts a new one.
 fn push(parts: &mut Vec<Part>, label: &'static str, text: &str) {
     let shown = text.lines().map(|line| Shown(line).to_string()).collect::<Vec<String>>().join("\n");
     match parts.last_mut() {

@@ -1,5 +1,4 @@
-//! The sections around the findings: who sees what, who breaks, standards, waivers, blind spots
-//! and the appendix.
+//! The other sections: exposed data, clients that break, standards, waivers, blind spots, and the appendix.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use crate::group::{begins_with_command, blind_spots, by_check, subject};
 use crate::standards::requirements;
 use crate::text::{Shown, number, visible};
 
-/// What somebody at one place gets to see.
+/// What an attacker at one place can read.
 #[derive(Debug)]
 pub(super) struct Exposed<'a> {
     pub(super) title: &'static str,
@@ -26,7 +25,7 @@ pub(super) struct Exposed<'a> {
     pub(super) unseen: String,
 }
 
-/// One thing that is given away.
+/// One kind of exposed data.
 #[derive(Debug)]
 pub(super) struct Leak<'a> {
     pub(super) id: Shown<'a>,
@@ -63,14 +62,14 @@ fn named(rows: &[Row<'_>], place: Place, state: CoverageState) -> String {
     named.map(|row| visible(row.artefact).into_owned()).collect::<Vec<String>>().join(", ")
 }
 
-/// Who is cut off once TLS is enforced.
+/// Who is cut off when TLS is enforced.
 #[derive(Debug)]
 pub(super) struct Breaks<'a> {
     pub(super) rows: Vec<Broken<'a>>,
     pub(super) more: String,
-    /// Checks that would tell and could not be judged.
+    /// Relevant checks without a verdict.
     pub(super) unseen: String,
-    /// Whether somebody looked and found nobody.
+    /// Whether the checks found nobody.
     pub(super) nobody: bool,
 }
 
@@ -85,7 +84,7 @@ pub(super) struct Broken<'a> {
     pub(super) is_command: bool,
 }
 
-/// Rows of that table.
+/// Maximum number of rows in that table.
 const BROKEN: usize = 100;
 
 impl<'a> Breaks<'a> {
@@ -125,7 +124,7 @@ impl<'a> Broken<'a> {
     }
 }
 
-/// One standard with its requirements.
+/// One standard and its requirements.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     pub(super) name: Shown<'a>,
@@ -188,7 +187,7 @@ pub(super) struct Listed<'a> {
     pub(super) more: String,
 }
 
-/// One finding of it.
+/// One of its findings.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) server: Option<Shown<'a>>,
@@ -198,7 +197,7 @@ pub(super) struct Line<'a> {
     pub(super) waiver: Option<Shown<'a>>,
 }
 
-/// Lines for each listed check.
+/// Maximum number of findings for each listed check.
 const LINES: usize = 10;
 
 /// The findings of one status, by check.
@@ -229,7 +228,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What one grant, file or option would show.
+/// Facts that one grant, file or option would reveal.
 #[derive(Debug)]
 pub(super) struct Unseen<'a> {
     pub(super) remedy: Shown<'a>,
@@ -239,10 +238,10 @@ pub(super) struct Unseen<'a> {
     pub(super) servers: String,
 }
 
-/// Reasons shown for each.
+/// Maximum number of reasons for each.
 const REASONS: usize = 6;
 
-/// What could not be seen.
+/// All blind spots.
 #[must_use]
 pub(super) fn unseen(outcome: &Outcome) -> Vec<Unseen<'_>> {
     let all = outcome.servers.len();
@@ -258,7 +257,7 @@ pub(super) fn unseen(outcome: &Outcome) -> Vec<Unseen<'_>> {
         .collect()
 }
 
-/// Every statement that findings rest on, with its answers.
+/// All statements that the findings rest on, with their results.
 #[derive(Debug)]
 pub(super) struct Answers<'a> {
     pub(super) statements: Vec<Statement<'a>>,
@@ -273,11 +272,11 @@ pub(super) struct Statement<'a> {
     pub(super) more: String,
 }
 
-/// Statements, and answers for each of them.
+/// Maximum number of statements, and of results for each.
 const STATEMENTS: usize = 300;
 const ANSWERS: usize = 30;
 
-/// Statements in the order of their text, each with its distinct answers.
+/// Statements in alphabetical order, with their distinct results.
 #[must_use]
 pub(super) fn answers(outcome: &Outcome) -> Answers<'_> {
     let mut by_sql: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The page: what its template shows, in its order.
+//! The page: data for its template, in the order of the template.
 
 use askama::Template;
 use audit::coverage::{CoverageState, Place};
@@ -16,9 +16,9 @@ use crate::text::{Shown, count, number, visible};
 use crate::verdict::{self, Tone, Verdict};
 use crate::words;
 
-/// Servers with a section of their own.
+/// Maximum number of servers with their own section.
 const SECTIONS: usize = 200;
-/// Servers in the overview.
+/// Maximum number of servers in the overview.
 const OVERVIEW: usize = 5000;
 
 #[derive(Debug, Template)]
@@ -50,7 +50,7 @@ pub(super) struct Page<'a> {
     judged: String,
 }
 
-/// A verdict, with the class that colours it.
+/// A verdict, with its CSS class.
 #[derive(Debug)]
 struct Sentence {
     tone: &'static str,
@@ -77,7 +77,7 @@ struct MapRow<'a> {
     detail: String,
 }
 
-/// Overview of many servers, and a section for the worst of them.
+/// Overview of several servers, and a section for the worst of them.
 #[derive(Debug)]
 struct Fleet<'a> {
     rows: Vec<FleetRow<'a>>,
@@ -163,7 +163,7 @@ fn heading(outcome: &Outcome) -> String {
     }
 }
 
-/// What stands in the middle of the picture.
+/// Text of the server's box.
 fn centre(outcome: &Outcome, audited: usize) -> (String, String) {
     match outcome.servers.as_slice() {
         [server] => {
@@ -272,7 +272,7 @@ impl<'a> FleetRow<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// None for a server that could not be audited: the overview says all there is.
+    /// `None` for a server that could not be audited: the overview has all about it.
     fn of(anchor: usize, standing: &Standing<'a>) -> Option<Self> {
         if standing.server.error.is_some() {
             return None;

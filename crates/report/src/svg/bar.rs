@@ -1,24 +1,24 @@
-//! Horizontal bars from zero, with the interval of each figure on top.
+//! Horizontal bar charts, with the interval of each figure.
 
 use ::bench::Interval;
 use askama::Template;
 
-/// What one bar shows.
+/// A bar.
 #[derive(Debug)]
 pub(crate) struct Bar {
     pub(crate) label: String,
     pub(crate) figure: Interval,
-    /// The figure in words, written at the end of the bar.
+    /// The figure as text, written at the end of the bar.
     pub(crate) words: String,
-    /// Whether it is ours.
+    /// Whether the figure is Sealant's own.
     pub(crate) ours: bool,
 }
 
-/// Bars below each other, with one axis.
+/// Several bars with a common axis.
 #[derive(Debug, Template)]
 #[template(path = "bars.html")]
 pub(crate) struct BarChart {
-    /// Makes its ids unique in the page.
+    /// Number of the chart; makes its ids unique in the page.
     id: usize,
     title: String,
     description: String,
@@ -51,7 +51,7 @@ struct Tick {
 
 const WIDTH: u32 = 900;
 const LABELS: u32 = 260;
-/// Room behind the longest bar for its words.
+/// Space for the text behind the longest bar.
 const WORDS: u32 = 110;
 const ROW: u32 = 30;
 const BAR: u32 = 18;
@@ -60,7 +60,7 @@ const AXIS: u32 = 34;
 const TICKS: f64 = 5.0;
 
 impl BarChart {
-    /// A chart of these bars; the axis counts in `unit`.
+    /// A chart of these bars; `unit` labels the axis.
     pub(crate) fn of(id: usize, title: &str, unit: &str, bars: Vec<Bar>) -> Self {
         let most = bars.iter().map(|bar| bar.figure.high.max(bar.figure.estimate)).fold(0.0, f64::max);
         let step = round_step(most / TICKS);
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// Where on the axis a figure lies.
+/// Position of a figure on the axis.
 fn place(figure: f64, most: f64) -> u32 {
     let room = f64::from(WIDTH - LABELS - WORDS);
     let share = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
@@ -109,7 +109,7 @@ fn place(figure: f64, most: f64) -> u32 {
     LABELS + offset
 }
 
-/// 1, 2 or 5 times a power of ten, at least `least`.
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     if least <= 0.0 {
         return 1.0;

@@ -5,7 +5,7 @@ use audit::finding::Severity;
 
 use crate::RenderOptions;
 
-/// What a text is for; its colour follows.
+/// Purpose of a text, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     Plain,
@@ -38,8 +38,8 @@ impl Ink {
         }
     }
 
-    /// Parameters of the SGR sequence (ECMA-48 8.3.117): the sixteen colours every terminal
-    /// has, so that the user's own theme decides the shades.
+    /// Parameters of the SGR sequence (ECMA-48 8.3.117). Only the sixteen standard colours, so that the user's theme
+    /// determines the shades.
     const fn sgr(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -74,7 +74,7 @@ impl Paint {
         format!("\x1b[{}m{text}\x1b[0m", ink.sgr())
     }
 
-    /// The text as the terminal can show it.
+    /// The text, converted to ASCII if necessary.
     pub(super) fn plain(self, text: &str) -> String {
         if !self.ascii || text.is_ascii() {
             return text.to_owned();
@@ -82,7 +82,7 @@ impl Paint {
         text.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
     }
 
-    /// A mark for the state, so that colour is not the only sign.
+    /// A symbol for the state, so that colour is not the only sign.
     pub(super) const fn symbol(self, state: CoverageState) -> &'static str {
         match (state, self.ascii) {
             (CoverageState::Encrypted, false) => "●",

@@ -173,7 +173,7 @@ type Pair = (String, String);
 
 impl<'a> Measuring<'a> {
     fn new(options: &'a BenchVerify, keys: &'a Keys, status: &'a StatusLine) -> Result<Self, Failure> {
-        let plan = Plan::of(&options.paths);
+        let plan = Plan::scan(&options.paths);
         let paths: Vec<PathBuf> = plan.files.iter().map(|file| file.path.clone()).collect();
         status.show("reading the files");
         if !options.cold {
@@ -224,7 +224,7 @@ impl<'a> Measuring<'a> {
         if files.is_empty() {
             return Ok(None);
         }
-        let plan = Plan::of(&files);
+        let plan = Plan::scan(&files);
         let mut experiment = Experiment::new(format!("page cache, {} large files, {}", files.len(), peer.name()));
         let mut pairs = Vec::new();
         for threads in self.threads() {
@@ -243,7 +243,7 @@ impl<'a> Measuring<'a> {
     fn cold(&self) -> Result<Vec<ExperimentRecord>, Failure> {
         let large = self.files(|file| file.bytes >= LARGE);
         let files = if large.is_empty() { self.files(|_| true) } else { large };
-        let plan = Plan::of(&files);
+        let plan = Plan::scan(&files);
         let fio = self.options.fio()?;
         let ours = name("sealant", processors());
         let direct = "direct reads, 1 MiB".to_owned();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ::transfer::progress::Progress;
 use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Rekeyed, Trust};
 use clap::Args;
-use keyring::{LoadedBy, OwnKeyring};
+use keyring::{LoadedBy, WritableKeyring};
 
 use self::prepare::Preparing;
 use super::accounts;
@@ -96,7 +96,7 @@ impl Receive {
             None => Trust::Pairing,
         };
         let rekey = match &self.rekey {
-            Some(path) => Some(OwnKeyring::open(path).map_err(|error| {
+            Some(path) => Some(WritableKeyring::open(path).map_err(|error| {
                 Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
             })?),
             None => None,

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ::backup::Repository;
-use ::backup::restore::{Opened, Options, Progress, Restored, Wanted};
+use ::backup::restore::{BackupSelector, Opened, Options, Progress, Restored};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -32,8 +32,8 @@ use crate::output::message::{Failure, hint, info, warning};
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Restore {
     /// Number of the backup, or latest
-    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_wanted)]
-    backup: Wanted,
+    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
+    backup: BackupSelector,
     /// The repository
     #[arg(long, value_name = "DIR")]
     repository: PathBuf,
@@ -163,12 +163,12 @@ fn exit(opened: &Opened, restored: &Restored) -> Exit {
 }
 
 /// A backup, by its number, or the newest.
-pub(crate) fn parse_wanted(text: &str) -> Result<Wanted, String> {
+pub(crate) fn parse_backup(text: &str) -> Result<BackupSelector, String> {
     if text == "latest" {
-        return Ok(Wanted::Latest);
+        return Ok(BackupSelector::Latest);
     }
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.map(Wanted::Number).ok_or_else(|| "the number of a backup, or latest".to_owned())
+    number.map(BackupSelector::Number).ok_or_else(|| "the number of a backup, or latest".to_owned())
 }
 
 /// What was restored, for scripts.

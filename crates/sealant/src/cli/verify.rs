@@ -107,7 +107,7 @@ impl Verify {
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
         let status = StatusLine::new(self.quiet);
         status.show("looking at files");
-        let plan = Plan::of(&self.paths);
+        let plan = Plan::scan(&self.paths);
         let progress = |progress: &Progress| status.show(&progress_words(progress));
         let jobs = self.jobs.unwrap_or_else(processors);
         let settings = Settings { jobs, depth: Depth::EveryPage, progress: &progress };

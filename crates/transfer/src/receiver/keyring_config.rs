@@ -6,7 +6,7 @@
 //!
 //! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
 
-use keyring::{KeyringError, NamesKeyring, OwnKeyring, configuration_of, manifest_of_file_component};
+use keyring::{KeyringConfigFile, KeyringError, WritableKeyring, configuration_of, manifest_of_file_component};
 
 use super::staging::Staging;
 use crate::{
@@ -20,22 +20,26 @@ use crate::{
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Does so among the staged files, and in the list of them. Returns whether the data directory names this side's keyring.
-pub(super) fn name_own(staging: &Staging, own: &OwnKeyring, written: &mut Manifest) -> Result<bool, TransferError> {
+pub(super) fn name_own(
+    staging: &Staging,
+    own: &WritableKeyring,
+    written: &mut Manifest,
+) -> Result<bool, TransferError> {
     let mut named = false;
     let mut others = Vec::new();
     for (number, (entry, hash)) in written.entries.iter_mut().enumerate() {
         let text = match names_keyring(entry) {
             None => continue,
-            Some(NamesKeyring::OtherConfiguration) => {
+            Some(KeyringConfigFile::OtherConfiguration) => {
                 staging.remove(&entry.path)?;
                 others.push(number);
                 continue;
             }
-            Some(NamesKeyring::Configuration) => {
+            Some(KeyringConfigFile::Configuration) => {
                 named = true;
                 Some(configuration(own)?)
             }
-            Some(NamesKeyring::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MOST_BYTES)?),
+            Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MOST_BYTES)?),
         };
         let Some(text) = text else { continue };
         staging.write_anew(&entry.path, text.as_bytes())?;
@@ -49,13 +53,13 @@ pub(super) fn name_own(staging: &Staging, own: &OwnKeyring, written: &mut Manife
 }
 
 /// At the top, where a server looks.
-fn names_keyring(entry: &Entry) -> Option<NamesKeyring> {
+fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
     let is_file = matches!(entry.kind, Kind::File { .. });
     let name = std::str::from_utf8(entry.path.as_bytes()).ok().filter(|_| is_file)?;
-    NamesKeyring::of(name)
+    KeyringConfigFile::from_name(name)
 }
 
-fn configuration(own: &OwnKeyring) -> Result<String, TransferError> {
+fn configuration(own: &WritableKeyring) -> Result<String, TransferError> {
     let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
     let path = std::path::absolute(own.path()).map_err(|error| unusable(error.into()))?;
     configuration_of(&path).ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))

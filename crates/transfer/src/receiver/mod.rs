@@ -29,7 +29,7 @@ use aws_lc_rs::{
     rand::{SecureRandom, SystemRandom},
 };
 
-use keyring::OwnKeyring;
+use keyring::WritableKeyring;
 
 use self::{
     door::{Door, Stranger, Visitor},
@@ -100,7 +100,7 @@ pub struct ReceiveSettings {
     /// Take away what an earlier transfer left, instead of going on from it.
     pub anew: bool,
     /// Wrap the keys of files by the master key of this keyring.
-    pub rekey: Option<OwnKeyring>,
+    pub rekey: Option<WritableKeyring>,
 }
 
 /// What was received.

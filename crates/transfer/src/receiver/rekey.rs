@@ -13,7 +13,7 @@ use std::{
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
-use keyring::{KeyringError, LoadedBy, OwnKey, OwnKeyring, Purpose};
+use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
 use verify::read::Buffer;
 use zeroize::Zeroizing;
 
@@ -57,7 +57,7 @@ impl Rekeying {
     /// Takes what the sender hands over, and makes the master keys for it.
     pub(super) fn agree(
         control: &mut ControlChannel,
-        own: &OwnKeyring,
+        own: &WritableKeyring,
         entries: &[Entry],
     ) -> Result<Self, TransferError> {
         let secrets = secrets(control, entries)?;
@@ -115,7 +115,7 @@ impl Rekeying {
         Ok(came)
     }
 
-    pub(super) fn summary(&self, own: &OwnKeyring, is_named: bool) -> Rekeyed {
+    pub(super) fn summary(&self, own: &WritableKeyring, is_named: bool) -> Rekeyed {
         let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), own.path().to_owned());
         Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
     }
@@ -137,7 +137,7 @@ pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: 
 }
 
 /// Makes sure that the keyring does not lie where the data goes, which may bring a file of that name.
-pub(super) fn check_place(own: &OwnKeyring, into: &Path) -> Result<(), TransferError> {
+pub(super) fn check_place(own: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = own.path().file_name().unwrap_or_default();
     match (absolute(own.directory()), absolute(into)) {
@@ -148,7 +148,7 @@ pub(super) fn check_place(own: &OwnKeyring, into: &Path) -> Result<(), TransferE
 
 /// Makes sure that the keyring has keys of these names.
 pub(super) fn check_names(
-    own: &OwnKeyring,
+    own: &WritableKeyring,
     names: &[String],
     missing: impl Fn() -> TransferError,
 ) -> Result<(), TransferError> {
@@ -196,13 +196,13 @@ fn loaded_by(entries: &[Entry]) -> LoadedBy {
 
 /// Adds a master key to the keyring, and its name to `names`.
 fn add(
-    own: &OwnKeyring,
+    own: &WritableKeyring,
     purpose: Purpose,
     loaded_by: LoadedBy,
     names: &mut Vec<String>,
 ) -> Result<MasterKey, TransferError> {
     let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
-    let OwnKey { name, server_uuid, number, key } = own.add(purpose, loaded_by).map_err(unusable)?;
+    let AddedKey { name, server_uuid, number, key } = own.add(purpose, loaded_by).map_err(unusable)?;
     names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })

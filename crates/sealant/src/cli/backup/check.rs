@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::backup::check::{Bad, Checked, Depth};
+use ::backup::check::{BadObject, Checked, Depth};
 use clap::Args;
 use report::visible;
 use serde::Serialize;
@@ -87,7 +87,7 @@ struct Objects<'r> {
     named: u64,
     present: u64,
     read: u64,
-    bad: &'r [Bad],
+    bad: &'r [BadObject],
 }
 
 impl Check {
@@ -107,7 +107,7 @@ impl Check {
         let checked = ::backup::check::check(&repository, host, self.backup.0, &depth, signers.as_ref());
         let (mut checked, links) = checked.map_err(failure)?;
         if let Some(path) = &self.state {
-            checked.remember(path, host, &links).map_err(failure)?;
+            checked.compare_and_record(path, host, &links).map_err(failure)?;
         }
         if self.json {
             print_json(&Report::of(host, &checked))?

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::backup::restore::Wanted;
+use ::backup::restore::BackupSelector;
 use clap::{Args, Subcommand};
 use report::visible;
 
 use super::{Configured, failure};
-use crate::cli::restore::parse_wanted;
+use crate::cli::restore::parse_backup;
 use crate::cli::verify::{KeyStores, forbid_dumps};
 use crate::exit::Exit;
 use crate::output::message::{Failure, info};
@@ -30,8 +30,8 @@ enum Command {
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 struct Check {
     /// Number of the backup, or latest
-    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_wanted)]
-    backup: Wanted,
+    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
+    backup: BackupSelector,
     #[command(flatten)]
     config: Configured,
     /// File of age identities, which opens the manifest

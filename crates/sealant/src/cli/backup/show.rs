@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use ::backup::restore::Wanted;
+use ::backup::restore::BackupSelector;
 use archive::Receipt;
 use clap::Args;
 use report::{size, visible};
 
 use super::{Configured, failure};
-use crate::cli::restore::parse_wanted;
+use crate::cli::restore::parse_backup;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
@@ -17,8 +17,8 @@ use crate::output::message::Failure;
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct Show {
     /// Number of the backup, or latest
-    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_wanted)]
-    backup: Wanted,
+    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
+    backup: BackupSelector,
     #[command(flatten)]
     config: Configured,
     /// Backup of this host [default: the one of the configuration]

@@ -1,12 +1,11 @@
-//! Files of `openssl enc -aes-256-cbc`, as which MariaDB encrypts its key files: `Salted__`, 8 bytes of
-//! salt, then AES-256-CBC with PKCS #7 padding.
+//! Files of `openssl enc -aes-256-cbc`, the encryption of MariaDB's key files: `Salted__`, 8 bytes of salt, then
+//! AES-256-CBC with PKCS #7 padding.
 //!
-//! Nothing in the file says how its key was derived from the password, so what is not told is searched.
+//! The file does not say how its key was derived from the password, so unknown parameters are searched.
 //!
-//! Source: formats, "Key files (file_key_management)": SHA-1 without PBKDF2 confirmed on testdata. The
-//! other digests and PBKDF2 (`file_key_management_digest`, `file_key_management_use_pbkdf2`, MariaDB 12)
-//! are documented as the `-md` and `-iter` of `openssl enc`; confirmed on files that OpenSSL 3.0 wrote, on
-//! none that a server read.
+//! Source: formats, "Key files (file_key_management)": SHA-1 without PBKDF2 confirmed on testdata. The other digests
+//! and PBKDF2 (`file_key_management_digest`, `file_key_management_use_pbkdf2`, MariaDB 12) are documented as `-md` and
+//! `-iter` of `openssl enc`; confirmed on files written by OpenSSL 3.0, not with a server.
 
 use std::num::NonZeroU32;
 
@@ -23,19 +22,19 @@ use zeroize::Zeroizing;
 
 use crate::error::KeyringError;
 
-/// Bytes of a block of AES.
+/// Length of an AES block.
 const BLOCK: usize = 16;
-/// Key and initialisation vector together.
+/// Length of key and initialisation vector.
 const MATERIAL_BYTES: usize = 48;
-/// Rounds of PBKDF2 up to which a search goes: twenty times OpenSSL's default. A wrong password takes
-/// one to two seconds then.
+/// Upper limit of the search for PBKDF2 rounds: twenty times OpenSSL's default. A wrong password then takes one to two
+/// seconds.
 pub(crate) const MAX_ROUNDS: u32 = 200_000;
 
-/// The digests that `file_key_management_digest` knows.
+/// The digests of `file_key_management_digest`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Digest {
-    /// The default.
+    /// SHA-1, the default.
     #[default]
     Sha1,
     /// SHA-224.
@@ -48,20 +47,21 @@ pub enum Digest {
     Sha512,
 }
 
-/// How the key of an encrypted key file is derived from its password. The default is the server's.
+/// How the key of an encrypted key file is derived from the password. The default is the server's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Derivation {
     /// `file_key_management_digest`.
     pub digest: Digest,
-    /// `file_key_management_use_pbkdf2`: rounds; `None` for 0, which is `EVP_BytesToKey` with one round.
+    /// `file_key_management_use_pbkdf2`: the number of rounds; `None` for 0, which means `EVP_BytesToKey` with one
+    /// round.
     pub pbkdf2_rounds: Option<NonZeroU32>,
 }
 
 impl Digest {
-    /// All of them, in the order in which they are tried.
+    /// All digests, in the order of the search.
     pub const ALL: [Self; 5] = [Self::Sha1, Self::Sha256, Self::Sha512, Self::Sha224, Self::Sha384];
 
-    /// By the name that the server's variable gives it.
+    /// The digest with this name in the server's variable.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         let names = ["sha1", "sha256", "sha512", "sha224", "sha384"];
@@ -90,18 +90,18 @@ impl Digest {
     }
 }
 
-/// A file and what is tried on it.
-pub(crate) struct Salted<'a> {
+/// An encrypted file and the password to try.
+pub(crate) struct OpensslFile<'a> {
     salt: &'a [u8],
     sealed: &'a [u8],
     password: &'a [u8],
 }
 
-impl<'a> Salted<'a> {
-    /// Takes the file apart.
+impl<'a> OpensslFile<'a> {
+    /// Splits the file into salt and ciphertext.
     ///
     /// # Errors
-    /// [`KeyringError::Truncated`] if it holds no whole blocks.
+    /// [`KeyringError::Truncated`] if the ciphertext is not whole blocks.
     pub(crate) fn new(bytes: &'a [u8], password: &'a [u8]) -> Result<Self, KeyringError> {
         let (salt, sealed) = bytes
             .strip_prefix(b"Salted__")
@@ -111,41 +111,40 @@ impl<'a> Salted<'a> {
         Ok(Self { salt, sealed, password })
     }
 
-    /// The content, if `derivation` gives one that is `wanted`.
-    pub(crate) fn open(&self, derivation: Derivation, wanted: Wanted) -> Option<Zeroizing<Vec<u8>>> {
+    /// Decrypts with `derivation`; `None` if `accept` rejects the content.
+    pub(crate) fn open(&self, derivation: Derivation, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
         match derivation.pbkdf2_rounds {
-            None => self.unseal(&self.bytes_to_key(derivation.digest), wanted),
+            None => self.unseal(&self.bytes_to_key(derivation.digest), accept),
             Some(rounds) => {
-                let mut stretch = Stretch::new(derivation.digest, self.password, self.salt);
-                (1..rounds.get()).for_each(|_| stretch.step());
-                self.unseal(&stretch.material(), wanted)
+                let mut pbkdf2 = Pbkdf2::new(derivation.digest, self.password, self.salt);
+                (1..rounds.get()).for_each(|_| pbkdf2.step());
+                self.unseal(&pbkdf2.material(), accept)
             }
         }
     }
 
-    /// Tries every digest without PBKDF2, then with every number of rounds up to a limit.
-    pub(crate) fn search(&self, wanted: Wanted) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
+    /// Tries every digest without PBKDF2, then with every number of rounds up to [`MAX_ROUNDS`].
+    pub(crate) fn search(&self, accept: Accept) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
         let plain = Digest::ALL.into_iter().map(|digest| Derivation { digest, pbkdf2_rounds: None });
-        let opened = plain.filter_map(|derivation| Some((self.open(derivation, wanted)?, derivation))).next();
-        opened.or_else(|| self.search_rounds(wanted))
+        let opened = plain.filter_map(|derivation| Some((self.open(derivation, accept)?, derivation))).next();
+        opened.or_else(|| self.search_rounds(accept))
     }
 
-    /// A round adds to what the rounds before it gave, so trying all numbers costs little more than
-    /// the largest one.
-    fn search_rounds(&self, wanted: Wanted) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
-        let mut all = Digest::ALL.map(|digest| (digest, Stretch::new(digest, self.password, self.salt)));
+    /// Each round continues from the previous one, so trying all numbers costs little more than the largest one.
+    fn search_rounds(&self, accept: Accept) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
+        let mut all = Digest::ALL.map(|digest| (digest, Pbkdf2::new(digest, self.password, self.salt)));
         for rounds in 1..=MAX_ROUNDS {
-            for (digest, stretch) in &mut all {
-                if let Some(clear) = self.unseal(&stretch.material(), wanted) {
+            for (digest, pbkdf2) in &mut all {
+                if let Some(clear) = self.unseal(&pbkdf2.material(), accept) {
                     return Some((clear, Derivation { digest: *digest, pbkdf2_rounds: NonZeroU32::new(rounds) }));
                 }
-                stretch.step();
+                pbkdf2.step();
             }
         }
         None
     }
 
-    /// `EVP_BytesToKey` with one round: each digest is over the one before it, password and salt.
+    /// `EVP_BytesToKey` with one round: each digest covers the previous one, the password and the salt.
     fn bytes_to_key(&self, digest: Digest) -> Material {
         let mut material = Zeroizing::new([0; MATERIAL_BYTES]);
         let mut last = None::<digest::Digest>;
@@ -164,9 +163,8 @@ impl<'a> Salted<'a> {
         material
     }
 
-    /// The content without its padding. The last block is looked at before all others: its padding
-    /// tells most wrong keys.
-    fn unseal(&self, material: &Material, wanted: Wanted) -> Option<Zeroizing<Vec<u8>>> {
+    /// The content without its padding. The last block is decrypted first: its padding already rejects most wrong keys.
+    fn unseal(&self, material: &Material, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
         let (key, iv) = material.split_first_chunk::<32>()?;
         let iv = <[u8; BLOCK]>::try_from(iv).ok()?;
         let (blocks, _) = self.sealed.as_chunks::<BLOCK>();
@@ -182,18 +180,18 @@ impl<'a> Salted<'a> {
         DecryptingKey::cbc(unbound).ok()?.decrypt(clear.as_mut_slice(), context).ok()?;
         let length = clear.len().checked_sub(padding)?;
         clear.truncate(length);
-        wanted(&clear).then_some(clear)
+        accept(&clear).then_some(clear)
     }
 }
 
-/// Encrypts content with a password and a random salt, its key derived as the server does by default.
+/// Encrypts content with a password and a random salt, with the server's default key derivation.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system gives no random bytes.
+/// [`KeyringError::Cipher`] if the system has no random bytes.
 pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, KeyringError> {
     let mut salt = [0; 8];
     SystemRandom::new().fill(&mut salt).map_err(|_| KeyringError::Cipher)?;
-    let material = Salted { salt: &salt, sealed: &[], password }.bytes_to_key(Digest::default());
+    let material = OpensslFile { salt: &salt, sealed: &[], password }.bytes_to_key(Digest::default());
     let (key, iv) = material.split_first_chunk::<32>().ok_or(KeyringError::Cipher)?;
     let iv = <[u8; BLOCK]>::try_from(iv).map_err(|_| KeyringError::Cipher)?;
     let mut sealed = Zeroizing::new(Vec::with_capacity(clear.len().saturating_add(BLOCK)));
@@ -205,12 +203,12 @@ pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, KeyringErro
     Ok([b"Salted__".as_slice(), &salt, &sealed].concat())
 }
 
-/// Tells content from what a wrong key gives.
-pub(crate) type Wanted = fn(&[u8]) -> bool;
+/// Distinguishes valid content from the result of a wrong key.
+pub(crate) type Accept = fn(&[u8]) -> bool;
 
 type Material = Zeroizing<[u8; MATERIAL_BYTES]>;
 
-/// Bytes of PKCS #7 padding in the last block.
+/// Length of the PKCS #7 padding, from the last block.
 fn padding(block: &[u8; BLOCK]) -> Option<usize> {
     let value = *block.last()?;
     let count = usize::from(value);
@@ -218,20 +216,20 @@ fn padding(block: &[u8; BLOCK]) -> Option<usize> {
     ((1..=BLOCK).contains(&count) && padded).then_some(count)
 }
 
-/// PBKDF2 (RFC 8018) that can go on after any round.
-struct Stretch {
+/// PBKDF2 (RFC 8018) that can continue after any round.
+struct Pbkdf2 {
     key: hmac::Key,
     parts: Vec<Part>,
 }
 
-/// One of its blocks: the newest round, and the sum of all.
+/// A block of the output: its newest round, and the XOR of all rounds.
 struct Part {
     last: hmac::Tag,
     sum: Zeroizing<Vec<u8>>,
 }
 
-impl Stretch {
-    /// After the first round.
+impl Pbkdf2 {
+    /// State after the first round.
     fn new(digest: Digest, password: &[u8], salt: &[u8]) -> Self {
         let key = hmac::Key::new(digest.keyed(), password);
         let count = MATERIAL_BYTES.div_ceil(digest.plain().output_len().max(1));
@@ -334,9 +332,9 @@ mod tests {
         let ways = VECTORS.map(|(digest, rounds, _)| Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) });
         for ((.., hex), way) in VECTORS.into_iter().zip(ways) {
             let bytes = file(hex);
-            let salted = Salted::new(&bytes, b"secret").unwrap();
+            let file = OpensslFile::new(&bytes, b"secret").unwrap();
             for other in ways {
-                let clear = salted.open(other, |clear| clear.starts_with(b"1;"));
+                let clear = file.open(other, |clear| clear.starts_with(b"1;"));
                 assert_eq!(
                     clear.map(|clear| clear.to_vec()),
                     (other == way).then(|| CLEAR.to_vec()),
@@ -350,8 +348,8 @@ mod tests {
     fn the_way_is_found_by_searching() {
         for (digest, rounds, hex) in VECTORS {
             let bytes = file(hex);
-            let salted = Salted::new(&bytes, b"secret").unwrap();
-            let (clear, found) = salted.search(|clear| clear.starts_with(b"1;")).unwrap();
+            let file = OpensslFile::new(&bytes, b"secret").unwrap();
+            let (clear, found) = file.search(|clear| clear.starts_with(b"1;")).unwrap();
             assert_eq!(
                 (clear.as_slice(), found),
                 (CLEAR, Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) })
@@ -363,7 +361,7 @@ mod tests {
     fn a_file_without_whole_blocks_is_cut_off() {
         let bytes = file(VECTORS[0].2);
         for end in [8, 15, 16, 17, 63] {
-            assert!(matches!(Salted::new(&bytes[..end], b"secret"), Err(KeyringError::Truncated)), "{end}");
+            assert!(matches!(OpensslFile::new(&bytes[..end], b"secret"), Err(KeyringError::Truncated)), "{end}");
         }
     }
 

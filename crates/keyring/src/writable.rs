@@ -1,4 +1,4 @@
-//! A keyring that keys are wrapped under: adding master keys to it.
+//! Writable keyrings: the keyring file of a server that does not run, to which master keys are added.
 
 use std::{
     fmt::Write as _,
@@ -25,10 +25,10 @@ use crate::{
     store::{StoreKind, kind_of, recognise},
 };
 
-/// Bytes of a master key.
+/// Length of a master key.
 const KEY_BYTES: usize = 32;
 
-/// What a master key is for.
+/// What a master key encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Tablespaces and the redo log: `INNODBKey-<uuid>-<number>`.
@@ -37,79 +37,79 @@ pub enum Purpose {
     Replication,
 }
 
-/// What of a server loads its keyring file.
+/// The part of the server that loads the keyring file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadedBy {
-    /// `component_keyring_file`, of MySQL 8.0 and newer.
+    /// `component_keyring_file` of MySQL 8.0 and newer.
     #[default]
     Component,
-    /// The plug-in `keyring_file`, of MySQL 5.7: it has a format of its own.
+    /// The `keyring_file` plug-in of MySQL 5.7, with a file format of its own.
     Plugin,
 }
 
-/// The keyring file of one server, to add master keys to.
+/// The keyring file of one server, to which master keys can be added.
 ///
-/// The server must not be running: it keeps its keys in memory and writes the whole file.
+/// The server must not run: it keeps its keys in memory and rewrites the whole file.
 #[derive(Debug)]
-pub struct OwnKeyring {
+pub struct WritableKeyring {
     path: PathBuf,
 }
 
-/// A master key and what its name says.
+/// A master key and the parts of its name.
 #[derive(Clone, Debug)]
-pub struct OwnKey {
-    /// Its name.
+pub struct AddedKey {
+    /// Full name.
     pub name: String,
-    /// Uuid in its name.
+    /// UUID in the name.
     pub server_uuid: String,
-    /// Number in its name.
+    /// Number in the name.
     pub number: u32,
-    /// The key.
+    /// The key, 32 bytes.
     pub key: Key,
 }
 
-impl OwnKeyring {
-    /// Opens a keyring file, or the one that a component's configuration names, and makes sure that
-    /// keys can be added. The keyring file may not be there yet: then it has no keys.
+impl WritableKeyring {
+    /// Opens a keyring file, or the one named by a component's configuration, and checks that keys can be added. A
+    /// keyring file that does not exist yet has no keys.
     ///
     /// # Errors
     /// [`KeyringError`].
-    pub fn open(given: &Path) -> Result<Self, KeyringError> {
-        let path = match read_file(given) {
-            Err(KeyringError::NotFound) if !is_configuration(given, &[]) => given.to_owned(),
+    pub fn open(path: &Path) -> Result<Self, KeyringError> {
+        let path = match read_file(path) {
+            Err(KeyringError::NotFound) if !is_configuration(path, &[]) => path.to_owned(),
             Err(error) => return Err(error),
-            Ok(bytes) if is_configuration(given, &bytes) => {
+            Ok(bytes) if is_configuration(path, &bytes) => {
                 if is_read_only(&bytes) {
                     return Err(KeyringError::ReadOnly);
                 }
-                keyring_path(given, None)?
+                keyring_path(path, None)?
             }
-            Ok(_) => given.to_owned(),
+            Ok(_) => path.to_owned(),
         };
-        // A link stays one: what it points at is replaced. Where that is not there, its disk may be missing.
+        // A link remains a link: its target is replaced. If the target is missing, its disk may not be mounted.
         let path = match path.canonicalize() {
             Ok(found) => found,
             Err(_) if path.is_symlink() => return Err(KeyringError::LinkToNothing),
             Err(_) => path,
         };
-        let own = Self { path };
-        own.load()?;
-        let bytes = own.bytes()?;
-        let loaded_by = if is_of_plugin(&bytes)? { LoadedBy::Plugin } else { LoadedBy::Component };
+        let keyring = Self { path };
+        keyring.load()?;
+        let bytes = keyring.bytes()?;
+        let loaded_by = if is_plugin_file(&bytes)? { LoadedBy::Plugin } else { LoadedBy::Component };
         with_key(&bytes, "", loaded_by)?;
-        own.no_backup()?;
-        accessat(CWD, own.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+        keyring.refuse_backup()?;
+        accessat(CWD, keyring.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
             .map_err(|error| KeyringError::CannotWrite(error.into()))?;
-        Ok(own)
+        Ok(keyring)
     }
 
-    /// The keyring file.
+    /// Path of the keyring file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it has a key of this name.
+    /// Whether the keyring has a key of this name.
     ///
     /// # Errors
     /// [`KeyringError`].
@@ -117,21 +117,20 @@ impl OwnKeyring {
         Ok(self.load()?.get(name).is_some())
     }
 
-    /// Adds a master key under a uuid of its own; it is in the file and on disk when this returns.
+    /// Adds a new master key under a new UUID; when this returns, it is durable.
     ///
-    /// It is never one that is there: that could have come from the server that keys are not to be
-    /// shared with. Its number is above all others, so that a server that counts on from it finds
-    /// no key under the next name.
+    /// An existing key is never reused: it could come from the server that must not share keys. The number is above all
+    /// others, so a server that counts on from it finds no key under the next name.
     ///
     /// # Errors
-    /// [`KeyringError::CannotWrite`], [`KeyringError::CannotAdd`] and [`KeyringError::NotForPlugin`] if the file is of the
-    /// other kind, and others; the file is then as it was.
-    pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<OwnKey, KeyringError> {
-        // Others add keys too: what is read has to be what is replaced.
+    /// [`KeyringError::CannotWrite`]; [`KeyringError::CannotAdd`] and [`KeyringError::NotForPlugin`] if the file is of
+    /// the other kind; others of reading. The file is then unchanged.
+    pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, KeyringError> {
+        // Other runs add keys, too: the lock covers reading and replacing the file.
         let directory = File::open(self.directory()).map_err(KeyringError::CannotWrite)?;
         flock(&directory, FlockOperation::LockExclusive).map_err(|error| KeyringError::CannotWrite(error.into()))?;
-        self.no_backup()?;
-        let number = self.load()?.names().filter_map(|name| number_of(purpose, name)).max().unwrap_or(0);
+        self.refuse_backup()?;
+        let number = self.load()?.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
         let number = number.checked_add(1).ok_or(KeyringError::Cipher)?;
         let server_uuid = new_uuid()?;
         let name = match purpose {
@@ -141,7 +140,7 @@ impl OwnKeyring {
         replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(KeyringError::CannotWrite)?;
         directory.sync_all().map_err(KeyringError::CannotWrite)?;
         let key = self.load()?.get(&name).cloned().ok_or(KeyringError::Truncated)?;
-        Ok(OwnKey { name, server_uuid, number, key })
+        Ok(AddedKey { name, server_uuid, number, key })
     }
 
     fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
@@ -155,26 +154,26 @@ impl OwnKeyring {
         MysqlKeyring::load(&self.bytes()?)
     }
 
-    /// The directory that the keyring file is in.
+    /// Directory of the keyring file.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        directory_of(&self.path)
+        parent_directory(&self.path)
     }
 
-    /// A backup beside the keyring is of a write that a server did not end: at its next start the
-    /// server puts it in the keyring's place, and what was added since is gone.
-    fn no_backup(&self) -> Result<(), KeyringError> {
+    /// Fails if the keyring has a `.backup`, which an interrupted server left: at its next start the server restores
+    /// it, and keys added since would be lost.
+    fn refuse_backup(&self) -> Result<(), KeyringError> {
         let mut backup = self.path.clone().into_os_string();
         backup.push(".backup");
         if Path::new(&backup).symlink_metadata().is_ok() { Err(KeyringError::Backup) } else { Ok(()) }
     }
 }
 
-fn directory_of(path: &Path) -> &Path {
+fn parent_directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-fn number_of(purpose: Purpose, name: &str) -> Option<u32> {
+fn key_number(purpose: Purpose, name: &str) -> Option<u32> {
     match (purpose, KeyName::parse(name)) {
         (Purpose::Innodb, KeyName::InnodbMaster { number, .. })
         | (Purpose::Replication, KeyName::Replication { number, .. }) => Some(number),
@@ -182,7 +181,7 @@ fn number_of(purpose: Purpose, name: &str) -> Option<u32> {
     }
 }
 
-/// Whether a file is a configuration rather than a keyring.
+/// Whether the file is a configuration and not a keyring.
 fn is_configuration(path: &Path, bytes: &[u8]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -190,11 +189,11 @@ fn is_configuration(path: &Path, bytes: &[u8]) -> bool {
     matches!(kind, Some(StoreKind::ComponentConfig | StoreKind::Manifest)) || name.ends_with(".cnf")
 }
 
-fn is_of_plugin(bytes: &[u8]) -> Result<bool, KeyringError> {
+fn is_plugin_file(bytes: &[u8]) -> Result<bool, KeyringError> {
     Ok(!bytes.is_empty() && matches!(kind_of(bytes)?, StoreKind::PluginFileV1 | StoreKind::PluginFileV2))
 }
 
-/// The file with one more key, for what loads it.
+/// The file with one more key, in the format that `loaded_by` reads.
 fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| KeyringError::Cipher)?;
@@ -208,10 +207,10 @@ fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<
     plugin_file::with_key(before, kind, name, key.as_slice()).ok_or(KeyringError::CannotAdd)
 }
 
-/// The component's file with one more key.
+/// A component's file with one more key.
 fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     #[derive(Deserialize)]
-    struct Whole<'a> {
+    struct ComponentFile<'a> {
         #[serde(borrow)]
         elements: Vec<&'a RawValue>,
     }
@@ -220,8 +219,8 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     } else {
         match kind_of(before)? {
             StoreKind::ComponentFile => {
-                let whole: Whole<'_> = serde_json::from_slice(before).map_err(|_| KeyringError::Truncated)?;
-                whole.elements
+                let file: ComponentFile<'_> = serde_json::from_slice(before).map_err(|_| KeyringError::Truncated)?;
+                file.elements
             }
             _ => return Err(KeyringError::CannotAdd),
         }
@@ -230,7 +229,7 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     for byte in key.iter() {
         let _ = write!(digits, "{byte:02X}");
     }
-    // Room from the start: a vector that grows leaves keys behind.
+    // Allocated once: reallocation would leave keys in memory.
     let mut after = Zeroizing::new(Vec::with_capacity(before.len().saturating_add(1024)));
     after.extend(br#"{"version":"1.0","elements":["#);
     for element in elements {
@@ -245,33 +244,33 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     Ok(after)
 }
 
-/// Puts a file in another's place, with its owner and permissions, when it is on disk. What is beside it
-/// has one name, so that a try that was killed leaves nothing behind that the next one does not replace.
+/// Atomically replaces a file, keeping owner and permissions, after syncing the new one. The temporary file has a fixed
+/// name, so the next run replaces what a killed one left.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.sealant-part"));
-    match std::fs::remove_file(&beside) {
+    let temporary = path.with_file_name(format!(".{name}.sealant-part"));
+    match std::fs::remove_file(&temporary) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let written = write_new(&beside, path, bytes).and_then(|()| std::fs::rename(&beside, path));
+    let written = write_new(&temporary, path, bytes).and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        let _ = std::fs::remove_file(&temporary);
     }
     written
 }
 
-fn write_new(beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(beside)?;
+fn write_new(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
     file.write_all(bytes)?;
     match path.metadata() {
         Ok(found) => {
             fchown(&file, Some(found.uid()), Some(found.gid()))?;
             file.set_permissions(std::fs::Permissions::from_mode(found.mode() & 0o7777))?;
         }
-        // A new keyring belongs to whom its directory belongs: the server that is to use it.
+        // A new keyring gets the owner of its directory: the server that will use it.
         Err(_) => {
-            let parent = directory_of(path).metadata()?;
+            let parent = parent_directory(path).metadata()?;
             match fchown(&file, Some(parent.uid()), Some(parent.gid())) {
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),
                 _ => {}
@@ -281,7 +280,7 @@ fn write_new(beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A random uuid (version 4).
+/// A random UUID (version 4).
 fn new_uuid() -> Result<String, KeyringError> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| KeyringError::Cipher)?;
@@ -299,28 +298,28 @@ mod tests {
 
     use super::*;
 
-    fn add(own: &OwnKeyring, purpose: Purpose) -> OwnKey {
-        own.add(purpose, LoadedBy::Component).unwrap()
+    fn add(keyring: &WritableKeyring, purpose: Purpose) -> AddedKey {
+        keyring.add(purpose, LoadedBy::Component).unwrap()
     }
 
     #[test]
     fn a_keyring_is_of_the_kind_that_its_server_loads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
-        let own = OwnKeyring::open(&path).unwrap();
-        let keys = [1, 2].map(|_| own.add(Purpose::Innodb, LoadedBy::Plugin).unwrap());
+        let keyring = WritableKeyring::open(&path).unwrap();
+        let keys = [1, 2].map(|_| keyring.add(Purpose::Innodb, LoadedBy::Plugin).unwrap());
         assert_eq!(keys.each_ref().map(|key| key.number), [1, 2]);
         let bytes = fs::read(&path).unwrap();
         assert!(bytes.starts_with(b"Keyring file version:1.0") && bytes.ends_with(b"EOF"));
-        let own = OwnKeyring::open(&path).unwrap();
-        assert!(keys.iter().all(|key| own.has(&key.name).unwrap()));
-        let component = own.add(Purpose::Innodb, LoadedBy::Component);
+        let keyring = WritableKeyring::open(&path).unwrap();
+        assert!(keys.iter().all(|key| keyring.has(&key.name).unwrap()));
+        let component = keyring.add(Purpose::Innodb, LoadedBy::Component);
         assert!(matches!(component, Err(KeyringError::CannotAdd)));
         assert_eq!(fs::read(&path).unwrap(), bytes);
         fs::remove_file(&path).unwrap();
-        add(&own, Purpose::Innodb);
+        add(&keyring, Purpose::Innodb);
         let bytes = fs::read(&path).unwrap();
-        assert!(matches!(own.add(Purpose::Innodb, LoadedBy::Plugin), Err(KeyringError::NotForPlugin)));
+        assert!(matches!(keyring.add(Purpose::Innodb, LoadedBy::Plugin), Err(KeyringError::NotForPlugin)));
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
 
@@ -328,9 +327,9 @@ mod tests {
     fn a_keyring_that_is_not_there_is_made() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
-        let own = OwnKeyring::open(&path).unwrap();
+        let keyring = WritableKeyring::open(&path).unwrap();
         assert!(!path.exists());
-        let (innodb, replication) = (add(&own, Purpose::Innodb), add(&own, Purpose::Replication));
+        let (innodb, replication) = (add(&keyring, Purpose::Innodb), add(&keyring, Purpose::Replication));
         assert_ne!(innodb.key.as_bytes(), replication.key.as_bytes());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
@@ -338,7 +337,7 @@ mod tests {
         assert_eq!(innodb.name, name);
         assert_eq!(read.get(&name).unwrap().as_bytes(), innodb.key.as_bytes());
         assert_eq!(read.names().count(), 2);
-        assert!(own.has(&name).unwrap() && !own.has("INNODBKey-x-1").unwrap());
+        assert!(keyring.has(&name).unwrap() && !keyring.has("INNODBKey-x-1").unwrap());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
@@ -356,11 +355,11 @@ mod tests {
             format!(r#"{{"version":"1.0","elements":[{},{},{}]}}"#, element("mine", "u@%"), innodb(9), innodb(10));
         fs::write(&path, &text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let own = OwnKeyring::open(&path).unwrap();
-        let added = add(&own, Purpose::Innodb);
+        let keyring = WritableKeyring::open(&path).unwrap();
+        let added = add(&keyring, Purpose::Innodb);
         assert_eq!(added.number, 11);
         assert!(added.server_uuid != uuid && added.key.as_bytes() != [0xab; 32]);
-        assert_eq!(add(&own, Purpose::Replication).number, 1);
+        assert_eq!(add(&keyring, Purpose::Replication).number, 1);
         // Other keys and permissions stay.
         assert!(fs::read_to_string(&path).unwrap().starts_with(text.trim_end_matches("]}")));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
@@ -372,7 +371,7 @@ mod tests {
         let path = directory.path().join("keyring");
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| add(&OwnKeyring::open(&path).unwrap(), Purpose::Innodb));
+                scope.spawn(|| add(&WritableKeyring::open(&path).unwrap(), Purpose::Innodb));
             }
         });
         let read = MysqlKeyring::load(&fs::read(&path).unwrap()).unwrap();
@@ -385,15 +384,15 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let (config, path) = (at("component_keyring_file.cnf"), at("k"));
         fs::write(&config, format!(r#"{{"path":"{}","read_only":true}}"#, path.display())).unwrap();
-        assert!(matches!(OwnKeyring::open(&config), Err(KeyringError::ReadOnly)));
-        assert!(matches!(OwnKeyring::open(&at("component_keyring_other.cnf")), Err(KeyringError::NotFound)));
+        assert!(matches!(WritableKeyring::open(&config), Err(KeyringError::ReadOnly)));
+        assert!(matches!(WritableKeyring::open(&at("component_keyring_other.cnf")), Err(KeyringError::NotFound)));
         fs::write(&path, r#"{"version":"1.0","elements":[{"user":"","da"#).unwrap();
-        assert!(matches!(OwnKeyring::open(&path), Err(KeyringError::Truncated)));
-        assert!(matches!(OwnKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
+        assert!(matches!(WritableKeyring::open(&path), Err(KeyringError::Truncated)));
+        assert!(matches!(WritableKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
         std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
-        assert!(matches!(OwnKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
+        assert!(matches!(WritableKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
         fs::write(at("plain.backup"), "").unwrap();
-        assert!(matches!(OwnKeyring::open(&at("plain")), Err(KeyringError::Backup)));
+        assert!(matches!(WritableKeyring::open(&at("plain")), Err(KeyringError::Backup)));
     }
 
     #[test]

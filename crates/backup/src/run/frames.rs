@@ -1,4 +1,4 @@
-//! Units that changed, gathered into frames: opened, compressed, and put into packs.
+//! Collects changed units into frames: decrypts and compresses them, and adds them to packs.
 
 use std::sync::atomic::Ordering;
 
@@ -16,19 +16,19 @@ use zeroize::Zeroizing;
 use super::{Run, files::FilePlan};
 use crate::BackupError;
 
-/// Plain text of a pack, so that the pack has at most 32 MiB.
+/// Plain text of a pack, so that a pack has at most 32 MiB.
 const PACK_BYTES: u64 = (32 << 20) - MAX_FRAME_BYTES as u64 - (128 << 10);
 
-/// Where parts of a file were put in a pack that is not finished.
+/// Location of parts of a file in the current pack.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct PackedPart {
     pub(super) file: usize,
     pub(super) extents: Vec<Extent>,
     pub(super) frame: FrameAt,
 }
 
-/// What one thread gathers.
-pub(super) struct Gather<'r> {
+/// State of one thread.
+pub(super) struct FrameBuilder<'r> {
     run: &'r Run<'r>,
     current: Option<(usize, &'r FilePlan)>,
     cipher: Option<(KeyVersion, SpaceCipher)>,
@@ -38,10 +38,10 @@ pub(super) struct Gather<'r> {
     marks: Vec<u8>,
     packer: Packer,
     pack: Option<PackWriter<Vec<u8>>>,
-    placed: Vec<Placed>,
+    parts: Vec<PackedPart>,
 }
 
-impl<'r> Gather<'r> {
+impl<'r> FrameBuilder<'r> {
     pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
         Ok(Self {
             run,
@@ -53,11 +53,11 @@ impl<'r> Gather<'r> {
             marks: Vec::new(),
             packer: Packer::new(run.config.level)?,
             pack: None,
-            placed: Vec::new(),
+            parts: Vec::new(),
         })
     }
 
-    /// Begins with a file, or another part of it.
+    /// Starts a file, or another part of it.
     pub(super) fn begin(&mut self, number: usize, file: &'r FilePlan) {
         self.current = Some((number, file));
         self.cipher = None;
@@ -68,7 +68,7 @@ impl<'r> Gather<'r> {
         let follows = self.extents.last().is_some_and(|last| last.at.saturating_add(last.bytes) == at);
         let is_tablespace = self.current.is_some_and(|(_, file)| file.is_tablespace);
         let is_full = self.bytes.len().saturating_add(unit.len()) > MAX_FRAME_BYTES || self.extents.len() >= MAX_RUNS;
-        // Only pages say themselves where they belong.
+        // Only pages contain their own position.
         if is_full || !(follows || is_tablespace) {
             self.flush()?;
         }
@@ -80,12 +80,12 @@ impl<'r> Gather<'r> {
         Ok(())
     }
 
-    /// Parts of logs are opened chunk by chunk.
+    /// Ends a chunk: parts of logs are decrypted chunk by chunk.
     pub(super) fn end_of_chunk(&mut self) -> Result<(), BackupError> {
         if self.current.is_some_and(|(_, file)| file.is_tablespace) { Ok(()) } else { self.flush() }
     }
 
-    /// Makes a frame of what was gathered.
+    /// Writes the collected units as a frame.
     pub(super) fn flush(&mut self) -> Result<(), BackupError> {
         let (Some((number, file)), false) = (self.current, self.bytes.is_empty()) else { return Ok(()) };
         let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
@@ -106,12 +106,12 @@ impl<'r> Gather<'r> {
         if description.opened.is_some() {
             progress.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
-        self.placed.push(Placed { file: number, extents: description.extents, frame });
+        self.parts.push(PackedPart { file: number, extents: description.extents, frame });
         self.bytes.clear();
         if is_full { self.put() } else { Ok(()) }
     }
 
-    /// Opens what was gathered, if a key at hand does; `None` if nothing is opened.
+    /// Decrypts the collected units if a given key fits; `None` if they stay as they are.
     fn open(&mut self, file: &FilePlan, offset: u64) -> Option<Opened> {
         let space = file.space.as_ref()?;
         let version = space.version_of(&self.bytes);
@@ -134,18 +134,18 @@ impl<'r> Gather<'r> {
         })
     }
 
-    /// Ends the pack, and puts it into the repository.
+    /// Completes the pack and stores it.
     fn put(&mut self) -> Result<(), BackupError> {
         let Some(pack) = self.pack.take() else { return Ok(()) };
         let bytes = pack.finish()?;
-        self.run.packs.put(&bytes, std::mem::take(&mut self.placed), self.run.progress)
+        self.run.packs.put(&bytes, std::mem::take(&mut self.parts), self.run.progress)
     }
 
-    /// Puts what is left.
+    /// Stores the last pack.
     pub(super) fn finish(mut self) -> Result<(), BackupError> {
         self.flush()?;
         self.put()?;
-        // Pages in clear text.
+        // The buffer has pages in clear text.
         drop(Zeroizing::new(std::mem::take(&mut self.bytes)));
         Ok(())
     }

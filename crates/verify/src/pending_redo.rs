@@ -1,12 +1,12 @@
-//! What a MariaDB that runs or was killed leaves on disk until its redo log is applied, and what
-//! would be damage otherwise.
+//! What a running or killed MariaDB leaves on disk until its redo log is applied, and what would otherwise count as
+//! damage.
 //!
-//! - A page that was allocated before the newest checkpoint and freed after it is never written:
-//!   the descriptor on disk says that it is in use, and it is zero.
-//! - An undo tablespace (`innodb_undo_log_truncate`) is cut at once; page 0, which tells its length,
-//!   is written with the next checkpoint.
+//! - A page that was allocated before the newest checkpoint and freed after it is never written: the descriptor on disk
+//!   says that it is in use, but it is zero.
+//! - An undo tablespace (`innodb_undo_log_truncate`) is truncated at once; page 0 with its length is written at the
+//!   next checkpoint.
 //!
-//! Both seen on MariaDB 10.11, the second on 11.8 too.
+//! Both seen on MariaDB 10.11, the second also on 11.8.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use innodb::verify::{Check, FileReport, Verdict};
 
 use crate::plan::name;
 
-/// What servers leave of an undo tablespace at least.
+/// Minimum length that servers leave of an undo tablespace.
 ///
 /// Source: `srv0srv.h` (`SRV_UNDO_TABLESPACE_SIZE_IN_PAGES`).
 const SHORTEST_UNDO_BYTES: u64 = 10 << 20;
 
-/// Whether all that is wrong with a tablespace can be of a server that did not come to its end.
-pub(crate) fn explains(report: &FileReport, path: &Path, bytes: u64) -> bool {
+/// Whether pending redo can explain everything that is wrong with a tablespace.
+pub(crate) fn can_explain(report: &FileReport, path: &Path, bytes: u64) -> bool {
     let shortened = is_undo(path) && bytes >= SHORTEST_UNDO_BYTES;
     let harmless = |check: Check| match check {
         Check::AllocatedZero => true,
@@ -32,13 +32,13 @@ pub(crate) fn explains(report: &FileReport, path: &Path, bytes: u64) -> bool {
         && report.findings.iter().all(|finding| harmless(finding.check))
 }
 
-/// By the name MariaDB gives them.
+/// Recognises MariaDB's undo tablespaces by name.
 fn is_undo(path: &Path) -> bool {
     innodb::file_kind::is_mariadb_undo(name(path))
 }
 
-/// Not damage, and not proven either: that only the redo log could tell.
-pub(crate) fn forgive(report: &mut FileReport) {
+/// Marks the findings as unproven: they are not damage, but only the redo log could prove that.
+pub(crate) fn mark_unproven(report: &mut FileReport) {
     for finding in &mut report.findings {
         if matches!(finding.check, Check::AllocatedZero | Check::FileSize) {
             finding.check = Check::Changing;
