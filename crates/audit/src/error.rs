@@ -1,6 +1,6 @@
 //! What can go wrong around an audit, apart from findings.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 /// Why an audit, or reading one of its files, could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -54,4 +54,16 @@ pub enum Error {
     /// The server could not be reached, understood or logged in to.
     #[error(transparent)]
     Server(#[from] server::Error),
+}
+
+impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Server(error) => error.hint(),
+            Self::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".into()),
+            _ => None,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Errors of backup and restore.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
 
 use archive::{ArchiveError, names::Number, sshsig::SshError};
 use store::StoreError;
@@ -171,7 +171,23 @@ impl BackupError {
             Self::Object { source: ArchiveError::Digest { .. }, .. } => {
                 "`sealant backup check all --objects` finds all damaged objects".to_owned()
             }
+            Self::Snapshot(error) => return error.hint().map(str::to_owned),
+            Self::Transfer(error) => return of_files(error),
             _ => return None,
         })
+    }
+}
+
+/// The next step after an error of a data directory, where that of a transfer would not do.
+fn of_files(error: &TransferError) -> Option<String> {
+    match error {
+        TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => {
+            error.hint().map(Cow::into_owned)
+        }
+        TransferError::Changed { .. } => Some("stop the server, or let a provider take a still copy of it".to_owned()),
+        TransferError::Occupied { .. } => {
+            Some("move it away and give the same command again: what was restored is kept".to_owned())
+        }
+        _ => None,
     }
 }

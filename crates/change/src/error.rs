@@ -1,6 +1,6 @@
 //! What can go wrong with a change.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
 
 use crate::Outcome;
 
@@ -142,6 +142,36 @@ fn evidence(remembered: u64, encrypted_files: u64) -> String {
 const GONE: [u16; 3] = [1146, 1051, 1049];
 
 impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Server(error) | Self::Statement { source: error, .. } => error.hint(),
+            Self::Audit(error) => error.hint(),
+            _ => self.fixed_hint().map(Cow::Borrowed),
+        }
+    }
+
+    const fn fixed_hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoKeyring { .. } => {
+                "make one with `sealant keyring init`, or configure a key service, and restart the server"
+            }
+            Self::NoKeyManagement { .. } => {
+                "make one with `sealant keyring init`, or load another key management plug-in, and restart the server"
+            }
+            Self::State { .. } => "name another directory with --state-dir",
+            Self::AnotherRun { .. } => "look at it with `sealant encrypt status`",
+            Self::Tool { .. } => "install it, or choose another --method",
+            Self::NoRoomForKeyring { .. } => "nothing was changed; make room and run it again",
+            Self::ReadOnlyKeyring { .. } => "set read_only to false in its configuration and restart",
+            Self::Keyring(_) | Self::KeyringOpensNotAll { .. } | Self::KeyringLost { .. } => {
+                "nothing was changed; restore the keyring from a backup before anything else"
+            }
+            _ => return None,
+        })
+    }
+
     /// Whether there is no use in going on.
     pub(crate) fn is_fatal(&self) -> bool {
         match self {

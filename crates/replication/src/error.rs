@@ -16,8 +16,8 @@ pub enum Error {
         /// The client's error.
         source: server::Error,
     },
-    /// A connection could not be opened.
-    #[error("{source}")]
+    /// A connection could not be opened; the message names the server.
+    #[error("{}", source.naming(endpoint))]
     Connect {
         /// Address of the server.
         endpoint: Endpoint,
@@ -162,6 +162,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether something was asked for that this kind of server never does.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::NoGroups)
+    }
+
     /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {

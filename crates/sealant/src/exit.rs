@@ -1,43 +1,91 @@
-//! Exit codes, the same for every verb; the table in `--help` and in the documents is made from it.
+//! Exit codes: the numbers are the same for every verb, and each verb says what they mean for it.
 
 use std::process::ExitCode;
 
 /// How a run ended, ordered by the code's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Clean at the chosen threshold.
+    /// Done, and nothing is wrong.
     Clean,
     /// The tool could not do its work.
     Failed,
     /// The command line is wrong. clap uses the same number.
     Usage,
-    /// Some failure reaches `--fail-on`.
+    /// Something is wrong: a finding that counts, damage, a proof that fails.
     Findings,
-    /// Something could not be judged and `--require-complete` was given.
+    /// Something could not be judged or proven.
     Incomplete,
     /// A waiver is expired, or the waiver file is not valid.
     BadWaiver,
 }
 
-/// Codes and their meaning, for the help texts.
-pub(crate) const TABLE: &str = "\
-Exit codes:
-  0  clean at the chosen threshold (and complete, with --require-complete)
-  1  the audit could not be done: server gone, file unreadable
-  2  wrong usage
-  3  a failure reaches --fail-on
-  4  evidence is incomplete and --require-complete was given
-  5  a waiver is expired, unknown or malformed";
+impl Exit {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Findings => 3,
+            Self::Incomplete => 4,
+            Self::BadWaiver => 5,
+        }
+    }
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Clean => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Findings => 3,
-            Exit::Incomplete => 4,
-            Exit::BadWaiver => 5,
-        })
+        Self::from(exit.code())
+    }
+}
+
+/// What the exit codes of a verb mean, in the order of their numbers.
+pub(crate) type Codes = &'static [(Exit, &'static str)];
+
+/// What the codes mean whatever the verb.
+pub(crate) const ALL: Codes = &[
+    (Exit::Clean, "done, and nothing is wrong"),
+    (Exit::Failed, "not done, or not to the end"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "something is wrong: a finding that counts, damage, a proof that fails"),
+    (Exit::Incomplete, "something could not be judged or proven"),
+    (Exit::BadWaiver, "a waiver is expired, unknown or malformed (audit)"),
+];
+
+/// The end of a help text: what the verb says of itself, and its exit codes.
+pub(crate) fn help(text: &str, codes: Codes) -> String {
+    let gap = if text.is_empty() { "" } else { "\n\n" };
+    let codes: Vec<_> = codes.iter().map(|(exit, meaning)| line(*exit, meaning)).collect();
+    format!("{text}{gap}Exit codes:\n{}", codes.join("\n"))
+}
+
+/// As wide as help texts are, with what follows the first line below its first word.
+fn line(exit: Exit, meaning: &str) -> String {
+    const WIDTH: usize = 100;
+    let (mut lines, mut column) = (format!("  {} ", exit.code()), 4);
+    for word in meaning.split(' ') {
+        if column + 1 + word.len() > WIDTH {
+            lines.push_str("\n    ");
+            column = 4;
+        }
+        lines.push(' ');
+        lines.push_str(word);
+        column += 1 + word.len();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_meaning_goes_on_below_its_first_word() {
+        const CODES: Codes = &[
+            (Exit::Clean, "done"),
+            (Exit::Incomplete, "a word or two that make it so long that it does not fit into one line of a help text"),
+        ];
+        let help = help("Example:\n  sealant", CODES);
+        assert!(help.starts_with("Example:\n  sealant\n\nExit codes:\n  0  done\n  4  a word"), "{help}");
+        assert!(help.ends_with("\n     of a help text") || help.ends_with("\n     a help text"), "{help}");
     }
 }

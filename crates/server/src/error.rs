@@ -465,6 +465,19 @@ impl Error {
         })
     }
 
+    /// The message with the name of the server before it, if it does not begin with that.
+    #[must_use]
+    pub fn naming(&self, endpoint: &Endpoint) -> String {
+        match self {
+            Self::Refused { .. }
+            | Self::NoSuchSocket { .. }
+            | Self::Io { .. }
+            | Self::NotMySql { .. }
+            | Self::PlaintextRefused { .. } => self.to_string(),
+            _ => format!("{endpoint}: {self}"),
+        }
+    }
+
     /// Whether the server answered this error for want of a privilege.
     pub fn is_privilege(&self) -> bool {
         // ER_DBACCESS_DENIED 1044, ER_TABLEACCESS_DENIED 1142, ER_COLUMNACCESS_DENIED 1143,

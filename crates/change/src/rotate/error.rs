@@ -145,6 +145,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// MariaDB's keys have no versions that could be rotated.
+    #[error("{server}: MariaDB has no master keys that could be rotated")]
+    NoMasterKey {
+        /// The server.
+        server: String,
+    },
     /// The register, or a copy that it names.
     #[error(transparent)]
     Register(#[from] register::Error),
@@ -187,6 +193,11 @@ impl Error {
                 "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits".to_owned()
             }
             Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes".to_owned(),
+            Self::NoMasterKey { .. } => {
+                "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
+                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
+                    .to_owned()
+            }
             Self::Register(error) => return error.hint().map(str::to_owned),
             Self::Age { .. } => return None,
         })
@@ -211,11 +222,6 @@ fn of_change(error: &crate::Error) -> Option<String> {
         }
         crate::Error::Keyring { .. } | crate::Error::KeyringOpensNotAll { .. } | crate::Error::KeyringLost { .. } => {
             LOST.to_owned()
-        }
-        crate::Error::Unsupported { reason, .. } if reason.starts_with("MariaDB") => {
-            "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
-             its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
-                .to_owned()
         }
         _ => return None,
     })

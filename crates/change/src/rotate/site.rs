@@ -76,7 +76,9 @@ impl Site {
 fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(), Error> {
     let version = &session.identity().version;
     let reason = match version.flavor {
-        Flavor::MariaDb if request.mariadb_key_id.is_none() => "MariaDB has no master keys that could be rotated",
+        Flavor::MariaDb if request.mariadb_key_id.is_none() => {
+            return Err(Error::NoMasterKey { server: server.to_owned() });
+        }
         Flavor::MariaDb if request.master_key || request.binlog_key || request.data_keys => {
             "on MariaDB only --mariadb-key-id makes sense"
         }

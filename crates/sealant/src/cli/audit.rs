@@ -12,13 +12,14 @@ use ::audit::outcome::Outcome;
 use ::audit::policy::Policy;
 use ::audit::run::{Rules, judge};
 use ::audit::waiver::Waivers;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::cli::connect::Login;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, warning};
+use crate::output::render::Render;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
 ///
@@ -33,8 +34,7 @@ use crate::output::message::{Failure, warning};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_precedence_over_arg = true,
-    after_help = EXAMPLES,
-    after_long_help = EXAMPLES,
+    after_help = exit::help(EXAMPLES, EXITS),
 )]
 pub(crate) struct Audit {
     #[command(subcommand)]
@@ -55,9 +55,16 @@ Examples:
   sealant audit --socket /run/mysqld/mysqld.sock --user audit --html report.html
   sealant audit --offline /backup/datadir --deep --keyring-copy /safe/keyring
   sealant audit mysql://audit@db1:3306 --tls-ca ca.pem --save today.json --fail-on medium
-  sealant audit diff yesterday.json today.json
+  sealant audit diff yesterday.json today.json";
 
-Exit codes: see `sealant --help`.";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "clean at the chosen threshold (and complete, with --require-complete)"),
+    (Exit::Failed, "the audit could not be done: server gone, file unreadable"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a failure reaches --fail-on"),
+    (Exit::Incomplete, "evidence is incomplete and --require-complete was given"),
+    (Exit::BadWaiver, "a waiver is expired, unknown or malformed"),
+];
 
 #[derive(Debug, Subcommand)]
 enum Sub {
@@ -66,26 +73,25 @@ enum Sub {
 
 /// Show what changed between two saved facts files: new, fixed, worse
 #[derive(Debug, Args)]
+#[command(after_help = exit::help("", DIFF_EXITS))]
 struct Diff {
     /// Facts saved earlier with --save
     before: PathBuf,
     /// Facts saved later
     after: PathBuf,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = DriftFormat::Table)]
-    format: DriftFormat,
+    #[command(flatten)]
+    render: Render,
     /// Exit 3 when a new or worse failure is at least this severe
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum DriftFormat {
-    /// For people
-    Table,
-    /// For scripts
-    Json,
-}
+const DIFF_EXITS: exit::Codes = &[
+    (Exit::Clean, "nothing of the chosen severity is new or worse"),
+    (Exit::Failed, "a file is unreadable, or holds no facts"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a new or worse failure reaches --fail-on"),
+];
 
 /// Options that decide how facts are judged.
 #[derive(Debug, Args)]
@@ -202,10 +208,7 @@ impl Diff {
         let at = after.collected_at;
         let rules = Rules::default();
         let drift = ::audit::diff::Drift::between(&judge(&before, &rules, at), &judge(&after, &rules, at));
-        let format = match self.format {
-            DriftFormat::Table => report::Format::Table,
-            DriftFormat::Json => report::Format::Json,
-        };
+        let format = self.render.format();
         let options = report::RenderOptions { width: 120, ..report::RenderOptions::default() };
         file::to_stdout(&|out| report::write_drift(format, &drift, &options, out).map_err(std::io::Error::from))?;
         let bad = self.fail_on.0.is_some_and(|severity| drift.worsened(severity));

@@ -13,7 +13,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ::backup::{BackupError, Config, Repository};
-use ::transfer::TransferError;
 use archive::sshsig::AllowedSigners;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -68,13 +67,13 @@ pub(crate) struct Configured {
 
 impl Configured {
     pub(crate) fn read(&self) -> Result<Config, Failure> {
-        Config::read(&self.config).map_err(failure)
+        Ok(Config::read(&self.config)?)
     }
 
     /// The configuration, and the repository it names.
     pub(crate) fn open(&self) -> Result<(Config, Repository), Failure> {
         let config = self.read()?;
-        let repository = ::backup::init::open(&config).map_err(failure)?;
+        let repository = ::backup::init::open(&config)?;
         Ok((config, repository))
     }
 }
@@ -82,37 +81,7 @@ impl Configured {
 /// Reads a file of allowed signers.
 pub(crate) fn signers(path: &Path) -> Result<AllowedSigners, Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    AllowedSigners::parse(&text).map_err(|source| failure(BackupError::Key { path: path.to_owned(), source }))
-}
-
-/// An error of the library for the user, with the next step where there is one.
-pub(crate) fn failure(error: BackupError) -> Failure {
-    match error {
-        BackupError::Snapshot(error) => super::snapshot::failure(error),
-        BackupError::Transfer(error) => of_files(&error),
-        error => {
-            let failure = Failure::new(error.to_string());
-            match error.hint() {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
-        }
-    }
-}
-
-/// An error of reading or writing a data directory.
-fn of_files(error: &TransferError) -> Failure {
-    match error {
-        TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => {
-            super::transfer::failure(error)
-        }
-        TransferError::Changed { .. } => {
-            Failure::new(error.to_string()).hint("stop the server, or let a provider take a still copy of it")
-        }
-        TransferError::Occupied { .. } => Failure::new(error.to_string())
-            .hint("move it away and give the same command again: what was restored is kept"),
-        _ => Failure::new(error.to_string()),
-    }
+    AllowedSigners::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source }.into())
 }
 
 /// Writes an object as one line of JSON.

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ::bench::{
     Environment, Experiment, ExperimentRecord, Opinion, Peer, PeerKind, Record, SCHEMA, Sample, Subject, arms,
@@ -25,7 +24,7 @@ use report::is_sound;
 use self::effort::Effort;
 use self::output::Output;
 use super::verify::{KeyStores, check_paths, processors};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
@@ -58,7 +57,7 @@ enum What {
 /// The files are only read, but --cold takes them out of the page cache, which slows a server on
 /// them for a while.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchVerify {
     /// Data directories, backups or single files
     #[arg(required = true, value_name = "PATH")]
@@ -87,12 +86,13 @@ const EXAMPLES: &str = "\
 Examples:
   sealant bench verify /backup/datadir --keyring keyring
   sealant bench verify t.ibd --innochecksum /usr/bin/innochecksum --rounds 20 --raw samples.jsonl
-  sealant bench verify /backup/datadir --keyring keyring --cold --format json
+  sealant bench verify /backup/datadir --keyring keyring --cold --format json";
 
-Exit codes:
-  0  measured
-  1  a key store or a file could not be read, or a program could not be run
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "a key store or a file could not be read, or a program could not be run"),
+    (Exit::Usage, "wrong usage"),
+];
 
 /// Other programs are timed on files of at least so many bytes: on smaller ones their start would
 /// be most of it.
@@ -360,27 +360,5 @@ fn missing(program: &OsStr) -> Failure {
 }
 
 fn failure(error: ::bench::Error) -> Failure {
-    Failure::new(error.to_string())
-}
-
-/// `90`, `90s`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
-    let unit = UNITS.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-    let seconds = unit.and_then(|(number, seconds)| number.parse::<u64>().ok()?.checked_mul(*seconds));
-    seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(|| "not a time, such as 90s".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
-        assert!(duration("0s").is_err() && duration("s").is_err() && duration("1d").is_err());
-    }
+    Failure::from(error)
 }

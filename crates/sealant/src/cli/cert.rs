@@ -6,11 +6,11 @@ mod show;
 
 use std::path::PathBuf;
 
-use ::cert::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage, names_in};
+use ::cert::{AlternativeName, Authority, Files, KeyType, LEAF_DAYS, Name, Order, Usage, names_in};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
@@ -20,7 +20,7 @@ use crate::output::message::Failure;
 /// are readable by their owner alone and are never overwritten unless told. Keep ca.key off the servers:
 /// whoever has it can make a certificate for any name.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Cert {
     #[command(subcommand)]
     command: Command,
@@ -43,13 +43,14 @@ Examples:
   sealant cert check --dir /etc/sealant/ca
   sealant cert renew --dir /etc/sealant/ca --within 30
   sealant cert install --socket /run/mysqld/mysqld.sock --user root \\
-      --cert db1.example.org.pem --key db1.example.org.key --ca ca.pem
+      --cert db1.example.org.pem --key db1.example.org.key --ca ca.pem";
 
-Exit codes:
-  0  done; with check: everything is in order
-  1  it failed, or was refused; nothing is changed unless the error says so
-  2  wrong usage
-  3  check: something is wrong, or expires soon";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "done; with check: everything is in order"),
+    (Exit::Failed, "it failed, or was refused; nothing is changed unless the error says so"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "check: something is wrong, or expires soon"),
+];
 
 /// Make an authority: DIR/ca.pem and DIR/ca.key
 #[derive(Debug, Args)]
@@ -184,24 +185,24 @@ impl Cert {
 impl Init {
     fn run(&self) -> Result<Exit, Failure> {
         let made = Authority::create(&self.dir, self.subject.as_deref(), self.key_type.into(), self.days, self.replace);
-        say(&[made.map_err(failure)?])
+        say(&[made?])
     }
 }
 
 impl Issue {
     fn run(&self) -> Result<Exit, Failure> {
-        let name: Name = self.name.parse().map_err(usage)?;
+        let name: Name = self.name.parse().map_err(Failure::bad_argument)?;
         let alternatives: Result<Vec<AlternativeName>, _> = self.san.iter().map(|name| name.parse()).collect();
         let order = Order {
             name,
-            alternatives: alternatives.map_err(usage)?,
+            alternatives: alternatives.map_err(Failure::bad_argument)?,
             key: self.key_type.into(),
             usage: self.usage.into(),
             days: self.days,
             replace: self.replace,
         };
-        let authority = Authority::open(&self.dir).map_err(failure)?;
-        say(&[authority.issue(&order).map_err(failure)?])
+        let authority = Authority::open(&self.dir)?;
+        say(&[authority.issue(&order)?])
     }
 }
 
@@ -209,9 +210,9 @@ impl Renew {
     fn run(&self) -> Result<Exit, Failure> {
         if self.ca {
             let days = self.days.unwrap_or(3650);
-            return say(&[Authority::extend(&self.dir, days).map_err(failure)?]);
+            return say(&[Authority::extend(&self.dir, days)?]);
         }
-        let authority = Authority::open(&self.dir).map_err(failure)?;
+        let authority = Authority::open(&self.dir)?;
         let days = self.days.unwrap_or(LEAF_DAYS);
         let (mut renewed, mut failed) = (Vec::new(), None);
         for name in self.names()? {
@@ -222,18 +223,18 @@ impl Renew {
             }
         }
         let said = say(&renewed)?;
-        failed.map_or(Ok(said), |error| Err(failure(error)))
+        failed.map_or(Ok(said), |error| Err(error.into()))
     }
 
     fn names(&self) -> Result<Vec<Name>, Failure> {
         if let Some(name) = &self.name {
-            return Ok(vec![name.parse().map_err(usage)?]);
+            return Ok(vec![name.parse().map_err(Failure::bad_argument)?]);
         }
         let days = i64::from(self.within.unwrap_or(0));
         let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(days.saturating_mul(24));
         let mut due = Vec::new();
-        for name in names_in(&self.dir).map_err(failure)? {
-            let certificates = ::cert::read_certificates(&Files::of(&self.dir, &name).certificate).map_err(failure)?;
+        for name in names_in(&self.dir)? {
+            let certificates = ::cert::read_certificates(&Files::of(&self.dir, &name).certificate)?;
             if certificates.first().is_some_and(|certificate| certificate.not_after < until) {
                 due.push(name);
             }
@@ -260,17 +261,4 @@ fn subject(text: &str) -> Result<String, String> {
         _ if text.chars().any(char::is_control) => Err("it has control characters".to_owned()),
         _ => Ok(text.to_owned()),
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failure(error: Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-fn usage(error: Error) -> Failure {
-    Failure { exit: Exit::Usage, ..failure(error) }
 }

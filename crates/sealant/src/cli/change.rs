@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::change::{LockPatience, StatementLog};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use server::{Options, Target};
 
 use crate::cli::connect::{self, Login};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::render::{Render, Writer};
 
 /// The server that is changed.
 #[derive(Debug, Args)]
@@ -71,45 +72,16 @@ impl Locks {
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     #[command(flatten)]
-    shape: Shape,
+    render: Render,
     /// No status line on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// The form of the report.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct Shape {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-/// Output format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Table,
-    /// For scripts: docs/schema
-    Json,
-}
-
-/// Writes a report in one form.
-pub(crate) type Writer<R> = fn(&R, &mut dyn Write) -> Result<(), report::Error>;
-
-impl Shape {
-    /// Writes the report to stdout, in the form that was asked for.
-    pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
-        let write = if self.format == Format::Json { json } else { table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
-    }
-}
-
 impl Output {
-    /// As [`Shape::write`].
+    /// As [`Render::write`].
     pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
-        self.shape.write(report, json, table)
+        self.render.write(report, json, table)
     }
 }
 
@@ -174,7 +146,7 @@ fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failu
 
 /// The log of what is sent to that server.
 pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Failure> {
-    StatementLog::open(path, &target.to_string(), &target.user).map_err(|error| Failure::new(error.to_string()))
+    Ok(StatementLog::open(path, &target.to_string(), &target.user)?)
 }
 
 /// For what changes nothing.
@@ -185,11 +157,5 @@ pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
 /// Where the register of keys is: as given, or the system's place for a user who may write there, or else
 /// the user's own.
 pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    register::state_dir(given).map_err(|error| {
-        let failure = Failure::usage(error.to_string());
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+    register::state_dir(given).map_err(Failure::bad_argument)
 }

@@ -3,17 +3,24 @@
 use clap::Args;
 use report::RenderOptions;
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
 /// List the checks of `audit`, or explain one
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  sealant checks rest-redo-plaintext")]
+#[command(after_help = exit::help(EXAMPLE, EXITS))]
 pub(crate) struct Checks {
     /// The check to explain; all are listed if absent
     id: Option<String>,
 }
+
+const EXAMPLE: &str = "\
+Example:
+  sealant checks rest-redo-plaintext";
+
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "listed, or explained"), (Exit::Usage, "wrong usage, or there is no such check")];
 
 impl Checks {
     pub(crate) fn run(self) -> Result<Exit, Failure> {

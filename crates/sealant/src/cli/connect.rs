@@ -11,7 +11,6 @@ use server::tls::Fingerprint;
 use server::{Endpoint, Options, Password, Target, TlsMode, TlsOptions};
 use zeroize::Zeroizing;
 
-use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 
 /// Options of the connection.
@@ -139,8 +138,7 @@ fn target(
     [error, hint]: [&str; 2],
 ) -> Result<Target, Failure> {
     if let Some(url) = url {
-        let mut target: Target =
-            url.parse().map_err(|e| Failure { exit: Exit::Usage, ..Failure::from(::audit::Error::from(e)) })?;
+        let mut target: Target = url.parse().map_err(|error: server::Error| Failure::bad_argument(error))?;
         if let Some(user) = &login.user {
             target.user.clone_from(user);
         }
@@ -163,7 +161,7 @@ pub(crate) fn client_options(file: Option<&Path>) -> Result<ClientOptions, Failu
         Some(file) => ClientOptions::from_file(file),
         None => ClientOptions::from_usual_files(),
     };
-    let options = read.map_err(|e| Failure::from(::audit::Error::from(e)))?;
+    let options = read?;
     for text in &options.warnings {
         warning(&describe(text));
     }

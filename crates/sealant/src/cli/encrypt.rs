@@ -1,6 +1,5 @@
 //! `sealant encrypt`: closes the gaps of a running server.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,16 +7,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, may_begin, plan};
-use ::change::{Control, Error, Limit, Request, Runs, Throttle, Window};
+use ::change::{Control, Limit, Request, Runs, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
-use crate::cli::transfer::parse_time;
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
+use crate::output::render::Writer;
 
 mod steer;
 
@@ -30,7 +30,7 @@ use steer::{Status, Which};
 /// tablespaces and tables; then whatever still holds clear text of before is made anew. At the end
 /// every page of every file is read, and that decides whether it is done.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Encrypt {
     #[command(subcommand)]
     command: Command,
@@ -65,7 +65,7 @@ struct Common {
     method: MethodName,
     /// How long writers to a table may wait for its copy; larger tables are given to gh-ost or
     /// pt-online-schema-change, or left alone if neither can be used
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time, help_heading = "Tables")]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time, help_heading = "Tables")]
     lock_budget: Duration,
     /// Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them
     #[arg(long, help_heading = "Tables")]
@@ -100,7 +100,7 @@ struct Common {
 #[command(next_help_heading = "Waiting")]
 struct ThrottleArgs {
     /// Wait while this server, if it is a replica, or a --replica is further behind
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
     max_lag: Option<Duration>,
     /// A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
     #[arg(long, value_name = "URL", requires = "max_lag")]
@@ -158,13 +158,14 @@ Examples:
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --purge-binlogs --yes --format json
   sealant encrypt run mysql://admin@db1 --tls-ca ca.pem --window 01:00-05:00 --throttle Threads_running=50 --lock-budget 10s
-  sealant encrypt status
+  sealant encrypt status";
 
-Exit codes:
-  0  every page was read, and all that the server can encrypt is encrypted
-  1  it could not be done: server gone, keyring not proven, a privilege is missing
-  2  wrong usage
-  3  something is in clear text that the server could encrypt; the report says what";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "every page was read, and all that the server can encrypt is encrypted"),
+    (Exit::Failed, "it could not be done: server gone, keyring not proven, a privilege is missing"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "something is in clear text that the server could encrypt; the report says what"),
+];
 
 impl Encrypt {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -187,7 +188,7 @@ impl Common {
         let plan = self.plan(&place)?;
         self.write(&plan.report(), write_encrypt_plan)?;
         // What is planned is worth to be read; that a run would refuse it has to be told.
-        may_begin(&place, &self.options()?, &not_logged(&place.target)?).map_err(failure)?;
+        may_begin(&place, &self.options()?, &not_logged(&place.target)?)?;
         Ok(Exit::Clean)
     }
 
@@ -195,7 +196,7 @@ impl Common {
     fn plan(&self, place: &Place) -> Result<Plan, Failure> {
         let log = not_logged(&place.target)?;
         let status = StatusLine::new(self.output.quiet);
-        plan(place, &self.options()?, &log, &|text| status.show(text)).map_err(failure)
+        Ok(plan(place, &self.options()?, &log, &|text| status.show(text))?)
     }
 
     fn place(&self) -> Result<Place, Failure> {
@@ -253,12 +254,11 @@ impl Run {
         let log = open_log(&self.log.log, &place.target)?;
         let runs = Runs::of(&state_dir(self.state_dir.clone())?);
         let server = place.target.to_string();
-        let control =
-            Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?).map_err(failure)?;
+        let control = Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?)?;
         let status = StatusLine::new(self.common.output.quiet);
         let report = plan.run(&place, &self.common.options()?, &log, &control, &|text| status.show(text));
         status.clear();
-        let report = report.map_err(failure)?;
+        let report = report?;
         self.common.write(&report, write_encrypt_run)?;
         if report.done {
             return Ok(Exit::Clean);
@@ -281,33 +281,4 @@ pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
         registered.map_err(|error| Failure::new(format!("signals cannot be waited for: {error}")))?;
     }
     Ok(stop)
-}
-
-/// An error with what to do about it.
-fn failure(error: Error) -> Failure {
-    let next = match &error {
-        Error::Server(e) => e.hint().map(Cow::into_owned),
-        Error::Statement { source, .. } => source.hint().map(Cow::into_owned),
-        Error::NoKeyring { .. } => {
-            Some("make one with `sealant keyring init`, or configure a key service, and restart the server".to_owned())
-        }
-        Error::NoKeyManagement { .. } => Some(
-            "make one with `sealant keyring init`, or load another key management plug-in, and restart the server"
-                .to_owned(),
-        ),
-        Error::State { .. } => Some("name another directory with --state-dir".to_owned()),
-        Error::AnotherRun { .. } => Some("look at it with `sealant encrypt status`".to_owned()),
-        Error::Tool { .. } => Some("install it, or choose another --method".to_owned()),
-        Error::NoRoomForKeyring { .. } => Some("nothing was changed; make room and run it again".to_owned()),
-        Error::ReadOnlyKeyring { .. } => Some("set read_only to false in its configuration and restart".to_owned()),
-        Error::Keyring(_) | Error::KeyringOpensNotAll { .. } | Error::KeyringLost { .. } => {
-            Some("nothing was changed; restore the keyring from a backup before anything else".to_owned())
-        }
-        _ => None,
-    };
-    let failure = match error {
-        Error::Audit(e) => return Failure::from(e),
-        other => Failure::new(other.to_string()),
-    };
-    Failure { hint: next, ..failure }
 }

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use ::change::init::{CheckReport, CheckRequest, Error, Request, State, check, plan};
+use ::change::init::{CheckReport, CheckRequest, Request, State, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{Consent, LogFile, Server, Shape, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log};
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keyring {
     #[command(subcommand)]
     command: Command,
@@ -67,7 +68,7 @@ struct Init {
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
-    shape: Shape,
+    render: Render,
 }
 
 /// Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists
@@ -90,20 +91,21 @@ struct Check {
     #[command(flatten)]
     log: LogFile,
     #[command(flatten)]
-    shape: Shape,
+    render: Render,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   sealant keyring init --socket /run/mysqld/mysqld.sock --user root
   sealant keyring init --config /etc/mysql/my.cnf --dry-run
-  sealant keyring check --socket /run/mysqld/mysqld.sock --user root --write-test
+  sealant keyring check --socket /run/mysqld/mysqld.sock --user root --write-test";
 
-Exit codes:
-  0  everything is written; or every check holds
-  1  it was refused, or could not be finished
-  2  wrong usage, nobody to ask and no --yes
-  3  a check failed; the report says which";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "everything is written; or every check holds"),
+    (Exit::Failed, "it was refused, or could not be finished"),
+    (Exit::Usage, "wrong usage, nobody to ask and no --yes"),
+    (Exit::Findings, "a check failed; the report says which"),
+];
 
 impl Keyring {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -122,7 +124,7 @@ impl Init {
             _ => Some(self.server.connection()?),
         };
         let connection = connection.as_ref().map(|(target, options)| (target, options));
-        let plan = plan(connection, &self.request()).map_err(|error| failure(&error))?;
+        let plan = plan(connection, &self.request())?;
         let planned = plan.report();
         if self.consent.dry_run || planned.done {
             return self.write(&planned);
@@ -131,7 +133,7 @@ impl Init {
             let text = |out: &mut dyn std::io::Write| write_init_table(&planned, out).map_err(std::io::Error::from);
             confirm("keyring init --dry-run", &text)?;
         }
-        let report = plan.carry_out().map_err(|error| failure(&error))?;
+        let report = plan.carry_out()?;
         self.write(&report)
     }
 
@@ -149,7 +151,7 @@ impl Init {
     }
 
     fn write(&self, report: &::change::init::Report) -> Result<Exit, Failure> {
-        self.shape.write(report, write_init_json, write_init_table)?;
+        self.render.write(report, write_init_json, write_init_table)?;
         Ok(Exit::Clean)
     }
 }
@@ -164,8 +166,8 @@ impl Check {
             copies: self.keyring_copy.clone(),
             write_test: self.write_test,
         };
-        let report = check(&target, &options, &request, &log).map_err(|error| failure(&error))?;
-        self.shape.write(&report, write_check_json, write_check_table)?;
+        let report = check(&target, &options, &request, &log)?;
+        self.render.write(&report, write_check_json, write_check_table)?;
         Ok(judge(&report))
     }
 }
@@ -173,12 +175,4 @@ impl Check {
 fn judge(report: &CheckReport) -> Exit {
     let failed = report.items.iter().any(|item| item.state == State::Failed);
     if failed { Exit::Findings } else { Exit::Clean }
-}
-
-fn failure(error: &Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }

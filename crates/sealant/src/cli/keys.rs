@@ -7,9 +7,8 @@ use clap::Args;
 use report::{write_keys_json, write_keys_table};
 
 use crate::cli::change::{Output, Server, not_logged, state_dir};
-use crate::cli::rotate::failure;
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
 
@@ -20,7 +19,7 @@ use crate::output::progress::StatusLine;
 /// knows: when a key was first seen and rotated, when a copy of it was proven, and which backups of data ask
 /// for it. Nothing is changed; with --record what was seen is noted in the register.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keys {
     #[command(flatten)]
     server: Server,
@@ -51,13 +50,14 @@ const EXAMPLES: &str = "\
 Examples:
   sealant keys --socket /run/mysqld/mysqld.sock --user root
   sealant keys --socket /run/mysqld/mysqld.sock --user root --backup /backup/2026-11-20 --record
-  sealant keys --socket /run/mysqld/mysqld.sock --format json
+  sealant keys --socket /run/mysqld/mysqld.sock --format json";
 
-Exit codes:
-  0  every key that a file asks for is held, and opens it
-  1  it could not be done: server gone, another server's data directory
-  2  wrong usage
-  3  a key is missing, does not open a file, or a file could not be read; the report says which";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "every key that a file asks for is held, and opens it"),
+    (Exit::Failed, "it could not be done: server gone, another server's data directory"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a key is missing, does not open a file, or a file could not be read; the report says which"),
+];
 
 impl Keys {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -75,7 +75,7 @@ impl Keys {
         let status = StatusLine::new(self.output.quiet);
         let looked = look(&target, &options, &request, &log, &|text| status.show(text));
         status.clear();
-        let report = looked.map_err(|error| failure(&error))?;
+        let report = looked?;
         self.output.write(&report, write_keys_json, write_keys_table)?;
         if report.sound {
             return Ok(Exit::Clean);

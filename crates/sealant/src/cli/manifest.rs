@@ -9,9 +9,8 @@ use std::time::Duration;
 use ::transfer::check::{Difference, check};
 use ::transfer::manifest::{Manifest, ManifestError};
 use place::regular::{self, Links};
-use report::size;
+use report::{Format, size};
 
-use super::verify::Format;
 use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::Failure;
@@ -50,8 +49,8 @@ impl Check<'_> {
 
     fn write(&self, manifest: &Manifest, differences: &[Difference]) -> Result<(), Failure> {
         let write = |out: &mut dyn std::io::Write| match self.format {
-            Format::Table => table(manifest, differences, out),
             Format::Json => json(manifest, differences, out),
+            _ => table(manifest, differences, out),
         };
         match self.output {
             Some(path) => file::replace(path, &write),

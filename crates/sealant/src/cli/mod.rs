@@ -23,6 +23,7 @@ mod snapshot;
 pub(crate) mod sst;
 mod transfer;
 mod tunnel;
+mod value;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -33,11 +34,13 @@ use crate::output::message::Failure;
 /// Encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes, and know
 /// what it costs.
 #[derive(Debug, Parser)]
-#[command(name = "sealant", version, max_term_width = 100, after_help = exit::TABLE, after_long_help = exit::TABLE)]
+#[command(name = "sealant", version, max_term_width = 100, after_help = exit::help(EXITS, exit::ALL))]
 pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
+
+const EXITS: &str = "What the exit codes mean for a verb is at the end of its help: sealant VERB --help.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -88,5 +91,28 @@ impl Cli {
             Verb::Sst(verb) => verb.run(),
             Verb::Generate(verb) => verb.run(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_verb_says_what_its_exit_codes_mean() {
+        let silent: Vec<_> = Cli::command()
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set() && !says_codes(verb))
+            .map(|verb| verb.get_name().to_owned())
+            .collect();
+        assert_eq!(silent, [""; 0]);
+    }
+
+    /// The verb itself, or each of its parts.
+    fn says_codes(verb: &clap::Command) -> bool {
+        let says = verb.get_after_help().is_some_and(|end| end.to_string().contains("Exit codes:\n  0  "));
+        says || (verb.has_subcommands() && verb.get_subcommands().filter(|part| !part.is_hide_set()).all(says_codes))
     }
 }

@@ -8,11 +8,10 @@ use ::replication::{Event, Peer, Peers};
 use ::server::{Endpoint, Options, Target, TlsOptions};
 use clap::{Args, ValueEnum};
 
-use super::connect::{Login, about, connection, from_file};
-use super::snapshot;
-use super::transfer::parse_time;
+use super::connect::{Login, connection, from_file};
 use super::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::cli::value;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
 
@@ -23,7 +22,7 @@ use crate::output::message::{Failure, hint, info, warning};
 /// gtid_binlog_pos. If none is found, or the source no longer has the changes since, nothing is done. Without
 /// --yes the statements are written to standard output, with dots in place of the password.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Provision {
     /// The server whose data was copied: mysql://USER@HOST:PORT
     #[arg(long, value_name = "URL")]
@@ -60,7 +59,7 @@ pub(crate) struct Provision {
     #[arg(long)]
     yes: bool,
     /// Wait so long for that
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = value::time)]
     wait: Duration,
     #[command(flatten)]
     login: Login,
@@ -80,12 +79,13 @@ const EXAMPLES: &str = "\
 Examples:
   sealant provision --source mysql://admin@db1:3306 --into /var/lib/mysql --socket /run/mysqld/mysqld.sock \\
       --as replica --replication-user repl --tls-ca ca.pem --replication-ca ca.pem
-  sealant provision … --replication-password-file pw --yes
+  sealant provision … --replication-password-file pw --yes";
 
-Exit codes:
-  0  done, or the statements were written
-  1  not done: no position, or the server did not catch up
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "done, or the statements were written"),
+    (Exit::Failed, "not done: no position, or the server did not catch up"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Provision {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -128,9 +128,9 @@ impl Provision {
     }
 
     fn connect(&self) -> Result<(Peers, Source), Failure> {
-        let datadir = ::snapshot::DataDir::at(&self.into).map_err(snapshot::failure)?;
+        let datadir = ::snapshot::DataDir::at(&self.into)?;
         let socket = self.socket.clone();
-        let server = datadir.socket(socket.clone()).server().map_err(snapshot::failure)?;
+        let server = datadir.socket(socket.clone()).server()?;
         let (Some(_), Some(socket)) = (server, socket) else {
             if self.into.join("auto.cnf").exists() {
                 hint("remove auto.cnf before the first start: two servers must not have one uuid");
@@ -161,16 +161,4 @@ fn show(statements: &Statements) -> Result<(), Failure> {
     to_stdout(&|out| statements.iter().try_for_each(|statement| writeln!(out, "{};", statement.as_str())))?;
     hint("run them on the new server, or run this again with --yes and --replication-password-file");
     Ok(())
-}
-
-impl From<::replication::Error> for Failure {
-    fn from(error: ::replication::Error) -> Self {
-        let hint = error.hint();
-        let failure = match error {
-            ::replication::Error::Connect { endpoint, source } => return about(&endpoint, source.into()),
-            ::replication::Error::NoGroups => Self::usage(error.to_string()),
-            error => Self::new(error.to_string()),
-        };
-        Self { hint: hint.map(str::to_owned), ..failure }
-    }
 }

@@ -14,9 +14,10 @@ use keyring::{LoadedBy, WritableKeyring};
 
 use self::prepare::Preparing;
 use super::accounts;
-use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure, parse_time};
+use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure};
 use super::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::cli::value;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Receive a data directory from another host
@@ -29,7 +30,7 @@ use crate::output::message::Failure;
 /// together with a list of all files and their hashes, `sealant-manifest`. If the transfer is cut
 /// off, the next `sealant receive` into the same directory goes on where it stopped.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Receive {
     /// Where to put what comes: a directory that does not exist or is empty
     #[arg(long, value_name = "DIR")]
@@ -60,10 +61,10 @@ pub(crate) struct Receive {
     #[command(flatten)]
     preparing: Preparing,
     /// Wait so long for the sender
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     expiry: Duration,
     /// End if the sender is silent for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
     #[command(flatten)]
     certificates: Certificates,
@@ -79,13 +80,17 @@ Examples:
   sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --owner mysql:mysql
   sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 \\
       --tls-cert joiner.pem --tls-key joiner-key.pem --tls-ca ca.pem
-  sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --rekey /var/lib/mysql-keyring/keyring
+  sealant receive --into /var/lib/mysql --listen 0.0.0.0:4444 --rekey /var/lib/mysql-keyring/keyring";
 
-Exit codes:
-  0  everything is in place, verified and on disk
-  1  nothing was committed; what arrived is kept for another try
-  2  wrong usage
-  3  everything is in place, but it is a backup that has to be prepared before a server may start on it (--no-prepare)";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "everything is in place, verified and on disk"),
+    (Exit::Failed, "nothing was committed; what arrived is kept for another try"),
+    (Exit::Usage, "wrong usage"),
+    (
+        Exit::Findings,
+        "everything is in place, but it is a backup that has to be prepared before a server may start on it (--no-prepare)",
+    ),
+];
 
 impl Receive {
     pub(crate) fn run(self) -> Result<Exit, Failure> {

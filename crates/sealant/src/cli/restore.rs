@@ -15,10 +15,10 @@ use serde::Serialize;
 use store::Directory;
 
 use super::backup::watch::{part, watch};
-use super::backup::{failure, print_json, signers};
+use super::backup::{print_json, signers};
 use super::receive::parse_owner;
 use super::verify::{KeyStores, forbid_dumps};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Restore a backup into a directory, proven from the disk before it is put in place
@@ -29,7 +29,7 @@ use crate::output::message::{Failure, hint, info, warning};
 ///
 /// The keyring is not in a backup: give the server's, or a copy of it, with --keyring, and put it where the server will look.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Restore {
     /// Number of the backup, or latest
     #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
@@ -73,26 +73,29 @@ const EXAMPLES: &str = "\
 Examples:
   sealant restore --repository /backup/repo --into /var/lib/mysql --identity key.txt \\
       --allowed-signers signers --keyring /etc/mysql/keyring --owner mysql:mysql
-  sealant restore 123 --repository /backup/repo --into /scratch/mysql --identity key.txt --allowed-signers signers
+  sealant restore 123 --repository /backup/repo --into /scratch/mysql --identity key.txt --allowed-signers signers";
 
-Exit codes:
-  0  restored, signed, and every page proven
-  1  not restored; the same command goes on
-  2  wrong usage
-  3  restored as it was backed up, and damaged pages are in it
-  4  restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), or whether the
-     backup is the newest (latest without --receipt)";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "restored, signed, and every page proven"),
+    (Exit::Failed, "not restored; the same command goes on"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "restored as it was backed up, and damaged pages are in it"),
+    (
+        Exit::Incomplete,
+        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), or whether the backup is the newest (latest without --receipt)",
+    ),
+];
 
 impl Restore {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
-        let store = Directory::open(&self.repository).map_err(|error| failure(error.into()))?;
-        let repository = Repository::open(Box::new(store)).map_err(failure)?;
-        let host = repository.host(self.host.as_deref()).map_err(failure)?;
-        let identities = ::backup::config::identities(&self.identity).map_err(failure)?;
+        let store = Directory::open(&self.repository).map_err(::backup::BackupError::from)?;
+        let repository = Repository::open(Box::new(store))?;
+        let host = repository.host(self.host.as_deref())?;
+        let identities = ::backup::config::identities(&self.identity)?;
         let signers = self.allowed_signers.as_deref().map(signers).transpose()?;
         let opened = ::backup::restore::open(&repository, &host, self.backup, signers.as_ref(), self.receipt);
-        let opened = opened.map_err(failure)?;
+        let opened = opened?;
         let keys = self.keys.read(None)?;
         let options = Options {
             into: self.into.clone(),
@@ -105,7 +108,7 @@ impl Restore {
         let (began, progress) = (Instant::now(), Progress::default());
         let words = || words(&progress);
         let work = || ::backup::restore::restore(&repository, &opened, &options, &progress);
-        let restored = watch(self.quiet || self.json, words, work).map_err(failure)?;
+        let restored = watch(self.quiet || self.json, words, work)?;
         self.tell(&opened, &restored, &progress, began.elapsed().as_secs_f64())?;
         Ok(exit(&opened, &restored))
     }

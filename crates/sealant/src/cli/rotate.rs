@@ -12,12 +12,13 @@ use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
 use server::{Options, Target};
 
 use self::tls::{Installation, NewCertificate};
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, Writer, confirm, not_logged, open_log, state_dir};
-use crate::cli::transfer::parse_time;
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, error, hint};
 use crate::output::progress::StatusLine;
+use crate::output::render::Writer;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
@@ -33,7 +34,7 @@ use crate::output::progress::StatusLine;
 /// SESSION_VARIABLES_ADMIN for --master-key, BINLOG_ENCRYPTION_ADMIN for --binlog-key. Replicas are not
 /// rotated along with their source: give each a run of its own.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Rotate {
     #[command(subcommand)]
     command: Command,
@@ -67,7 +68,7 @@ struct Common {
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     /// Wait so long for the server to write what it has re-wrapped
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     settle: Duration,
     #[command(flatten)]
     locks: Locks,
@@ -131,15 +132,15 @@ impl Backup {
     }
 
     fn copies(&self) -> Result<Copies, Failure> {
-        let usage = |error: Error| Failure { exit: Exit::Usage, ..failure(&error) };
-        let mut recipients = Recipients::parse(self.recipient.iter().map(String::as_str)).map_err(usage)?;
+        let mut recipients =
+            Recipients::parse(self.recipient.iter().map(String::as_str)).map_err(Failure::bad_argument)?;
         for file in &self.recipients_file {
-            recipients.add_file(file).map_err(usage)?;
+            recipients.add_file(file).map_err(Failure::bad_argument)?;
         }
         if recipients.is_empty() {
             return Err(Failure::usage("no recipient is named").hint("give --recipient age1…"));
         }
-        let identities = self.identity.as_deref().map(Identities::read).transpose().map_err(usage)?;
+        let identities = self.identity.as_deref().map(Identities::read).transpose().map_err(Failure::bad_argument)?;
         let Some(file) = &self.keyring_backup else {
             return Err(Failure::usage("no backup is named").hint("give --keyring-backup FILE"));
         };
@@ -166,13 +167,14 @@ Examples:
       --keyring-backup /backup/keyring-2026-11.age --recipients-file /etc/sealant/recipients --yes
   sealant rotate run --socket /run/mysqld/mysqld.sock --user root --certificate \\
       --cert /etc/sealant/ca/db1.pem --key /etc/sealant/ca/db1.key --ca /etc/sealant/ca/ca.pem --yes
-  age -d -i IDENTITY /backup/keyring-2026-11.age > keyring    # to use a backup
+  age -d -i IDENTITY /backup/keyring-2026-11.age > keyring    # to use a backup";
 
-Exit codes:
-  0  the keys are new, and every proof holds
-  1  it was refused, or could not be finished; run the same command again
-  2  wrong usage
-  3  a file still carries an older key; the report says which";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "the keys are new, and every proof holds"),
+    (Exit::Failed, "it was refused, or could not be finished; run the same command again"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a file still carries an older key; the report says which"),
+];
 
 impl Rotate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -215,7 +217,7 @@ impl<'c> Work<'c> {
         let keys = self.request.as_ref();
         let keys =
             keys.map(|request| plan(&self.target, &self.options, request, self.copies.as_ref(), &log)).transpose();
-        let keys = keys.map_err(|error| failure(&error))?;
+        let keys = keys?;
         let tls = self.installation()?.map(|installation| installation.plan(&log)).transpose()?;
         together(keys, tls).ok_or_else(|| Failure::usage("nothing is to be rotated"))
     }
@@ -237,7 +239,7 @@ impl<'c> Work<'c> {
         let keys = match keys {
             Some((report, Err(error))) => {
                 self.write(&report, write_rotate_run)?;
-                return Err(failure(&error));
+                return Err(error.into());
             }
             Some((report, Ok(()))) => Some(report),
             None => None,
@@ -313,13 +315,4 @@ fn request(common: &Common) -> Result<Request, Failure> {
         state_dir: state_dir(common.state_dir.clone())?,
         patience: common.settle,
     })
-}
-
-/// An error with what to do about it.
-pub(super) fn failure(error: &Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }

@@ -22,11 +22,10 @@ use zeroize::Zeroizing;
 
 use super::snapshot::Live;
 use super::snapshot::backup::Streamed;
-use super::transfer::{
-    Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure, parse_bytes, parse_time,
-};
+use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure};
 use super::verify::{KeyStores, forbid_dumps};
-use crate::exit::Exit;
+use crate::cli::value;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Send a data directory to another host, encrypted and verified
@@ -45,7 +44,7 @@ use crate::output::message::{Failure, hint, info, warning};
 /// compress (MariaDB's binary logs only with --send-mariadb-key), and sealed again by the receiver to the
 /// identical bytes. Between the two they are inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES, override_usage = USAGE)]
+#[command(after_help = exit::help(EXAMPLES, EXITS), override_usage = USAGE)]
 pub(crate) struct Send {
     /// The directory to send (not with --live), and where to: the pairing code that `sealant receive` printed,
     /// or - to read it from standard input, where other users of this host cannot see it; HOST:PORT with
@@ -61,7 +60,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "HOW", default_value = "auto")]
     compress: Compression,
     /// Most bytes a second on the wire, for example 50MiB
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
     bwlimit: Option<u64>,
     /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
@@ -76,7 +75,7 @@ pub(crate) struct Send {
     #[arg(long, value_enum, value_name = "CIPHER")]
     cipher: Option<Cipher>,
     /// End if the receiver is silent for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
     /// Show what would be sent, and send nothing
     #[arg(long, short = 'n')]
@@ -115,12 +114,13 @@ Examples:
   ssh joiner cat code | sealant send /snap/mysql -
   sealant send /snap/mysql sealant1-… --keyring-config /etc/mysql/component_keyring_file.cnf
   sealant send --live --datadir /var/lib/mysql sealant1-…
-  sealant send /snap/mysql joiner:4444 --tls-cert donor.pem --tls-key donor-key.pem --tls-ca ca.pem
+  sealant send /snap/mysql joiner:4444 --tls-cert donor.pem --tls-key donor-key.pem --tls-ca ca.pem";
 
-Exit codes:
-  0  the receiver has committed everything
-  1  nothing was committed; what arrived is kept for another try
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "the receiver has committed everything"),
+    (Exit::Failed, "nothing was committed; what arrived is kept for another try"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Send {
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {

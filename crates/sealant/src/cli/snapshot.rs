@@ -9,16 +9,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::snapshot::{Estimate, Found, Keep, State, discard, estimate, list, take};
-use clap::{Args, Subcommand, ValueEnum};
-use report::size;
+use clap::{Args, Subcommand};
+use report::{Format, size};
 use serde::Serialize;
 
 pub(crate) use self::live::{Held, Live};
 pub(crate) use self::source::failure;
 use self::source::{Freezing, Source};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, info};
+use crate::output::render::Render;
 
 /// Take a still copy of a running server's data directory, of one instant for all files
 ///
@@ -27,7 +28,7 @@ use crate::output::message::{Failure, info};
 /// extent, and never longer than --max-freeze. A process of its own lets the server go on if this one is
 /// killed. Copying files under locks is not offered: InnoDB writes on under every lock.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Snapshot {
     #[command(subcommand)]
     command: Command,
@@ -38,12 +39,13 @@ Examples:
   sealant snapshot estimate --datadir /var/lib/mysql
   sealant snapshot create --datadir /var/lib/mysql
   sealant snapshot list --datadir /var/lib/mysql
-  sealant snapshot drop --datadir /var/lib/mysql mysql-20261122T103000Z-4711-0
+  sealant snapshot drop --datadir /var/lib/mysql mysql-20261122T103000Z-4711-0";
 
-Exit codes:
-  0  done
-  1  not done; the server runs on, and nothing is left behind
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "done"),
+    (Exit::Failed, "not done; the server runs on, and nothing is left behind"),
+    (Exit::Usage, "wrong usage"),
+];
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -65,8 +67,8 @@ struct Create {
     source: Source,
     #[command(flatten)]
     freezing: Freezing,
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 /// Show the copies of a data directory, and whether a program uses them
@@ -74,8 +76,8 @@ struct Create {
 struct List {
     #[command(flatten)]
     source: Source,
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 /// Remove copies
@@ -101,8 +103,8 @@ struct Cost {
     source: Source,
     #[command(flatten)]
     freezing: Freezing,
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 /// Let a server go on when the program that stopped it is gone, or its time is up
@@ -112,14 +114,6 @@ struct Watchdog {
     pid: i32,
     /// The longest freeze, in milliseconds
     limit_ms: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts
-    Json,
 }
 
 impl Snapshot {
@@ -150,9 +144,9 @@ impl Create {
             provider: still.provider().name(),
             freeze_ms: still.frozen().as_secs_f64() * 1000.0,
         };
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => json(out, &taken),
-            Format::Table => writeln!(out, "{}", taken.root.display()),
+            _ => writeln!(out, "{}", taken.root.display()),
         })?;
         Ok(Exit::Clean)
     }
@@ -196,9 +190,9 @@ impl List {
         let datadir = self.source.datadir()?;
         let found = list(&datadir, self.source.place.as_deref()).map_err(failure)?;
         let listed: Vec<Listed<'_>> = found.iter().map(Listed::of).collect();
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => json(out, &listed),
-            Format::Table => table(out, &listed),
+            _ => table(out, &listed),
         })?;
         Ok(Exit::Clean)
     }
@@ -241,9 +235,9 @@ impl Cost {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::WhileInUse);
         let estimate = estimate(&datadir, &options).map_err(failure)?;
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => json(out, &estimate),
-            Format::Table => cost(out, &estimate),
+            _ => cost(out, &estimate),
         })?;
         Ok(Exit::Clean)
     }

@@ -235,42 +235,9 @@ fn clock(seconds: u64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
 
-/// An error of the library for the user, with the next step where there is one.
+/// An error of the library for the user.
 pub(crate) fn failure(error: &TransferError) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-/// A rate or a size: a number with KiB, MiB, GiB or nothing behind it.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text.get(digits.len()..).unwrap_or_default() {
-        "" => 1,
-        "KiB" | "K" | "k" => 1 << 10,
-        "MiB" | "M" | "m" => 1 << 20,
-        "GiB" | "G" | "g" => 1_u64 << 30,
-        _ => return Err("a number, with KiB, MiB or GiB behind it".to_owned()),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| "a number, with KiB, MiB or GiB behind it".to_owned())?;
-    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(|| "more than 0, and less than 16 EiB".to_owned())
-}
-
-/// A time: a number of seconds, or one with s, m or h behind it.
-pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
-    let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-        Some(digits) if text.ends_with('m') => (digits, 60),
-        Some(digits) if text.ends_with('h') => (digits, 3600),
-        Some(digits) => (digits, 1),
-        None => (text, 1),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a number, with s, m or h behind it".to_owned())?;
-    Some(number)
-        .filter(|number| (1..=u64::from(u32::MAX)).contains(number))
-        .map(|number| Duration::from_secs(number * unit))
-        .ok_or_else(|| "more than 0".to_owned())
+    Failure::from(error)
 }
 
 /// Whether a directory can be read at all, said in the words of this program.
@@ -285,16 +252,6 @@ pub(crate) fn check_source(path: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_and_times_are_spelled_as_documented() {
-        assert_eq!(parse_bytes("10MiB"), Ok(10 << 20));
-        assert_eq!(parse_bytes("1500"), Ok(1500));
-        assert!(parse_bytes("10MB/s").is_err() && parse_bytes("0").is_err() && parse_bytes("").is_err());
-        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_time("10m"), Ok(Duration::from_secs(600)));
-        assert!(parse_time("0").is_err() && parse_time("m").is_err());
-    }
 
     #[test]
     fn clocks_show_hours_only_if_there_are_any() {

@@ -13,7 +13,7 @@ use ::tunnel::{Credentials, Error, Log};
 use clap::{Args, Subcommand};
 
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, warning};
 
 /// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
@@ -23,7 +23,7 @@ use crate::output::message::{Failure, info, warning};
 /// `sealant cert`). The near end keeps connections to the server ready, so that an application waits for
 /// neither TCP nor TLS.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Tunnel {
     #[command(subcommand)]
     command: Command,
@@ -45,12 +45,10 @@ Examples:
 
 Signals:
   SIGTERM, SIGINT  take no more connections, let those that are open end, then stop; a second one cuts them off
-  SIGHUP           read the certificates again
+  SIGHUP           read the certificates again";
 
-Exit codes:
-  0  stopped when told to
-  1  could not start
-  2  wrong usage";
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "stopped when told to"), (Exit::Failed, "could not start"), (Exit::Usage, "wrong usage")];
 
 /// Files of this end.
 #[derive(Debug, Args)]
@@ -140,11 +138,7 @@ fn log() -> Arc<Log> {
 }
 
 fn failure(error: &Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    Failure::from(error)
 }
 
 fn loopback(text: &str) -> Result<SocketAddr, String> {

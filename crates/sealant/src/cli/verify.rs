@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ::verify::{Depth, Keys, KeysError, Plan, Progress, Report, Settings};
-use clap::{Args, ValueEnum};
+use ::verify::{Depth, Keys, Plan, Progress, Report, Settings};
+use clap::Args;
 use innodb::verify::Verdict;
-use report::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
+use report::{Format, ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, error, hint, warning};
 use crate::output::progress::StatusLine;
+use crate::output::render::Render;
 
 /// Prove offline that every page can be opened with the key at hand, or list what is damaged
 ///
@@ -26,7 +27,7 @@ use crate::output::progress::StatusLine;
 /// damaged), `unverifiable` (nothing is known to be wrong, but without a key it cannot be proven),
 /// `unidentified`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Verify {
     /// Data directories, backups or single files
     #[arg(required_unless_present = "manifest", value_name = "PATH")]
@@ -37,9 +38,8 @@ pub(crate) struct Verify {
     manifest: Option<PathBuf>,
     #[command(flatten)]
     keys: KeyStores,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
     /// Write the report to this file instead of standard output
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -72,29 +72,24 @@ pub(crate) struct KeyStores {
     mariadb_key_file_password_file: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.verify/1
-    Json,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   sealant verify /backup/datadir --keyring-config /etc/mysql/component_keyring_file.cnf
   sealant verify /var/lib/mysql --mariadb-key-file keys.enc --mariadb-key-file-password-file pw
   sealant verify t.ibd --keyring keyring.json --format json
   sealant verify /var/lib/mysql --keyring COPY-OF-KEYRING    # is this copy enough?
-  sealant verify --manifest /var/lib/mysql/sealant-manifest  # as it was received?
+  sealant verify --manifest /var/lib/mysql/sealant-manifest  # as it was received?";
 
-Exit codes:
-  0  every file is sound, and was opened with the keys given or needs none
-  1  a key store or a file could not be read
-  2  wrong usage
-  3  a file is damaged, truncated, or cannot be opened with the keys given
-  4  nothing is known to be wrong, but a file could not be proven (no key, or unidentified), or a directory holds \
-no file of a server";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "every file is sound, and was opened with the keys given or needs none"),
+    (Exit::Failed, "a key store or a file could not be read"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a file is damaged, truncated, or cannot be opened with the keys given"),
+    (
+        Exit::Incomplete,
+        "nothing is known to be wrong, but a file could not be proven (no key, or unidentified), or a directory holds no file of a server",
+    ),
+];
 
 impl Verify {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -135,7 +130,7 @@ impl Verify {
         let check = super::manifest::Check {
             manifest,
             directory: self.paths.first(),
-            format: self.format,
+            format: self.render.format(),
             output: self.output.as_deref(),
             threads: self.jobs.unwrap_or_else(processors).get(),
             quiet: self.quiet,
@@ -152,9 +147,9 @@ impl Verify {
     fn write(&self, report: &Report) -> Result<(), Failure> {
         let options = ProofOptions { verbose: self.verbose };
         let write = |out: &mut dyn std::io::Write| {
-            let written = match self.format {
-                Format::Table => write_proof_table(report, &options, out),
+            let written = match self.render.format() {
                 Format::Json => write_proof_json(report, out),
+                _ => write_proof_table(report, &options, out),
             };
             written.map_err(std::io::Error::from)
         };
@@ -208,16 +203,16 @@ impl KeyStores {
     pub(crate) fn read(&self, datadir: Option<&Path>) -> Result<Keys, Failure> {
         let mut keys = Keys::default();
         for path in &self.keyring {
-            let damage = keys.add_keyring(path).map_err(failure)?;
+            let damage = keys.add_keyring(path)?;
             warn(path, damage.len());
         }
         if let Some(path) = &self.keyring_config {
-            let damage = keys.add_keyring_config(path, datadir).map_err(failure)?;
+            let damage = keys.add_keyring_config(path, datadir)?;
             warn(path, damage.len());
         }
         for path in &self.mariadb_key_file {
             let password = self.mariadb_key_file_password_file.as_deref();
-            let damage = keys.add_key_file(path, password).map_err(failure)?;
+            let damage = keys.add_key_file(path, password)?;
             warn(path, damage.len());
         }
         if keys.locked() == Some(false) {
@@ -240,10 +235,6 @@ fn warn(path: &Path, damaged: usize) {
     if damaged > 0 {
         warning(&format!("{}: {damaged} of its entries cannot be used; `sealant audit` names them", path.display()));
     }
-}
-
-fn failure(error: KeysError) -> Failure {
-    Failure::new(error.to_string())
 }
 
 /// Whether every path leads somewhere.

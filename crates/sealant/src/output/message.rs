@@ -1,6 +1,5 @@
 //! Messages on stderr: `sealant: error: …` and, if there is a next step, `sealant: hint: …`.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 /// Why a run ended early: one sentence and, perhaps, the next step.
@@ -25,6 +24,11 @@ impl Failure {
         Self { exit: crate::exit::Exit::Usage, ..Self::new(error) }
     }
 
+    /// An error of what the command line names.
+    pub(crate) fn bad_argument(error: impl Into<Self>) -> Self {
+        Self { exit: crate::exit::Exit::Usage, ..error.into() }
+    }
+
     /// The same with the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -37,19 +41,6 @@ impl Failure {
         if let Some(hint) = &self.hint {
             self::hint(hint);
         }
-    }
-}
-
-impl From<audit::Error> for Failure {
-    fn from(error: audit::Error) -> Self {
-        let hint = match &error {
-            audit::Error::Server(e) => e.hint().map(Cow::into_owned),
-            audit::Error::FactsFromTheFuture { .. } => {
-                Some("use the release of sealant that wrote it, or a newer one".to_owned())
-            }
-            _ => None,
-        };
-        Self { hint, ..Self::new(one_line(&error.to_string())) }
     }
 }
 

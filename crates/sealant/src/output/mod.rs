@@ -1,5 +1,7 @@
 //! What people see: messages on stderr, data on stdout, one status line for long runs.
 
+mod errors;
 pub(crate) mod file;
 pub(crate) mod message;
 pub(crate) mod progress;
+pub(crate) mod render;

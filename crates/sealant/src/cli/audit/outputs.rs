@@ -9,13 +9,14 @@ use report::{Format, RenderOptions};
 
 use crate::output::file;
 use crate::output::message::Failure;
+use crate::output::render::any_format;
 
 /// Options that decide what is written where.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Outputs {
     /// Format of the main output: table, json, sarif, junit, csv, markdown, html, prometheus
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = any_format)]
     format: Format,
     /// Write the main output to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -63,11 +64,6 @@ enum Color {
     Always,
     /// Never
     Never,
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    let names = || Format::all().map(Format::name).collect::<Vec<_>>().join(", ");
-    text.parse().map_err(|_| format!("one of {}", names()))
 }
 
 impl Outputs {

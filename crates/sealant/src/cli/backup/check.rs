@@ -8,8 +8,8 @@ use clap::Args;
 use report::visible;
 use serde::Serialize;
 
-use super::{Configured, failure, print_json, signers};
-use crate::exit::Exit;
+use super::{Configured, print_json, signers};
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Find out whether all that the receipts name is there and as it was
@@ -20,7 +20,7 @@ use crate::output::message::{Failure, hint, info, warning};
 ///
 /// With --state, a check also finds that a receipt which an earlier check has seen is gone.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Check {
     /// Number of a backup, or all
     #[arg(value_name = "N|all", default_value = "all", value_parser = parse_chosen)]
@@ -61,14 +61,18 @@ const EXAMPLES: &str = "\
 Examples:
   sealant backup check --allowed-signers signers
   sealant backup check all --objects --allowed-signers signers --state /var/lib/sealant/check.json
-  sealant backup check 123 --read-data --identity key.txt --allowed-signers signers
+  sealant backup check 123 --read-data --identity key.txt --allowed-signers signers";
 
-Exit codes:
-  0  nothing is wrong
-  1  the repository cannot be read
-  2  wrong usage
-  3  an object is missing or is not what its receipt says, a signature does not hold, or the chain is broken
-  4  something could not be judged (only with --require-complete)";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "nothing is wrong"),
+    (Exit::Failed, "the repository cannot be read"),
+    (Exit::Usage, "wrong usage"),
+    (
+        Exit::Findings,
+        "an object is missing or is not what its receipt says, a signature does not hold, or the chain is broken",
+    ),
+    (Exit::Incomplete, "something could not be judged (only with --require-complete)"),
+];
 
 #[derive(Serialize)]
 struct Report<'r> {
@@ -96,7 +100,7 @@ impl Check {
         let host = self.host.as_deref().unwrap_or(&config.host);
         let signers = self.allowed_signers.as_deref().map(signers).transpose()?;
         let identities = match &self.identity {
-            Some(path) => ::backup::config::identities(path).map_err(failure)?,
+            Some(path) => ::backup::config::identities(path)?,
             None => Vec::new(),
         };
         let depth = match (self.read_data, self.objects) {
@@ -105,9 +109,9 @@ impl Check {
             _ => Depth::Names,
         };
         let checked = ::backup::check::check(&repository, host, self.backup.0, &depth, signers.as_ref());
-        let (mut checked, links) = checked.map_err(failure)?;
+        let (mut checked, links) = checked?;
         if let Some(path) = &self.state {
-            checked.compare_and_record(path, host, &links).map_err(failure)?;
+            checked.compare_and_record(path, host, &links)?;
         }
         if self.json {
             print_json(&Report::of(host, &checked))?

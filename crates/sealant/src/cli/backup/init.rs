@@ -3,15 +3,15 @@
 use ::backup::config::Pages;
 use clap::Args;
 
-use super::{Configured, failure};
-use crate::exit::Exit;
+use super::Configured;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Make the repository and the key that signs, where they are not there
 ///
 /// May be repeated: what is there stays as it is.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Init {
     #[command(flatten)]
     config: Configured,
@@ -41,17 +41,15 @@ The configuration:
 
 Examples:
   age-keygen -o key.txt                # on another machine, and keep it there
-  sealant backup init --config /etc/sealant/backup.toml
+  sealant backup init --config /etc/sealant/backup.toml";
 
-Exit codes:
-  0  repository and key are there
-  1  not done
-  2  wrong usage";
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "repository and key are there"), (Exit::Failed, "not done"), (Exit::Usage, "wrong usage")];
 
 impl Init {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let config = self.config.read()?;
-        let init = ::backup::init::init(&config).map_err(failure)?;
+        let init = ::backup::init::init(&config)?;
         let word = |made| if made { "made" } else { "there already" };
         info(&format!(
             "repository {} ({}), id {}",

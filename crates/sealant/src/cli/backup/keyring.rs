@@ -7,10 +7,10 @@ use ::backup::restore::BackupSelector;
 use clap::{Args, Subcommand};
 use report::visible;
 
-use super::{Configured, failure};
+use super::Configured;
 use crate::cli::restore::parse_backup;
 use crate::cli::verify::{KeyStores, forbid_dumps};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
 
 /// Keyrings of backups: they are never in one
@@ -27,7 +27,7 @@ enum Command {
 
 /// Find out from a manifest alone whether a copy of the keys opens a backup
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 struct Check {
     /// Number of the backup, or latest
     #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
@@ -44,13 +44,14 @@ struct Check {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup keyring check latest --identity key.txt --keyring COPY-OF-KEYRING
-  sealant backup keyring check 123 --identity key.txt --mariadb-key-file COPY
+  sealant backup keyring check 123 --identity key.txt --mariadb-key-file COPY";
 
-Exit codes:
-  0  it opens everything that is encrypted in the backup
-  1  the manifest or the copy cannot be read
-  2  wrong usage
-  3  it does not open something; what that is, is listed";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "it opens everything that is encrypted in the backup"),
+    (Exit::Failed, "the manifest or the copy cannot be read"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "it does not open something; what that is, is listed"),
+];
 
 impl Keyring {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -66,9 +67,9 @@ impl Check {
             return Err(Failure::usage("give the copy with --keyring, --keyring-config or --mariadb-key-file"));
         }
         let (config, repository) = self.config.open()?;
-        let identities = ::backup::config::identities(&self.identity).map_err(failure)?;
-        let opened = ::backup::restore::open(&repository, &config.host, self.backup, None, None).map_err(failure)?;
-        let manifest = opened.manifest(&repository, &identities).map_err(failure)?;
+        let identities = ::backup::config::identities(&self.identity)?;
+        let opened = ::backup::restore::open(&repository, &config.host, self.backup, None, None)?;
+        let manifest = opened.manifest(&repository, &identities)?;
         let answer = ::backup::keys::check(&manifest, &self.keys.read(None)?);
         crate::output::file::to_stdout(&|out: &mut dyn Write| {
             answer.missing.iter().try_for_each(|missing| writeln!(out, "not opened: {}", visible(missing)))

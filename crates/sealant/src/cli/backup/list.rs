@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use report::size;
 use serde::Serialize;
 
-use super::{Configured, failure, print_json};
-use crate::exit::Exit;
+use super::{Configured, print_json};
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Show which backups there are
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct List {
     #[command(flatten)]
     config: Configured,
@@ -29,12 +29,13 @@ pub(crate) struct List {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup list
-  sealant backup list --json
+  sealant backup list --json";
 
-Exit codes:
-  0  they are listed
-  1  the repository or a receipt in it cannot be read
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "they are listed"),
+    (Exit::Failed, "the repository or a receipt in it cannot be read"),
+    (Exit::Usage, "wrong usage"),
+];
 
 #[derive(Serialize)]
 struct Report {
@@ -60,8 +61,8 @@ impl List {
         let (config, repository) = self.config.open()?;
         let host = self.host.unwrap_or(config.host);
         let mut backups = Vec::new();
-        for number in repository.numbers(&host).map_err(failure)?.0 {
-            if let Some((link, _)) = repository.receipt(&host, number).map_err(failure)? {
+        for number in repository.numbers(&host)?.0 {
+            if let Some((link, _)) = repository.receipt(&host, number)? {
                 backups.push(Line::of(&link.receipt, link.sha256.to_string()));
             }
         }

@@ -12,11 +12,11 @@ use report::{size, visible};
 use serde::Serialize;
 
 use super::watch::{part, watch};
-use super::{Configured, failure, print_json};
+use super::{Configured, print_json};
 use crate::cli::encrypt::ended_by_signals;
 use crate::cli::snapshot::Held;
 use crate::cli::verify::forbid_dumps;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Make a backup
@@ -25,7 +25,7 @@ use crate::output::message::{Failure, hint, info, warning};
 /// the end: see `sealant snapshot`. Only pages that changed since the last backup are stored. Every page is opened with the
 /// server's key and its checksum checked; what is damaged is stored as it is, and named.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Run {
     #[command(flatten)]
     config: Configured,
@@ -46,21 +46,25 @@ pub(crate) struct Run {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup run
-  sealant backup run --config /etc/sealant/backup.toml --full
+  sealant backup run --config /etc/sealant/backup.toml --full";
 
-Exit codes:
-  0  there is a new backup, and every page of it is sound
-  1  there is none; the same command tries again
-  2  wrong usage
-  3  there is a new backup, and damaged pages in it
-  4  there is a new backup, and pages in it that could not be proven (only with --require-complete)";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "there is a new backup, and every page of it is sound"),
+    (Exit::Failed, "there is none; the same command tries again"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "there is a new backup, and damaged pages in it"),
+    (
+        Exit::Incomplete,
+        "there is a new backup, and pages in it that could not be proven (only with --require-complete)",
+    ),
+];
 
 impl Run {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
         let (config, repository) = self.config.open()?;
         // Before the server is asked to stand still.
-        config.signing_key().map_err(failure)?;
+        config.signing_key()?;
         let began = Instant::now();
         let (held, provider) = hold(&config)?;
         let instant = Timestamp::now();
@@ -92,7 +96,7 @@ impl Run {
             format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
         };
         let work = || ::backup::run::run(config, repository, source, self.full, progress);
-        watch(self.quiet || self.json, words, work).map_err(failure)
+        Ok(watch(self.quiet || self.json, words, work)?)
     }
 
     fn tell(&self, made: &Backup, seconds: f64, progress: &Progress) -> Result<(), Failure> {
@@ -132,9 +136,8 @@ impl Run {
 
 /// Takes a still copy.
 fn hold(config: &Config) -> Result<(Held, String), Failure> {
-    let snapshot = |error| failure(BackupError::Snapshot(error));
     let server = &config.server;
-    let datadir = DataDir::at(&server.datadir).map_err(snapshot)?;
+    let datadir = DataDir::at(&server.datadir)?;
     let datadir = datadir.socket(server.socket.clone()).pid_file(server.pid_file.clone());
     let stop = ended_by_signals()?;
     let options = Options {
@@ -143,7 +146,7 @@ fn hold(config: &Config) -> Result<(Held, String), Failure> {
         keep: Keep::WhileInUse,
         ..Options::default()
     };
-    let still = take(&datadir, &options).map_err(snapshot)?;
+    let still = take(&datadir, &options)?;
     let provider = still.provider();
     match provider {
         Provider::Stopped => info("no server runs on it, so the data directory itself is read"),

@@ -7,14 +7,14 @@ use archive::Receipt;
 use clap::Args;
 use report::{size, visible};
 
-use super::{Configured, failure};
+use super::Configured;
 use crate::cli::restore::parse_backup;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Show what the receipt of a backup says
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Show {
     /// Number of the backup, or latest
     #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
@@ -32,18 +32,19 @@ pub(crate) struct Show {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup show
-  sealant backup show 123 --json
+  sealant backup show 123 --json";
 
-Exit codes:
-  0  it is shown
-  1  there is none, or it cannot be read
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "it is shown"),
+    (Exit::Failed, "there is none, or it cannot be read"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Show {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let (config, repository) = self.config.open()?;
         let host = self.host.unwrap_or(config.host);
-        let opened = ::backup::restore::open(&repository, &host, self.backup, None, None).map_err(failure)?;
+        let opened = ::backup::restore::open(&repository, &host, self.backup, None, None)?;
         let (receipt, sha256) = (opened.receipt(), opened.sha256());
         if self.json {
             super::print_json(receipt)?;

@@ -21,10 +21,11 @@ use luks::sector::SectorCipher;
 
 use super::effort::Effort;
 use super::output::Output;
-use super::{conditions, duration, failure, missing};
+use super::{conditions, failure, missing};
 use crate::cli::change::Consent;
 use crate::cli::luks::error::{cryptsetup as find_cryptsetup, device as device_failure};
-use crate::exit::Exit;
+use crate::cli::value;
+use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 
@@ -38,7 +39,7 @@ use crate::output::progress::StatusLine;
 /// lost; the disk has to be as free as `sealant luks format` wants it. Headers stay off the disk, so that all sets and the
 /// plain disk use the same bytes. Sets that cryptsetup refuses are named with its reason.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchDisk {
     /// Cipher sets: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now
     #[arg(long, value_name = "SET", value_delimiter = ';', default_value = "2014;today", value_parser = set)]
@@ -53,7 +54,7 @@ pub(crate) struct BenchDisk {
     #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "on", value_parser = pattern_names())]
     patterns: Vec<String>,
     /// How long `fio` runs each time: seconds, or with s, m or h
-    #[arg(long, value_name = "TIME", default_value = "2s", requires = "on", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "2s", requires = "on", value_parser = value::time)]
     disk_span: Duration,
     /// Open volumes without work queues
     #[arg(long, requires = "on")]
@@ -80,12 +81,13 @@ Examples:
   sealant bench disk
   sealant bench disk --sets 'aes-xts-plain64:512;aes-cbc-essiv:sha256:256' --sector-bytes 4096
   sealant bench disk --on /dev/nvme1n1 --html disk.html --raw disk.jsonl
-  sealant bench disk --on image --sets today --patterns random-read,fsync --disk-span 5s
+  sealant bench disk --on image --sets today --patterns random-read,fsync --disk-span 5s";
 
-Exit codes:
-  0  measured; what this machine cannot measure is named
-  1  the disk is not free, or a program could not be run
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured; what this machine cannot measure is named"),
+    (Exit::Failed, "the disk is not free, or a program could not be run"),
+    (Exit::Usage, "wrong usage"),
+];
 
 /// One word of `--sets`.
 type Sets = Vec<CipherSet>;

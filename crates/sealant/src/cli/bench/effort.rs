@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::bench::{Rounds, Settings};
 use clap::Args;
 
-use super::duration;
+use crate::cli::value;
 
 /// Rounds, or time.
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(super) struct Effort {
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroU32>,
     /// Time for each experiment: seconds, or with s, m or h
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     budget: Duration,
 }
 

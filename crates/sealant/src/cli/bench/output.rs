@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use ::bench::{Record, Sample};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use report::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 
 use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
+use crate::output::render::Render;
 
 /// Where it goes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct Output {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
     /// Write every sample to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     raw: Option<PathBuf>,
@@ -26,14 +26,6 @@ pub(super) struct Output {
     /// No status line on stderr
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.bench/1
-    Json,
 }
 
 impl Output {
@@ -54,12 +46,6 @@ impl Output {
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
         }
-        file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_bench_table(record, out),
-                Format::Json => write_bench_json(record, out),
-            };
-            written.map_err(std::io::Error::from)
-        })
+        self.render.write(record, write_bench_json, write_bench_table)
     }
 }

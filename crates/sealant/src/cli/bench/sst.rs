@@ -20,7 +20,7 @@ use super::output::Output;
 use super::{conditions, failure};
 use crate::cli::snapshot;
 use crate::cli::sst::PROGRAM;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Measure how long nodes of a Galera cluster take to join, by this and by other methods
@@ -31,7 +31,7 @@ use crate::output::message::Failure;
 /// before. A change of members stalls the commits of a cluster too, whatever the method. Everything happens on this machine, over loopback, below the directories of --into, each of
 /// which stands for its file system. The donor's page cache is as the last run left it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchSst {
     /// The data directory of a stopped MariaDB, of which copies are made
     datadir: PathBuf,
@@ -70,12 +70,13 @@ enum Method {
 const EXAMPLES: &str = "\
 Examples:
   sealant bench sst /backup/datadir --into /var/tmp
-  sealant bench sst /backup/datadir --into /mnt/btrfs,/mnt/xfs,/var/tmp --rounds 5 --raw samples.jsonl
+  sealant bench sst /backup/datadir --into /mnt/btrfs,/mnt/xfs,/var/tmp --rounds 5 --raw samples.jsonl";
 
-Exit codes:
-  0  measured
-  1  a server could not be run, or a node did not join
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "a server could not be run, or a node did not join"),
+    (Exit::Usage, "wrong usage"),
+];
 
 /// Names of the experiments.
 const JOINED: &str = "from the start of the joiner to Synced";

@@ -15,7 +15,8 @@ use clap::Args;
 use super::effort::Effort;
 use super::output::Output;
 use super::{conditions, failure};
-use crate::exit::Exit;
+use crate::cli::value;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
@@ -32,7 +33,7 @@ use crate::output::progress::StatusLine;
 /// connection for as long as TCP's own handshake takes. Kinds of keys and results are compared without a round trip
 /// only: their cost is the processor's.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTls {
     /// The server to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin
     #[arg(long, value_name = "PROGRAM")]
@@ -41,7 +42,7 @@ pub(crate) struct BenchTls {
     #[arg(long, value_name = "MS", value_delimiter = ',', default_values_t = [0, 1, 40, 170], value_parser = clap::value_parser!(u16).range(..=2000))]
     round_trips: Vec<u16>,
     /// Results to measure, in bytes, or with k, M or G
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1k,1M,100M", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1k,1M,100M", value_parser = value::decimal_bytes)]
     sizes: Vec<u64>,
     /// Measure transactions of sysbench (oltp_read_write) by so many clients, too; sysbench has to be installed
     #[arg(long, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -66,12 +67,13 @@ Examples:
   sealant bench tls
   sealant bench tls --round-trips 0,40 --html tls.html --raw tls.jsonl
   sealant bench tls --round-trips 0 --sizes 1G --oltp 8 --span 5000
-  sealant bench tls --server-program /usr/sbin/mysqld --round-trips 0 --sizes 100M --no-peers
+  sealant bench tls --server-program /usr/sbin/mysqld --round-trips 0 --sizes 100M --no-peers";
 
-Exit codes:
-  0  measured
-  1  the server or a way to it could not be started, or an answer was not what it should be
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "the server or a way to it could not be started, or an answer was not what it should be"),
+    (Exit::Usage, "wrong usage"),
+];
 
 /// The server's programs, in the order they are looked for.
 const SERVERS: [&str; 4] = ["mariadbd", "mysqld", "/usr/sbin/mariadbd", "/usr/sbin/mysqld"];
@@ -368,16 +370,6 @@ fn client_options(mariadb: bool, ca: &Path) -> [(&'static str, Vec<String>); 2] 
     [("client program, clear", vec![clear.to_owned()]), ("client program, TLS ECDSA", vec![ca, secure.to_owned()])]
 }
 
-/// `1000`, `64k`, `1M`, `1G`.
-fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(char, u64); 3] = [('k', 1000), ('M', 1_000_000), ('G', 1_000_000_000)];
-    let unit = UNITS.iter().find_map(|(unit, bytes)| Some((text.strip_suffix(*unit)?, *bytes)));
-    let (number, unit) = unit.unwrap_or((text, 1));
-    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    let bytes = bytes.filter(|bytes| (1..=MOST).contains(bytes));
-    bytes.ok_or_else(|| "a size from 1 to 1G".to_owned())
-}
-
 /// As it was asked for.
 fn decimal(bytes: u64) -> String {
     match bytes {
@@ -387,6 +379,3 @@ fn decimal(bytes: u64) -> String {
         _ => format!("{bytes} bytes"),
     }
 }
-
-/// The table crossed with itself has so many.
-const MOST: u64 = 1_000_000_000;

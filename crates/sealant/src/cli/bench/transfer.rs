@@ -18,10 +18,11 @@ use serde::Deserialize;
 
 use super::output::Output;
 use super::server::{Served, ServerOptions};
-use super::{conditions, duration, failure};
+use super::{conditions, failure};
 use crate::cli::transfer::check_source;
+use crate::cli::value;
 use crate::cli::verify::KeyStores;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Measure how fast a directory is copied, against what people use today
@@ -41,7 +42,7 @@ use crate::output::message::Failure;
 /// DIR is only read. It has to be still: the directory of a stopped server, or a snapshot. Copies
 /// need as much room as DIR.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTransfer {
     /// The directory to copy
     #[arg(value_name = "DIR")]
@@ -53,7 +54,7 @@ pub(crate) struct BenchTransfer {
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroU32>,
     /// Time for all rounds: seconds, or with s, m or h
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     budget: Duration,
     /// Peers, with commas between them; default: those whose programs are there
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = peer_names(), conflicts_with = "no_peers")]
@@ -88,12 +89,13 @@ Examples:
   sealant bench transfer /snap/mysql --into /var/tmp
   sealant bench transfer /snap/mysql --keyring keyring --rate 1Gbit --html transfer.html
   sealant bench transfer /snap/mysql --peers cp,tar-socat-tls --peers-without-aes --rounds 10
-  sealant bench transfer /snap/mysql --server-socket /run/mysqld/mysqld.sock --server-user root
+  sealant bench transfer /snap/mysql --server-socket /run/mysqld/mysqld.sock --server-user root";
 
-Exit codes:
-  0  measured
-  1  a program could not be run, a copy differed from its source, or there is no room
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "a program could not be run, a copy differed from its source, or there is no room"),
+    (Exit::Usage, "wrong usage"),
+];
 
 /// Other file systems, journals and directories need some too.
 const SPARE: u64 = 64 << 20;

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::cert::{Credentials, Files, Level, Limits, Problem, judge, names_in, worst};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use jiff::Timestamp;
+use report::Format;
 use serde::Serialize;
 use server::Endpoint;
 
-use super::failure;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Check certificates: dates, chain, names, and whether the key belongs to it
 ///
@@ -49,17 +50,8 @@ pub(super) struct Check {
     /// One line, and the exit codes of monitoring plug-ins
     #[arg(long, conflicts_with = "format")]
     monitor: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, schema sealant.cert-check/1
-    Json,
+    #[command(flatten)]
+    render: Render,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,13 +86,13 @@ impl Check {
                 Some(Level::Critical) => Exit::Usage,
             });
         }
-        match self.format {
-            Format::Table => to_stdout(&|out| checked.iter().try_for_each(|one| table(one, out)))?,
+        match self.render.format() {
             Format::Json => to_stdout(&|out| {
                 let document = serde_json::json!({ "schema": "sealant.cert-check/1", "checked": checked });
                 serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             })?,
+            _ => to_stdout(&|out| checked.iter().try_for_each(|one| table(one, out)))?,
         }
         Ok(if level.is_some() { Exit::Findings } else { Exit::Clean })
     }
@@ -115,11 +107,11 @@ impl Check {
             let chain = chain
                 .map_err(|failure: Failure| Failure { error: format!("{endpoint}: {}", failure.error), ..failure })?;
             let place = PathBuf::from(endpoint.to_string());
-            let credentials = Credentials::served(&place, chain, self.ca.as_deref()).map_err(failure)?;
+            let credentials = Credentials::served(&place, chain, self.ca.as_deref())?;
             return Ok(vec![self.judged(place, &credentials)]);
         }
         let Some(file) = &self.file else { return Ok(Vec::new()) };
-        let credentials = Credentials::read(file, self.key.as_deref(), self.ca.as_deref()).map_err(failure)?;
+        let credentials = Credentials::read(file, self.key.as_deref(), self.ca.as_deref())?;
         Ok(vec![self.judged(file.clone(), &credentials)])
     }
 
@@ -129,12 +121,12 @@ impl Check {
         let mut add = |files: Files, ca: Option<&Path>| -> Result<(), Failure> {
             // The authority's key, and others, may be kept elsewhere.
             let key = files.key.exists().then_some(files.key.as_path());
-            let credentials = Credentials::read(&files.certificate, key, ca).map_err(failure)?;
+            let credentials = Credentials::read(&files.certificate, key, ca)?;
             checked.push(self.judged(files.certificate, &credentials));
             Ok(())
         };
         add(Files::of_authority(dir), None)?;
-        for name in names_in(dir).map_err(failure)? {
+        for name in names_in(dir)? {
             add(Files::of(dir, &name), Some(&ca))?;
         }
         Ok(checked)

@@ -4,15 +4,16 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::tls::{Error, Report, Request, plan, run};
+use ::change::tls::{Report, Request, plan, run};
 use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
 use super::check::endpoint;
-use crate::cli::change::{Consent, LogFile, Server, Shape, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
+use crate::output::render::Render;
 
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
 ///
@@ -53,7 +54,7 @@ pub(super) struct Install {
     #[command(flatten)]
     log: LogFile,
     #[command(flatten)]
-    shape: Shape,
+    render: Render,
 }
 
 /// For the handshakes from outside.
@@ -65,7 +66,7 @@ impl Install {
         let request = self.request();
         if self.consent.dry_run || !self.consent.yes {
             let log = not_logged(&target)?;
-            let planned = plan(&target, &options, &request, &log).map_err(|error| failure(&error))?;
+            let planned = plan(&target, &options, &request, &log)?;
             if self.consent.dry_run {
                 self.write(&planned)?;
                 return Ok(Exit::Clean);
@@ -85,7 +86,7 @@ impl Install {
                 warning(&error.to_string());
                 Ok(Exit::Clean)
             }
-            (Err(error), _) => Err(failure(&error)),
+            (Err(error), _) => Err(error.into()),
         }
     }
 
@@ -104,15 +105,6 @@ impl Install {
     }
 
     fn write(&self, report: &Report) -> Result<(), Failure> {
-        self.shape.write(report, write_certificate_json, write_certificate_table)
-    }
-}
-
-/// An error with what to do about it.
-pub(crate) fn failure(error: &Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
+        self.render.write(report, write_certificate_json, write_certificate_table)
     }
 }

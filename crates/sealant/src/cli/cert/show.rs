@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use report::Format;
 use server::Certificate;
 
-use super::failure;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Show what certificate files say
 #[derive(Debug, Args)]
@@ -17,26 +18,16 @@ pub(super) struct Show {
     /// PEM files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For scripts: a list of files, each with its certificates
-    Json,
+    #[command(flatten)]
+    render: Render,
 }
 
 impl Show {
     pub(super) fn run(self) -> Result<Exit, Failure> {
-        let read = |path: PathBuf| Ok((::cert::read_certificates(&path).map_err(failure)?, path));
+        let read = |path: PathBuf| Ok((::cert::read_certificates(&path)?, path));
         let shown: Vec<(Vec<Certificate>, PathBuf)> =
             self.files.into_iter().map(read).collect::<Result<_, Failure>>()?;
-        match self.format {
-            Format::Text => to_stdout(&|out| shown.iter().try_for_each(|(found, path)| write(found, path, out)))?,
+        match self.render.format() {
             Format::Json => to_stdout(&|out| {
                 let list: Vec<_> = shown
                     .iter()
@@ -45,6 +36,7 @@ impl Show {
                 serde_json::to_writer_pretty(&mut *out, &list)?;
                 writeln!(out)
             })?,
+            _ => to_stdout(&|out| shown.iter().try_for_each(|(found, path)| write(found, path, out)))?,
         }
         Ok(Exit::Clean)
     }

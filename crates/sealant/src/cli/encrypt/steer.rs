@@ -4,22 +4,23 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ::change::{Activity, Request, RunState, Runs};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::{SpanRound, Timestamp, Unit};
+use report::Format;
 
 use crate::cli::change::state_dir;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Say what each run does, how far it is and how long it takes still, or how the last one ended
 #[derive(Debug, Args)]
 pub(super) struct Status {
     #[command(flatten)]
     which: Which,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 /// Which runs.
@@ -33,21 +34,13 @@ pub(super) struct Which {
     state_dir: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For scripts, a list of schema sealant.encrypt-state/1
-    Json,
-}
-
 impl Which {
     fn runs(&self) -> Result<Runs, Failure> {
         Ok(Runs::of(&state_dir(self.state_dir.clone())?))
     }
 
     fn known(&self, runs: &Runs) -> Result<Vec<RunState>, Failure> {
-        let mut all = runs.all().map_err(|error| Failure::new(error.to_string()))?;
+        let mut all = runs.all()?;
         if let Some(server) = &self.server {
             all.retain(|run| run.server == *server);
         }
@@ -79,7 +72,7 @@ impl Which {
     pub(super) fn ask(&self, request: Request, wanted: bool) -> Result<Exit, Failure> {
         let runs = self.runs()?;
         let run = self.alive(&runs)?;
-        Runs::ask(&run, request, wanted).map_err(|error| Failure::new(error.to_string()))?;
+        Runs::ask(&run, request, wanted)?;
         let said = match (request, wanted) {
             (Request::Pause, true) => format!("{}: the run waits when its present step has ended", run.server),
             (Request::Pause, false) => format!("{}: the run goes on", run.server),
@@ -95,13 +88,13 @@ impl Which {
 impl Status {
     pub(super) fn show(&self) -> Result<Exit, Failure> {
         let known = self.which.known(&self.which.runs()?)?;
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => {
                 serde_json::to_writer_pretty(&mut *out, &known)?;
                 writeln!(out)
             }
-            Format::Table if known.is_empty() => writeln!(out, "no run is known"),
-            Format::Table => known.iter().try_for_each(|run| write_run(run, out)),
+            _ if known.is_empty() => writeln!(out, "no run is known"),
+            _ => known.iter().try_for_each(|run| write_run(run, out)),
         })?;
         Ok(Exit::Clean)
     }

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use ::audit::finding::Severity;
 use clap::Args;
 use luks::{ReadAt, Report};
-use report::{write_luks_json, write_luks_table};
+use report::{Format, write_luks_json, write_luks_table};
 
 use super::device;
 use crate::cli::audit::FailOn;
-use crate::cli::change::Format;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups
 ///
@@ -22,7 +22,7 @@ use crate::output::message::Failure;
 ///
 /// FILE is a disk, a partition, an image, a detached header or a header backup.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(super) struct Audit {
     /// Device or file that begins with the header
     file: PathBuf,
@@ -35,9 +35,8 @@ pub(super) struct Audit {
     /// Judge FILE as a header backup of the volume on this device or in this file
     #[arg(long, value_name = "FILE")]
     backup_of: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
     /// Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
@@ -47,22 +46,23 @@ const EXAMPLES: &str = "\
 Examples:
   sealant luks audit /dev/nvme0n1p3
   sealant luks audit header.bak --backup-of /dev/nvme0n1p3
-  sealant luks audit disk.img --device-bytes 3298534883328 --format json
+  sealant luks audit disk.img --device-bytes 3298534883328 --format json";
 
-Exit codes:
-  0  no finding reaches --fail-on
-  1  FILE could not be read, or the volume of --backup-of has no readable header
-  2  wrong usage
-  3  a finding reaches --fail-on, or there is no LUKS header";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "no finding reaches --fail-on"),
+    (Exit::Failed, "FILE could not be read, or the volume of --backup-of has no readable header"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a finding reaches --fail-on, or there is no LUKS header"),
+];
 
 impl Audit {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let report = self.judge()?;
         let name = self.file.display().to_string();
         file::to_stdout(&|out| {
-            let written = match self.format {
-                Format::Table => write_luks_table(&name, &report, out),
+            let written = match self.render.format() {
                 Format::Json => write_luks_json(&report, out),
+                _ => write_luks_table(&name, &report, out),
             };
             written.map_err(std::io::Error::from)
         })?;

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal, stop_listening};
 use luks::device::{FileSystem, Guard, Host, reload};
+use report::Format;
 use serde_json::json;
 
 use super::error::{cryptsetup, device as failure};
 use super::header::volume;
-use crate::cli::change::{Consent, Format};
-use crate::exit::Exit;
+use crate::cli::change::Consent;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
+use crate::output::render::Render;
 
 /// Open and mount the volume at every boot, and start the server with it or not at all
 #[derive(Debug, Args)]
@@ -45,7 +47,7 @@ impl Boot {
 /// is written where the volume belongs, because that directory is immutable. A table that says otherwise of this name or
 /// directory is refused. Running it again changes nothing.
 #[derive(Debug, Args)]
-#[command(after_help = INSTALL_END, after_long_help = INSTALL_END)]
+#[command(after_help = exit::help(INSTALL_END, INSTALL_EXITS))]
 struct Install {
     /// Device with the volume
     device: PathBuf,
@@ -102,12 +104,10 @@ Examples:
   sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
     --key-file /etc/sealant/mysqldata.key --unit mariadb.service
   sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
-    --key-from=--file --key-from=mysqldata.key --key-from=--on --key-from=/dev/disk/by-label/KEYS --unit mysql.service
+    --key-from=--file --key-from=mysqldata.key --key-from=--on --key-from=/dev/disk/by-label/KEYS --unit mysql.service";
 
-Exit codes:
-  0  written, or --dry-run
-  1  refused or failed
-  2  wrong usage";
+const INSTALL_EXITS: exit::Codes =
+    &[(Exit::Clean, "written, or --dry-run"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
 
 impl Install {
     fn run(&self) -> Result<Exit, Failure> {
@@ -196,7 +196,7 @@ fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
 /// key on the volume, looks at the guard of the mount point, and asks the server's unit: a system that calls itself
 /// running may have left the server out.
 #[derive(Debug, Args)]
-#[command(after_help = CHECK_END, after_long_help = CHECK_END)]
+#[command(after_help = exit::help(CHECK_END, CHECK_EXITS))]
 struct Check {
     /// The volume's name in /dev/mapper
     #[arg(long)]
@@ -206,26 +206,26 @@ struct Check {
     unit: Vec<String>,
     #[command(flatten)]
     place: Place,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 const CHECK_END: &str = "\
 Example:
-  sealant luks boot check --name mysqldata --unit mariadb.service
+  sealant luks boot check --name mysqldata --unit mariadb.service";
 
-Exit codes:
-  0  a reboot brings the server back
-  1  there is nothing to check
-  2  wrong usage
-  3  something is wrong";
+const CHECK_EXITS: exit::Codes = &[
+    (Exit::Clean, "a reboot brings the server back"),
+    (Exit::Failed, "there is nothing to check"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "something is wrong"),
+];
 
 impl Check {
     fn run(&self) -> Result<Exit, Failure> {
         let (cryptsetup, host) = (cryptsetup()?, Host::this());
         let (good, faults) = check(&cryptsetup, &host, &self.place.root, &self.name, &self.unit).map_err(failure)?;
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => {
                 let faults: Vec<_> =
                     faults.iter().map(|fault| json!({"code": fault.code, "detail": fault.what})).collect();
@@ -233,7 +233,7 @@ impl Check {
                 serde_json::to_writer_pretty(&mut *out, &json)?;
                 writeln!(out)
             }
-            Format::Table => {
+            _ => {
                 for line in &good {
                     writeln!(out, "ok     {line}")?;
                 }
@@ -249,7 +249,7 @@ impl Check {
 
 /// Take away what `boot install` wrote; the volume, its key and the guard of the mount point stay
 #[derive(Debug, Args)]
-#[command(after_help = REMOVE_END, after_long_help = REMOVE_END)]
+#[command(after_help = exit::help(REMOVE_END, REMOVE_EXITS))]
 struct Remove {
     /// The volume's name in /dev/mapper
     #[arg(long)]
@@ -262,12 +262,13 @@ struct Remove {
 
 const REMOVE_END: &str = "\
 Example:
-  sealant luks boot remove --name mysqldata
+  sealant luks boot remove --name mysqldata";
 
-Exit codes:
-  0  gone, or --dry-run
-  1  there was nothing, or it failed
-  2  wrong usage";
+const REMOVE_EXITS: exit::Codes = &[
+    (Exit::Clean, "gone, or --dry-run"),
+    (Exit::Failed, "there was nothing, or it failed"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {

@@ -11,7 +11,7 @@ use luks::device::{Creation, FileSystem, Host};
 use super::error::{cryptsetup, device as failure};
 use super::key::read;
 use crate::cli::change::Consent;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 
@@ -24,7 +24,7 @@ use crate::output::message::{Failure, hint};
 /// The header is read back and judged, the key is proven to open it and a random one not to, the file system is made and
 /// looked for inside and outside, and the header is saved. The volume is closed at the end.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct FormatVolume {
     /// The disk, partition or image
     device: PathBuf,
@@ -76,12 +76,13 @@ enum System {
 const END: &str = "\
 Example:
   sealant luks format /dev/nvme1n1 --key-file /etc/sealant/mysqldata.key --make-key \\
-    --pbkdf2-iterations 1000 --backups /safe/headers
+    --pbkdf2-iterations 1000 --backups /safe/headers";
 
-Exit codes:
-  0  made and proven, or --dry-run
-  1  refused, and nothing was changed; or a step failed, which the message names
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "made and proven, or --dry-run"),
+    (Exit::Failed, "refused, and nothing was changed; or a step failed, which the message names"),
+    (Exit::Usage, "wrong usage"),
+];
 
 fn sector(text: &str) -> Result<u32, String> {
     one_of(text, &[512, 1024, 2048, 4096])

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use luks::backup;
 
 use super::error::backup as failure;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
@@ -48,7 +48,7 @@ impl Header {
 /// sequence number, volume key and to its own SHA-256. Whoever has the file and a key of that day can open the volume, also
 /// after the key was removed: keep it as you keep keys, and replace it when a key goes.
 #[derive(Debug, Args)]
-#[command(after_help = BACKUP_END, after_long_help = BACKUP_END)]
+#[command(after_help = exit::help(BACKUP_END, BACKUP_EXITS))]
 struct Backup {
     /// Device or image
     device: PathBuf,
@@ -58,12 +58,10 @@ struct Backup {
 
 const BACKUP_END: &str = "\
 Example:
-  sealant luks header backup /dev/nvme0n1p3 /safe/data.header
+  sealant luks header backup /dev/nvme0n1p3 /safe/data.header";
 
-Exit codes:
-  0  saved, and read again
-  1  not saved
-  2  wrong usage";
+const BACKUP_EXITS: exit::Codes =
+    &[(Exit::Clean, "saved, and read again"), (Exit::Failed, "not saved"), (Exit::Usage, "wrong usage")];
 
 impl Backup {
     fn run(&self) -> Result<Exit, Failure> {
@@ -87,7 +85,7 @@ impl Backup {
 
 /// Show what two headers say differently: volumes, backups, or one of each
 #[derive(Debug, Args)]
-#[command(after_help = DIFF_END, after_long_help = DIFF_END)]
+#[command(after_help = exit::help("", DIFF_EXITS))]
 struct Diff {
     /// Device, image or backup
     one: PathBuf,
@@ -95,12 +93,12 @@ struct Diff {
     other: PathBuf,
 }
 
-const DIFF_END: &str = "\
-Exit codes:
-  0  they say the same
-  1  one cannot be read
-  2  wrong usage
-  3  they differ";
+const DIFF_EXITS: exit::Codes = &[
+    (Exit::Clean, "they say the same"),
+    (Exit::Failed, "one cannot be read"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "they differ"),
+];
 
 impl Diff {
     fn run(&self) -> Result<Exit, Failure> {

@@ -12,7 +12,7 @@ use luks::key;
 use super::error::{cryptsetup, key as failure};
 use super::header::volume;
 use super::key::{KeySource, read};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 
@@ -44,7 +44,7 @@ impl Key {
 
 /// List key slots, and tell which of them the keys in files open
 #[derive(Debug, Args)]
-#[command(after_help = LIST_END, after_long_help = LIST_END)]
+#[command(after_help = exit::help("", LIST_EXITS))]
 struct List {
     /// Device or image
     device: PathBuf,
@@ -53,12 +53,12 @@ struct List {
     key_file: Vec<PathBuf>,
 }
 
-const LIST_END: &str = "\
-Exit codes:
-  0  every key that was given opens a slot
-  1  the header cannot be read
-  2  wrong usage
-  3  a key opens nothing";
+const LIST_EXITS: exit::Codes = &[
+    (Exit::Clean, "every key that was given opens a slot"),
+    (Exit::Failed, "the header cannot be read"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "a key opens nothing"),
+];
 
 impl List {
     fn run(&self) -> Result<Exit, Failure> {
@@ -87,7 +87,7 @@ impl List {
 /// The key that is added comes from a file, exact bytes. One that opens already is not added again. Header backups
 /// from before do not know it: make a new one.
 #[derive(Debug, Args)]
-#[command(after_help = ADD_END, after_long_help = ADD_END)]
+#[command(after_help = exit::help(ADD_END, ADD_EXITS))]
 struct Add {
     /// Device or image
     device: PathBuf,
@@ -104,12 +104,13 @@ struct Add {
 
 const ADD_END: &str = "\
 Example:
-  sealant luks key add /dev/nvme0n1p3 --key-file data.key --new-key-file recovery
+  sealant luks key add /dev/nvme0n1p3 --key-file data.key --new-key-file recovery";
 
-Exit codes:
-  0  the key opens the volume
-  1  refused or failed; the key of before opens the volume as it did
-  2  wrong usage";
+const ADD_EXITS: exit::Codes = &[
+    (Exit::Clean, "the key opens the volume"),
+    (Exit::Failed, "refused or failed; the key of before opens the volume as it did"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Add {
     fn run(&self) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use luks::device::{Guard, Host, Mounting, Opening, close, hidden_below, unmount}
 
 use super::error::{cryptsetup, device as failure};
 use super::key::KeySource;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 
@@ -17,7 +17,7 @@ use crate::output::message::{Failure, hint, warning};
 /// A header that asks for absurd work, or was left by a re-encryption that was cut off in its last step, is refused before
 /// any key is tried. One damaged copy, as a power cut leaves it, cryptsetup restores from the other. A volume that is open under this name already is left as it is.
 #[derive(Debug, Args)]
-#[command(after_help = OPEN_END, after_long_help = OPEN_END)]
+#[command(after_help = exit::help(OPEN_END, OPEN_EXITS))]
 pub(super) struct Open {
     /// Device with the volume
     device: PathBuf,
@@ -46,12 +46,13 @@ pub(super) struct Open {
 
 const OPEN_END: &str = "\
 Example:
-  sealant luks open /dev/nvme1n1 --name mysqldata --key-file /etc/sealant/mysqldata.key --no-queues
+  sealant luks open /dev/nvme1n1 --name mysqldata --key-file /etc/sealant/mysqldata.key --no-queues";
 
-Exit codes:
-  0  open and proven
-  1  refused or failed; nothing is open that was not before
-  2  wrong usage";
+const OPEN_EXITS: exit::Codes = &[
+    (Exit::Clean, "open and proven"),
+    (Exit::Failed, "refused or failed; nothing is open that was not before"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Open {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -95,7 +96,7 @@ impl Open {
 /// is started before the volume is mounted cannot write a single byte in plain there, not even as root. What the mount
 /// table then says is the proof.
 #[derive(Debug, Args)]
-#[command(after_help = MOUNT_END, after_long_help = MOUNT_END)]
+#[command(after_help = exit::help(MOUNT_END, MOUNT_EXITS))]
 pub(super) struct Mount {
     /// The volume's name in /dev/mapper
     name: String,
@@ -108,13 +109,14 @@ pub(super) struct Mount {
 
 const MOUNT_END: &str = "\
 Example:
-  sealant luks mount mysqldata /var/lib/mysql
+  sealant luks mount mysqldata /var/lib/mysql";
 
-Exit codes:
-  0  mounted and proven
-  1  refused or failed
-  2  wrong usage
-  3  it was mounted already, and files lie in plain below it";
+const MOUNT_EXITS: exit::Codes = &[
+    (Exit::Clean, "mounted and proven"),
+    (Exit::Failed, "refused or failed"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "it was mounted already, and files lie in plain below it"),
+];
 
 impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -147,7 +149,7 @@ impl Mount {
 
 /// Close a volume that nothing uses
 #[derive(Debug, Args)]
-#[command(after_help = CLOSE_END, after_long_help = CLOSE_END)]
+#[command(after_help = exit::help(CLOSE_END, CLOSE_EXITS))]
 pub(super) struct Close {
     /// The volume's name in /dev/mapper
     name: String,
@@ -158,12 +160,10 @@ pub(super) struct Close {
 
 const CLOSE_END: &str = "\
 Example:
-  sealant luks close mysqldata --unmount
+  sealant luks close mysqldata --unmount";
 
-Exit codes:
-  0  closed
-  1  refused or failed
-  2  wrong usage";
+const CLOSE_EXITS: exit::Codes =
+    &[(Exit::Clean, "closed"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
 
 impl Close {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

@@ -10,14 +10,15 @@ use clap::Args;
 use luks::cryptsetup::Cryptsetup;
 use luks::device::{Block, Host, uses};
 use luks::plan::{Disk, Machine, Plan as Decision, Scene, State};
+use report::Format;
 use serde_json::json;
 
 use super::error::device as failure;
-use crate::cli::change::Format;
 use crate::cli::connect::{self, Login};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
+use crate::output::render::Render;
 
 /// Tell which paths of a server lie on which disk, what is in clear, and how to encrypt it; change nothing
 ///
@@ -28,7 +29,7 @@ use crate::output::message::{Failure, warning};
 ///
 /// Nothing is written, to no disk: the new disk is read as `sealant luks format` would read it before it begins.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Plan {
     /// The server, as mysql://USER@HOST:PORT
     #[arg(value_name = "URL", conflicts_with_all = ["socket", "option_file", "datadir"])]
@@ -56,21 +57,21 @@ pub(super) struct Plan {
     /// The server's unit; default: the one that is installed, or else the usual one of the server whose files these are
     #[arg(long)]
     unit: Option<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 const END: &str = "\
 Examples:
   sealant luks plan --socket /run/mysqld/mysqld.sock --user root --disk /dev/nvme1n1
-  sealant luks plan --option-file /etc/mysql/my.cnf
+  sealant luks plan --option-file /etc/mysql/my.cnf";
 
-Exit codes:
-  0  every path and swap area is encrypted or in memory only
-  1  the server or its files cannot be looked at
-  2  wrong usage
-  3  something lies in clear, or may: the plan says what to do";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "every path and swap area is encrypted or in memory only"),
+    (Exit::Failed, "the server or its files cannot be looked at"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "something lies in clear, or may: the plan says what to do"),
+];
 
 impl Plan {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -91,14 +92,14 @@ impl Plan {
             name: self.name.clone(),
             unit: self.unit.clone().unwrap_or_else(|| unit(&placement.datadir).to_owned()),
         });
-        to_stdout(&|out| match self.format {
-            Format::Table => table(&decision, out),
+        to_stdout(&|out| match self.render.format() {
             Format::Json => {
                 let mut json = serde_json::to_value(&decision)?;
                 json["schema"] = json!("sealant.luks-plan/1");
                 serde_json::to_writer_pretty(&mut *out, &json)?;
                 writeln!(out)
             }
+            _ => table(&decision, out),
         })?;
         Ok(if decision.is_done() { Exit::Clean } else { Exit::Findings })
     }

@@ -11,7 +11,7 @@ use luks::reencrypt::{Reencrypt as Work, Step};
 use super::error::{cryptsetup, device as failure};
 use super::key::read;
 use crate::cli::change::Consent;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
@@ -27,7 +27,7 @@ use crate::output::progress::StatusLine;
 /// It may be stopped, and the power may fail: run it again with --resume and the same keys; DIR has a note of it. If then nothing opens the volume although it is
 /// whole (`sealant luks audit` calls it reencrypt-stuck), `sealant luks header repair` mends it.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Reencrypt {
     /// Device with the volume, or an image
     device: PathBuf,
@@ -60,12 +60,13 @@ pub(super) struct Reencrypt {
 const END: &str = "\
 Examples:
   sealant luks reencrypt /dev/nvme1n1 --key-file data.key --other-key-file recovery --backups /safe/headers
-  sealant luks reencrypt /dev/nvme1n1 --key-file data.key --other-key-file recovery --backups /safe/headers --resume
+  sealant luks reencrypt /dev/nvme1n1 --key-file data.key --other-key-file recovery --backups /safe/headers --resume";
 
-Exit codes:
-  0  all data has the new key, which is proven; or --dry-run
-  1  refused, and nothing was changed; or it stopped, and --resume goes on
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "all data has the new key, which is proven; or --dry-run"),
+    (Exit::Failed, "refused, and nothing was changed; or it stopped, and --resume goes on"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Reencrypt {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use ::change::StatementLog;
-use ::change::tls::{Error, Report, Request, plan, run};
+use ::change::tls::{Report, Request, plan, run};
 use clap::Args;
 use server::{Endpoint, Options, Target};
 
 use crate::cli::cert::check::endpoint;
-use crate::cli::cert::install::{PATIENCE, failure};
+use crate::cli::cert::install::PATIENCE;
 use crate::output::message::{Failure, warning};
 
 /// The certificate that `--certificate` installs.
@@ -71,7 +71,7 @@ impl NewCertificate {
 impl Installation<'_> {
     /// What would be done; the certificate is judged.
     pub(super) fn plan(&self, log: &StatementLog) -> Result<Report, Failure> {
-        plan(self.target, self.options, &self.request, log).map_err(|error| failure(&error))
+        Ok(plan(self.target, self.options, &self.request, log)?)
     }
 
     /// Does it. What was rolled back is an error with a report.
@@ -83,7 +83,7 @@ impl Installation<'_> {
                 warning(&error.to_string());
                 Ok(())
             }
-            (ended, _) => ended.map_err(|error: Error| failure(&error)),
+            (ended, _) => ended.map_err(Failure::from),
         };
         (report, ended)
     }

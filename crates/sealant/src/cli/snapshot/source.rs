@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::snapshot::{Choice, DataDir, Error, Keep, Options};
 use clap::Args;
 
+use crate::cli::value;
 use crate::output::message::Failure;
 
 /// The data directory.
@@ -37,7 +38,7 @@ pub(crate) struct Named {
 #[derive(Debug, Args)]
 pub(crate) struct Freezing {
     /// Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
     /// auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here
     #[arg(long, value_name = "HOW", default_value = "auto")]
@@ -63,35 +64,7 @@ impl Freezing {
     }
 }
 
-/// A short time: a number with ms or s behind it.
-fn parse_span(text: &str) -> Result<Duration, String> {
-    let (digits, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(digits), _) => (digits, 1),
-        (None, Some(digits)) => (digits, 1000),
-        (None, None) => return Err("a number, with ms or s behind it".to_owned()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a number, with ms or s behind it".to_owned())?;
-    let milliseconds = number.checked_mul(unit).filter(|time| (1..=60_000).contains(time));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
-}
-
-/// An error of the library for the user, with the next step where there is one.
+/// An error of the library for the user.
 pub(crate) fn failure(error: Error) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_short() {
-        assert_eq!(parse_span("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(parse_span("2s"), Ok(Duration::from_secs(2)));
-        assert!(parse_span("0s").is_err() && parse_span("5").is_err() && parse_span("2h").is_err());
-    }
+    Failure::from(error)
 }

@@ -7,7 +7,7 @@ use ::tunnel::{FarOptions, ProxyVersion, ServerAddress, ServerTls};
 use clap::{Args, ValueEnum};
 
 use super::{Files, Running, failure, log};
-use crate::cli::transfer::parse_time;
+use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
 
@@ -63,13 +63,13 @@ pub(super) struct Far {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes_per_address: u32,
     /// Give up on a handshake after this time
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::time)]
     handshake_timeout: Duration,
     /// Give up connecting to the server after this time
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
     /// When told to stop, let sessions go on for this time
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
     /// Let the way to a server on another host be in clear text, for everyone on the way to read
     #[arg(long)]

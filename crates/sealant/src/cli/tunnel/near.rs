@@ -7,7 +7,8 @@ use ::tunnel::{FarAddress, Listen, NearOptions, SocketAccess};
 use clap::Args;
 
 use super::{Files, Running, failure, log};
-use crate::cli::{accounts, transfer::parse_time};
+use crate::cli::accounts;
+use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, hint, info, warning};
 
@@ -43,22 +44,22 @@ pub(super) struct Near {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warm_min: u32,
     /// How long one may wait before it is given up; half of the server's connect_timeout (10 s) is right
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     warm_age: Duration,
     /// How long an application waits for a connection to the server before it gets an error
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = value::time)]
     wait: Duration,
     /// Applications' connections at once
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_clients: u32,
     /// How often a far end that failed is tried again
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::time)]
     health_interval: Duration,
     /// Give up on a far end that does not answer within this time
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
     /// When told to stop, let sessions go on for this time
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
     /// Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here
     #[arg(long)]

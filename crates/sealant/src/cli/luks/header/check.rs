@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::backup::{self, Manifest};
 use luks::{Relation, compare};
+use report::Format;
 use serde::Serialize;
 
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key;
 use super::volume;
-use crate::cli::change::Format;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::render::Render;
 
 /// Tell what a header backup is to its volume: current, stale, of another volume key, of another volume
 ///
@@ -22,7 +23,7 @@ use crate::output::message::Failure;
 /// added. `other-volume-key` means that restoring it would turn the data into noise. With --key-file the key is tried on
 /// both, which proves whether a removed key still opens the backup.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Check {
     /// The backup
     backup: PathBuf,
@@ -31,20 +32,20 @@ pub(super) struct Check {
     /// Try the key in this file on both, exact bytes; `-` is standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    render: Render,
 }
 
 const END: &str = "\
 Example:
-  sealant luks header check /safe/data.header /dev/nvme0n1p3
+  sealant luks header check /safe/data.header /dev/nvme0n1p3";
 
-Exit codes:
-  0  current, and what its manifest says if it has one
-  1  the backup or the volume cannot be read
-  2  wrong usage
-  3  anything else";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "current, and what its manifest says if it has one"),
+    (Exit::Failed, "the backup or the volume cannot be read"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "anything else"),
+];
 
 /// The contract for scripts. Fields are only ever added.
 #[derive(Debug, Serialize)]
@@ -86,12 +87,12 @@ impl Check {
             let opens = |path| cryptsetup.opens(path, key, None).map_err(|e| failure(e.into()));
             (outcome.key_opens_backup, outcome.key_opens_volume) = (opens(&self.backup)?, opens(&self.device)?);
         }
-        to_stdout(&|out| match self.format {
+        to_stdout(&|out| match self.render.format() {
             Format::Json => {
                 serde_json::to_writer_pretty(&mut *out, &outcome)?;
                 writeln!(out)
             }
-            Format::Table => self.table(&outcome, key.is_some(), out),
+            _ => self.table(&outcome, key.is_some(), out),
         })?;
         let good = relation == Relation::Current && outcome.as_saved != Some(false);
         Ok(if good { Exit::Clean } else { Exit::Findings })

@@ -9,7 +9,7 @@ use luks::backup::Repair as Plan;
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
@@ -23,7 +23,7 @@ use crate::output::message::Failure;
 /// Refused in every other state: data that is not rewritten yet, or lies in several parts, a segment that does not cover the
 /// device, more than one volume key, no slot for it. The volume must not be open.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Repair {
     /// Device or image
     device: PathBuf,
@@ -38,12 +38,13 @@ pub(super) struct Repair {
 
 const END: &str = "\
 Example:
-  sealant luks header repair /dev/nvme0n1p3 --key-file key --save /safe/before-repair
+  sealant luks header repair /dev/nvme0n1p3 --key-file key --save /safe/before-repair";
 
-Exit codes:
-  0  repaired and proven, or --dry-run
-  1  refused or failed; the message says whether anything was changed
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "repaired and proven, or --dry-run"),
+    (Exit::Failed, "refused or failed; the message says whether anything was changed"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Repair {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

@@ -11,7 +11,7 @@ use luks::backup::Plan;
 use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
@@ -22,7 +22,7 @@ use crate::output::message::{Failure, warning};
 /// its key slots; then the backup is written and read again, and the key has to open the volume. If it does not, the saved
 /// header is put back.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Restore {
     /// The backup
     backup: PathBuf,
@@ -43,12 +43,13 @@ pub(super) struct Restore {
 const END: &str = "\
 Examples:
   sealant luks header restore /safe/data.header /dev/nvme0n1p3 --key-file key --dry-run
-  sealant luks header restore /safe/data.header /dev/nvme0n1p3 --key-file key
+  sealant luks header restore /safe/data.header /dev/nvme0n1p3 --key-file key";
 
-Exit codes:
-  0  restored and proven, or --dry-run
-  1  refused or failed; the message says whether anything was changed
-  2  wrong usage";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "restored and proven, or --dry-run"),
+    (Exit::Failed, "refused or failed; the message says whether anything was changed"),
+    (Exit::Usage, "wrong usage"),
+];
 
 impl Restore {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

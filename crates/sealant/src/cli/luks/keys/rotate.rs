@@ -7,7 +7,7 @@ use luks::key::{Rotation, Step, Stepped};
 
 use super::super::error::{cryptsetup, key as failure};
 use crate::cli::change::Consent;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 
@@ -21,7 +21,7 @@ use crate::output::message::{Failure, hint, warning};
 /// A rotated key does not protect against whoever has a header backup from before and the old key: destroy those backups.
 /// If the old key has leaked, only `sealant luks reencrypt` helps.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Rotate {
     /// Device or image
     device: PathBuf,
@@ -44,13 +44,14 @@ pub(super) struct Rotate {
 
 const END: &str = "\
 Example:
-  sealant luks key rotate /dev/nvme0n1p3 --key-file /root/data.key --backups /safe/headers
+  sealant luks key rotate /dev/nvme0n1p3 --key-file /root/data.key --backups /safe/headers";
 
-Exit codes:
-  0  rotated, or --dry-run
-  1  refused or failed; a stored key opens the volume, and the same command goes on
-  2  wrong usage
-  3  rotated, and header backups remain that still open with the old key";
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "rotated, or --dry-run"),
+    (Exit::Failed, "refused or failed; a stored key opens the volume, and the same command goes on"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Findings, "rotated, and header backups remain that still open with the old key"),
+];
 
 impl Rotate {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

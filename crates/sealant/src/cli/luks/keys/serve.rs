@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use zeroize::Zeroizing;
 
 use super::vault::Vault;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
 /// Larger is no key.
@@ -33,7 +33,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// boot, so that no key lies on the disks of this host. It waits for the file, or for the device that it is on, as long as
 /// --wait says. Standard output may not be a terminal.
 #[derive(Debug, Args)]
-#[command(after_help = END, after_long_help = END)]
+#[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Serve {
     #[command(flatten)]
     source: Source,
@@ -63,12 +63,10 @@ Examples:
   sealant luks key serve --file data.key --on /dev/disk/by-label/KEYS | wc --bytes
   sealant luks key serve --command /etc/sealant/fetch-key | wc --bytes
   sealant luks key serve --vault-addr https://vault.example:8200 --vault-path secret/data/mysqldata \
-    --vault-token-file /etc/sealant/vault-token --vault-ca /etc/sealant/vault-ca.pem | wc --bytes
+    --vault-token-file /etc/sealant/vault-token --vault-ca /etc/sealant/vault-ca.pem | wc --bytes";
 
-Exit codes:
-  0  written
-  1  there is no key; nothing was written
-  2  wrong usage";
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "written"), (Exit::Failed, "there is no key; nothing was written"), (Exit::Usage, "wrong usage")];
 
 impl Serve {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

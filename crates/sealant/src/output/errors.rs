@@ -1,0 +1,64 @@
+//! Errors of the libraries as failures: each brings its own message and, where there is one, the next step.
+
+use crate::exit::Exit;
+use crate::output::message::{Failure, one_line};
+
+/// Each error has `hint()` beside its messages, which gives the next step.
+macro_rules! with_hints {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::from(&error)
+            }
+        }
+
+        impl From<&$error> for Failure {
+            fn from(error: &$error) -> Self {
+                Self { hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
+            }
+        }
+    )*};
+}
+
+with_hints! {
+    ::audit::Error,
+    ::backup::BackupError,
+    ::cert::Error,
+    ::change::Error,
+    ::change::init::Error,
+    ::change::rotate::Error,
+    ::change::tls::Error,
+    ::luks::backup::BackupError,
+    ::luks::cryptsetup::CryptsetupError,
+    ::luks::device::DeviceError,
+    ::luks::key::KeyError,
+    ::register::Error,
+    ::server::Error,
+    ::snapshot::Error,
+    ::transfer::TransferError,
+    ::tunnel::Error,
+}
+
+/// These say themselves what to do, or there is nothing to be done but what they say.
+macro_rules! without_hints {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::new(one_line(&error.to_string()))
+            }
+        }
+    )*};
+}
+
+without_hints! {
+    ::bench::Error,
+    ::transfer::manifest::ManifestError,
+    ::verify::KeysError,
+}
+
+impl From<::replication::Error> for Failure {
+    fn from(error: ::replication::Error) -> Self {
+        let exit = if error.is_misuse() { Exit::Usage } else { Exit::Failed };
+        Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
+    }
+}

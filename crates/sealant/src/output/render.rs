@@ -1,0 +1,48 @@
+//! The form of a report: one option chooses it, one call writes it.
+
+use std::io::Write;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use report::Format;
+
+use crate::output::file::to_stdout;
+use crate::output::message::Failure;
+
+/// The form of a report that is a table or JSON.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Render {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = table_or_json())]
+    format: Format,
+}
+
+/// Writes a report in one form.
+pub(crate) type Writer<R> = fn(&R, &mut dyn Write) -> Result<(), report::Error>;
+
+impl Render {
+    /// Which form was asked for.
+    pub(crate) const fn format(self) -> Format {
+        self.format
+    }
+
+    /// Writes the report to stdout, in the form that was asked for.
+    pub(crate) fn write<R>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        let write = if self.format == Format::Json { json } else { table };
+        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    }
+}
+
+/// The two forms that a verb has unless it says more.
+fn table_or_json() -> impl TypedValueParser<Value = Format> {
+    let table = PossibleValue::new("table").alias("text").help("For people");
+    let json = PossibleValue::new("json").help("For scripts: docs/schema");
+    PossibleValuesParser::new([table, json])
+        .try_map(|name| if name == "text" { Ok(Format::Table) } else { name.parse::<Format>() })
+}
+
+/// Every form that an audit has.
+pub(crate) fn any_format(name: &str) -> Result<Format, String> {
+    let names = || Format::all().map(Format::name).collect::<Vec<_>>().join(", ");
+    name.parse().map_err(|_| format!("one of {}", names()))
+}
